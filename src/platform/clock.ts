@@ -1,0 +1,23 @@
+/** The only place that reads the wall clock, so a test can hold or move it. */
+
+let offsetMs = 0
+
+/** Milliseconds since the Unix epoch. */
+export function nowMs(): number {
+  return Date.now() + offsetMs
+}
+
+/** The current moment. */
+export function now(): Date {
+  return new Date(nowMs())
+}
+
+/** RFC 3339, UTC, three fractional digits and `Z`, as decisions.md §0 fixes it. */
+export function timestamp(at: Date | number): string {
+  return (typeof at === 'number' ? new Date(at) : at).toISOString()
+}
+
+/** Tests only: moves this process's clock by so many milliseconds from the real one. */
+export function shiftClock(byMs: number): void {
+  offsetMs = byMs
+}

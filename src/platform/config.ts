@@ -1,0 +1,209 @@
+/**
+ * The settings: the only reader of process.env. Every problem is reported at once, at start, so that
+ * an operator mends them in one go. Values are never echoed in a problem: they may be secrets.
+ */
+import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+
+/** An identity provider whose tokens are accepted. */
+export type Issuer = { issuer: string; jwksUri: string; audience: string }
+
+/** The settings of this process; durations, sizes and prices have their unit in the name. */
+export type Config = {
+  /** The public port of the web process. */
+  port: number
+  /** The address it listens on; loopback unless the operator opens it. */
+  host: string
+  /** Where callers reach us, without a slash at the end. */
+  publicUrl: string
+  /** This host's own state: database, VM disks, keys. */
+  dataDir: string
+  /** Sockets and pid files; short, because a socket path holds 107 bytes. */
+  runDir: string
+  /** Templates, shared by the checkouts of this host. */
+  cacheDir: string
+  /** Postgres; null means the embedded one. */
+  databaseUrl: string | null
+  /** Preferred private ports of /metrics; the next free one is taken when busy. */
+  webMetricsPort: number
+  workerMetricsPort: number
+  /** Host ports that a VM may reach as host.berth.internal:PORT. */
+  vmHostPorts: readonly number[]
+  /** Machines kept warm for each template and size. */
+  vmPoolSize: number
+  /** Memory that all VMs of this node may be promised together, in MB. */
+  vmMemoryMb: number
+  /** Identity providers beside the built-in one. */
+  issuers: readonly Issuer[]
+  /** Whether the built-in issuer for a single host signs tokens. */
+  builtInIssuer: boolean
+  /** Whether GraphiQL may mint a token for a person at this machine. */
+  localSignIn: boolean
+  audience: string
+  /** For development only: accept HS256 tokens made with this secret. */
+  hs256Secret: string | null
+  /** Seals stored secrets: 32 bytes as base64, or null for the key file in the data folder. */
+  secretKey: string | null
+  apiKeyPrefix: string
+  costPerVcpuHour: number
+  costPerGbHour: number
+  logLevel: string
+  /** The largest number of database connections of this process. */
+  databaseConnections: number
+}
+
+const portText = z.string().regex(/^\d{1,5}$/).transform(Number).refine((port) => port >= 1 && port <= 65_535)
+const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
+const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
+const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
+const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
+const issuerList = z.string().transform((text, ctx) => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    ctx.addIssue('not JSON')
+    return z.NEVER
+  }
+}).pipe(z.array(z.object({ issuer: z.url(), jwks_uri: z.url(), audience: z.string().min(1).default('berth') })))
+
+/** name, how it is read, what it wants: the sentence shown when the value is wrong. */
+const settings = {
+  PORT: [portText, 'a port from 1 to 65535'],
+  BERTH_HOST: [z.string().min(1), 'an address to listen on, such as 127.0.0.1 or 0.0.0.0'],
+  BERTH_PUBLIC_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address where callers reach Berth'],
+  BERTH_DATA_DIR: [z.string().min(1), 'a folder'],
+  BERTH_CACHE_DIR: [z.string().min(1), 'a folder'],
+  DATABASE_URL: [z.string().regex(/^postgres(ql)?:\/\//), 'a postgres:// address'],
+  BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
+  BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
+  BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
+  BERTH_VM_POOL: [countText, 'how many machines to keep warm, 0 or more'],
+  BERTH_VM_MEMORY_MB: [countText, 'megabytes that all VMs may be promised together'],
+  BERTH_ISSUERS: [issuerList, 'a JSON list of {"issuer","jwks_uri","audience"}'],
+  BERTH_BUILT_IN_ISSUER: [switchText, 'on or off'],
+  BERTH_LOCAL_SIGN_IN: [switchText, 'on or off'],
+  BERTH_AUDIENCE: [z.string().min(1), 'the audience that tokens must name'],
+  BERTH_JWT_HS256_SECRET: [z.string().min(32), 'at least 32 characters'],
+  BERTH_SECRET_KEY: [z.string().refine((text) => Buffer.from(text, 'base64').length === 32), '32 bytes as base64: openssl rand -base64 32'],
+  BERTH_KEY_PREFIX: [z.string().regex(/^[a-z][a-z0-9_]{0,30}_$/), 'lower-case letters, digits and underscores, ending in one'],
+  BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
+  BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
+  BERTH_LOG_LEVEL: [z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'trace, debug, info, warn, error, fatal or silent'],
+  BERTH_DATABASE_CONNECTIONS: [countText, 'a number of connections'],
+} as const satisfies Record<string, readonly [z.ZodType, string]>
+
+type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name][0]> }
+
+/** Every wrong setting, one sentence each. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(['Berth cannot start with these settings:', ...problems.map((problem) => `  - ${problem}`)].join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads the settings from the environment.
+ * @throws ConfigError naming every wrong one.
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
+  const problems: string[] = []
+  const read: Record<string, unknown> = {}
+  for (const [name, [kind, wanted]] of Object.entries(settings)) {
+    const text = env[name]
+    if (text === undefined || text === '') continue
+    const outcome = kind.safeParse(text)
+    if (outcome.success) read[name] = outcome.data
+    else problems.push(`${name} must be ${wanted}.`)
+  }
+  for (const name of Object.keys(env)) {
+    // A misspelt setting would be ignored in silence, which is worse than a refusal. BERTH_TEST_* belongs to the tests.
+    if (name.startsWith('BERTH_') && !name.startsWith('BERTH_TEST_') && !(name in settings)) problems.push(`${name} is not a setting of Berth; see "Settings" in the README.`)
+  }
+  const set = read as Settings
+  const port = set.PORT ?? 4000
+  const dataDir = set.BERTH_DATA_DIR ? resolve(set.BERTH_DATA_DIR) : defaultDataDir()
+  if (set.BERTH_DATA_DIR && isRoot() && !othersMayEnter(dirname(dataDir))) {
+    problems.push('BERTH_DATA_DIR lies below a folder that only root may enter, and Postgres and VMs do not run as root; choose another folder, such as /var/lib/berth.')
+  }
+  if (set.BERTH_BUILT_IN_ISSUER === false && !set.BERTH_ISSUERS?.length && !set.BERTH_JWT_HS256_SECRET) {
+    problems.push('BERTH_BUILT_IN_ISSUER is off and BERTH_ISSUERS names no other: nobody could sign in.')
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  const host = set.BERTH_HOST ?? '127.0.0.1'
+  const builtInIssuer = set.BERTH_BUILT_IN_ISSUER ?? true
+  return {
+    port,
+    host,
+    publicUrl: (set.BERTH_PUBLIC_URL ?? `http://localhost:${port}`).replace(/\/+$/, ''),
+    dataDir,
+    runDir: runDirOf(dataDir),
+    cacheDir: resolve(set.BERTH_CACHE_DIR ?? (isRoot() ? '/var/cache/berth' : `${homedir()}/.cache/berth`)),
+    databaseUrl: set.DATABASE_URL ?? null,
+    webMetricsPort: set.BERTH_METRICS_PORT ?? besidePort(port, 10_000),
+    workerMetricsPort: set.BERTH_WORKER_METRICS_PORT ?? besidePort(port, 20_000),
+    vmHostPorts: set.BERTH_VM_HOST_PORTS ?? [],
+    vmPoolSize: set.BERTH_VM_POOL ?? 2,
+    vmMemoryMb: set.BERTH_VM_MEMORY_MB ?? 0,
+    issuers: (set.BERTH_ISSUERS ?? []).map((one) => ({ issuer: one.issuer, jwksUri: one.jwks_uri, audience: one.audience })),
+    builtInIssuer,
+    localSignIn: set.BERTH_LOCAL_SIGN_IN ?? (builtInIssuer && isLoopback(host)),
+    audience: set.BERTH_AUDIENCE ?? 'berth',
+    hs256Secret: set.BERTH_JWT_HS256_SECRET ?? null,
+    secretKey: set.BERTH_SECRET_KEY ?? null,
+    apiKeyPrefix: set.BERTH_KEY_PREFIX ?? 'svc_live_ak_',
+    costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
+    costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,
+    logLevel: set.BERTH_LOG_LEVEL ?? 'info',
+    databaseConnections: set.BERTH_DATABASE_CONNECTIONS ?? 10,
+  }
+}
+
+/** The names of all settings, for the README's table and its test. */
+export const settingNames: readonly string[] = Object.keys(settings)
+
+/** Whether this process is root, who hands Postgres and QEMU to users of their own. */
+export function isRoot(): boolean {
+  return process.getuid?.() === 0
+}
+
+/** Whether users other than the owner may pass through this folder and all above it. */
+export function othersMayEnter(folder: string): boolean {
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    const stat = statSync(at, { throwIfNoEntry: false })
+    if (stat && (stat.mode & 0o001) === 0) return false
+    if (at === dirname(at)) return true
+  }
+}
+
+/** `.berth` in the checkout, or, where its users could not get there, a folder of this checkout's own in /var/lib. */
+function defaultDataDir(): string {
+  const inCheckout = resolve('.berth')
+  if (!isRoot() || othersMayEnter(dirname(inCheckout))) return inCheckout
+  return `/var/lib/berth/${shortHash(inCheckout)}`
+}
+
+/** Sockets inside the data folder when their path stays short enough, else in /tmp under a name of this folder's own. */
+function runDirOf(dataDir: string): string {
+  const longestRunDirBytes = 60 // leaves room for `/vms/<uuid>.qmp` within the 107 bytes of a socket path
+  const inside = `${dataDir}/run`
+  return Buffer.byteLength(inside) <= longestRunDirBytes ? inside : `/tmp/berth-${shortHash(dataDir)}`
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+/** A port that follows from the public one and stays below the ports that outgoing connections take (32768). */
+function besidePort(port: number, by: number): number {
+  return port + by < 32_768 ? port + by : ((port + by) % 20_000) + 10_000
+}

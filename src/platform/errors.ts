@@ -1,0 +1,74 @@
+/**
+ * Everything a caller can be told went wrong: one class and one closed table.
+ * A thrown value that is not a BerthError is a bug: it is logged whole and shown as `internal_error`.
+ */
+
+/** code -> HTTP status. The codes are the `error` values of decisions.md §2.1 (infra) and the `error.code`s of §2.2. */
+export const errorStatuses = {
+  invalid_request: 400,
+  invalid_env_key: 400,
+  invalid_env_value: 400,
+  invalid_spec: 400,
+  invalid_domain: 400,
+  invalid_target: 400,
+  invalid_template: 400,
+  dns_not_verified: 400,
+  backup_not_usable: 400,
+  restore_in_progress: 400,
+  client_access_unavailable: 400,
+  provider_not_connected: 400,
+  invalid_code: 400,
+  unauthorized: 401,
+  authentication_invalid: 401,
+  forbidden: 403,
+  org_mismatch: 403,
+  not_permitted_for_role: 403,
+  not_found: 404,
+  database_name_taken: 409,
+  database_not_ready: 409,
+  backup_in_progress: 409,
+  client_access_in_transition: 409,
+  domain_already_linked: 409,
+  invalid_transition: 409,
+  idempotency_conflict: 409,
+  idempotency_in_progress: 409,
+  request_too_large: 413,
+  rate_limited: 429,
+  build_quota_exceeded: 429,
+  internal_error: 500,
+  vm_unreachable: 502,
+  upstream_error: 502,
+  capacity_unavailable: 503,
+  service_unavailable: 503,
+  timeout: 504,
+} as const
+
+/** One of the closed set of error codes. */
+export type ErrorCode = keyof typeof errorStatuses
+
+/** An error that a caller may see: its code, and a sentence that says what to do. Never put a secret in either. */
+export class BerthError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  /** Further documented body fields, such as `current_target`; and `retryAfterSeconds`, which becomes a header. */
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: ErrorCode, sentence: string, details: Record<string, unknown> = {}) {
+    super(sentence)
+    this.name = 'BerthError'
+    this.code = code
+    this.status = errorStatuses[code]
+    this.details = details
+  }
+}
+
+/** The 404 that is the same, byte for byte, for what is absent, malformed or another tenant's. */
+export function notFound(noun: string): BerthError {
+  return new BerthError('not_found', `There is no such ${noun}, or it is not yours.`)
+}
+
+/** What is shown of any thrown value: a BerthError as it is, anything else as a plain internal error. */
+export function publicError(thrown: unknown): BerthError {
+  if (thrown instanceof BerthError) return thrown
+  return new BerthError('internal_error', 'Something went wrong on our side. Try again; if it stays, send the request id to your operator.')
+}

@@ -1,0 +1,106 @@
+/**
+ * TypeIDs: `<prefix>_` and 26 characters of lower-case Crockford base32 of a UUIDv7 (decisions.md §0).
+ * The database stores the bare uuid; the prefix is added and checked here, at the edge.
+ */
+import { randomBytes, randomFillSync } from 'node:crypto'
+import { nowMs } from './clock.ts'
+
+/** The prefix of every kind of object. */
+export const idPrefixes = {
+  vm: 'vm', template: 'tpl', folder: 'fld', process: 'prc', node: 'node',
+  organization: 'org', user: 'usr', membership: 'mbr', request: 'req',
+} as const
+
+/** A kind of object that has an id. */
+export type IdKind = keyof typeof idPrefixes
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const digitOf = new Map([...alphabet].map((letter, value) => [letter, value]))
+const hexByte = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
+
+const randomPool = Buffer.alloc(10 * 512)
+let randomUsed = randomPool.length
+
+/** A new UUIDv7 in its canonical text form; sorts by creation time to the millisecond. */
+export function newUuid(): string {
+  if (randomUsed === randomPool.length) {
+    randomFillSync(randomPool)
+    randomUsed = 0
+  }
+  const bytes = Buffer.alloc(16)
+  bytes.writeUIntBE(nowMs(), 0, 6)
+  randomPool.copy(bytes, 6, randomUsed, randomUsed + 10)
+  randomUsed += 10
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return uuidText(bytes)
+}
+
+/** A new id of this kind, as callers see it. */
+export function newId(kind: IdKind): string {
+  return encodeId(kind, newUuid())
+}
+
+/** The public id of a stored uuid. */
+export function encodeId(kind: IdKind, uuid: string): string {
+  return `${idPrefixes[kind]}_${encodeSuffix(uuid)}`
+}
+
+/** The stored uuid of a public id of this kind, or undefined when the text is not one. */
+export function decodeId(kind: IdKind, id: string): string | undefined {
+  const prefix = idPrefixes[kind]
+  if (id.length !== prefix.length + 27 || id[prefix.length] !== '_' || !id.startsWith(prefix)) return undefined
+  if (id.charCodeAt(prefix.length + 1) > 0x37) return undefined // 26 digits hold 130 bits: the first is at most 7
+  const bytes = Buffer.alloc(16)
+  let bits = 0
+  let held = 0
+  let at = 0
+  for (let i = prefix.length + 1; i < id.length; i++) {
+    const digit = digitOf.get(id[i]!)
+    if (digit === undefined) return undefined
+    if (i === prefix.length + 1) {
+      bits = digit
+      held = 3
+      continue
+    }
+    bits = ((bits << 5) | digit) & 0xfff
+    held += 5
+    if (held >= 8) {
+      held -= 8
+      bytes[at++] = (bits >> held) & 0xff
+    }
+  }
+  return uuidText(bytes)
+}
+
+/** Lower-case letters and digits, unpredictable; for names and tokens that are not ids. */
+export function randomToken(bytes: number): string {
+  return randomBytes(bytes).toString('base64url')
+}
+
+/** The 26-character suffix shared by every id made of this uuid. Hot: called once for every row of a list. */
+function encodeSuffix(uuid: string): string {
+  let suffix = ''
+  let bits = 0
+  let held = 2 // 128 bits are padded in front to 130
+  for (let i = 0; i < 36; i++) {
+    const code = uuid.charCodeAt(i)
+    if (code === 0x2d) continue
+    bits = ((bits << 4) | (code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57)) & 0xff
+    held += 4
+    if (held >= 5) {
+      held -= 5
+      suffix += alphabet[(bits >> held) & 31]
+    }
+  }
+  return suffix
+}
+
+function uuidText(bytes: Buffer): string {
+  let text = ''
+  for (let i = 0; i < 16; i++) {
+    if (i === 4 || i === 6 || i === 8 || i === 10) text += '-'
+    text += hexByte[bytes[i]!]
+  }
+  return text
+}

@@ -1,0 +1,63 @@
+/**
+ * Every limit of Berth in one table, each with its unit in its name (decisions.md §3; lines marked "ours" are not decided there).
+ * A limit that belongs to one algorithm only (a retry, a poll) stands beside that algorithm.
+ */
+export const limits = {
+  // Bodies, in bytes.
+  infraBodyBytes: 1024 * 1024,
+  agentsBodyBytes: 4 * 1024 * 1024,
+  gatewayBodyBytes: 32 * 1024 * 1024,
+  graphqlBodyBytes: 1024 * 1024, // ours: as infra
+
+  // GraphQL (decisions.md §9).
+  graphqlDepth: 12,
+  graphqlCost: 1000,
+  graphqlAliases: 15,
+  graphqlTokens: 4000, // ours
+  graphqlBatch: 5, // ours
+  jsonDepth: 64, // ours: nesting of any JSON body
+
+  // Pages.
+  infraListMax: 1000,
+  connectionFirstMax: 100,
+  connectionFirstDefault: 50, // ours
+  usagePageDefault: 50,
+  usagePageMax: 200,
+
+  // Requests a minute. A token bucket each: it holds one minute's worth and refills evenly.
+  createsPerMinute: 300,
+  otherPerMinute: 600,
+  vmLifecyclePerMinute: 60,
+  sandboxesPerMinute: 60,
+  execsPerMinute: 600,
+  anonymousPerMinute: 60,
+
+  // VMs.
+  envVarsPerVm: 100,
+  envKeyLength: 128,
+  envValueBytes: 32 * 1024,
+  envTotalBytes: 256 * 1024,
+  gitReposPerVm: 20,
+  createWaitSeconds: 30,
+  sandboxTtlSecondsDefault: 300,
+  sandboxTtlSecondsMin: 10,
+  sandboxTtlSecondsMax: 86_400,
+  execTimeoutSecondsDefault: 60,
+  execTimeoutSecondsMax: 3600,
+  execSilenceSeconds: 10,
+  execOutputBytes: 1024 * 1024,
+  execArgumentBytes: 128 * 1024, // ours: command and arguments together, what execve takes
+  processRecordHours: 24,
+  fileBytes: 700 * 1024, // ours: one read or write; base64 of it fits the 1 MiB body
+  fileListMax: 1000, // ours
+
+  // Streams.
+  streamHeartbeatSeconds: 10,
+  streamQueuedBytes: 1024 * 1024, // ours: a reader further behind than this is cut, and resumes by its cursor
+  streamsPerCaller: 100, // ours
+  socketOperations: 50, // ours: GraphQL operations open at once on one web socket
+
+  idempotencyHours: 24,
+  nameLength: 255,
+  externalRefLength: 255,
+} as const

@@ -1,0 +1,40 @@
+/**
+ * The log: JSON lines on standard output, with everything that looks like a secret taken out of every line,
+ * wherever it stands. Redaction works on the finished text, because a secret can hide at any depth of an object.
+ */
+import { pino, type Logger } from 'pino'
+
+/** Longest line kept; the rest of a longer one is dropped. Unit: characters. */
+const longestLine = 16_384
+
+const secretPatterns: readonly [RegExp, string][] = [
+  [/svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]+/g, 'svc_live_ak_[redacted]'],
+  [/\b[A-Za-z0-9_]+_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{20,}/g, '[redacted key]'],
+  [/\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_=-]*/g, '[redacted jwt]'],
+  [/\bbdb_[A-Za-z0-9_-]{43}/g, '[redacted database token]'],
+  [/([?&](?:token|access_token|code|berth_token)=)[^&\s"\\]+/gi, '$1[redacted]'],
+  [/(:\/\/[^\s:/@"\\]+:)[^\s@"\\]+@/g, '$1[redacted]@'],
+  [/("(?:authorization|cookie|password|secret|token|privateKey)"\s*:\s*)"(?:[^"\\]|\\.)*"/gi, '$1"[redacted]"'],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g, '[redacted private key]'],
+]
+
+/** The text without anything that looks like a secret. */
+export function redact(text: string): string {
+  for (const [pattern, replacement] of secretPatterns) text = text.replace(pattern, replacement)
+  return text
+}
+
+const destination = {
+  write(line: string): void {
+    const kept = line.length > longestLine ? `${line.slice(0, longestLine)}…"}\n` : line
+    process.stdout.write(redact(kept))
+  },
+}
+
+/** The process's log. */
+export const log: Logger = pino({ level: 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+
+/** Sets the least severe level that is written. */
+export function setLogLevel(level: string): void {
+  log.level = level
+}
