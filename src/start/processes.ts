@@ -1,0 +1,80 @@
+/** Processes of this host, as the kernel shows them in /proc: which still live, and how to make a child die with us. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+const probeTimeoutMs = 2_000
+
+/** A process that can be told from a later one with the same number: by the clock tick at which it started. */
+export type ProcessMark = { pid: number; startedTicks: number }
+
+/** The mark of a living process, or undefined when there is none with this number (a zombie counts as none). */
+export function markProcess(pid: number): ProcessMark | undefined {
+  const stat = readProc(pid, 'stat')
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name in brackets may hold spaces
+  if (fields[0] === 'Z' || fields[0] === 'X') return undefined
+  return { pid, startedTicks: Number(fields[19]) } // field 22 of proc(5): starttime
+}
+
+/** Whether that very process still runs. */
+export function isRunning(mark: ProcessMark): boolean {
+  return markProcess(mark.pid)?.startedTicks === mark.startedTicks
+}
+
+/** The living processes of this program name whose working folder is this one. */
+export function processesIn(folder: string, programName: string): number[] {
+  const found: number[] = []
+  for (const entry of readdirSync('/proc')) {
+    const pid = Number(entry)
+    if (!Number.isInteger(pid) || readProc(pid, 'comm')?.trim() !== programName) continue
+    if (folderOf(pid) === folder && markProcess(pid)) found.push(pid)
+  }
+  return found
+}
+
+/** Sends a signal; a process that ended meanwhile is no error. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
+/**
+ * The words to put before a command so that it gets this signal when we die, even by kill -9; empty where
+ * util-linux cannot do it (then the next start clears up).
+ */
+export function dyingWithUs(name: 'INT' | 'TERM'): string[] {
+  parentDeathProgram ??= findParentDeathProgram()
+  return parentDeathProgram ? [parentDeathProgram, '--pdeathsig', name] : []
+}
+
+let parentDeathProgram: string | null | undefined
+
+function findParentDeathProgram(): string | null {
+  const program = ['/usr/bin/setpriv', '/bin/setpriv'].find((path) => existsSync(path))
+  if (!program) return null
+  try {
+    execFileSync(program, ['--pdeathsig', 'TERM', 'true'], { timeout: probeTimeoutMs, stdio: 'ignore' })
+    return program
+  } catch {
+    return null // busybox has a setpriv without this option
+  }
+}
+
+function folderOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    return undefined // ended meanwhile, or another user's: not ours
+  }
+}
+
+function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return undefined // ended meanwhile
+  }
+}
