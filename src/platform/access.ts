@@ -1,0 +1,87 @@
+/**
+ * Who is calling, and what they may do. `allow` is the first line of every resource function, and its answer, the
+ * scope, is what tenant queries are filtered by: `owned(scope)` is the one place where that filter is written.
+ */
+import { sql, type RawBuilder } from 'kysely'
+import { BerthError } from './errors.ts'
+
+/** What a person may be in an organization (decisions.md §1). */
+export const roles = ['viewer', 'member', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+
+/** What an organization key may be used for (agents-and-gateway.md, Authentication 5). */
+export const keyScopes = ['models:read', 'chat:stateless', 'agents:use', 'compute:use'] as const
+export type KeyScope = (typeof keyScopes)[number]
+
+/** Everything that can be allowed, the least role it takes, and the key scope that also opens it (null: people only). */
+export const permissions = {
+  'vms:read': ['viewer', 'compute:use'],
+  'vms:write': ['member', 'compute:use'],
+  'env:read': ['viewer', 'compute:use'],
+  'env:write': ['member', 'compute:use'],
+  'folders:read': ['viewer', 'compute:use'],
+  'folders:write': ['member', 'compute:use'],
+  'templates:read': ['viewer', 'compute:use'],
+  'usage:read': ['viewer', null],
+  'sessions-in-vm:write': ['member', null], // puts the caller's own session into a VM: a key has none
+  'account:read': ['viewer', null],
+  'keys:write': ['admin', null],
+} as const satisfies Record<string, readonly [Role, KeyScope | null]>
+
+/** The name of something that can be allowed. */
+export type Permission = keyof typeof permissions
+
+/** Who is calling: nobody, a person by token, an organization by key, or Berth itself. Ids are stored uuids. */
+export type Caller =
+  | { kind: 'nobody'; refusal: BerthError }
+  | { kind: 'person'; userId: string; organizationId: string | null; role: Role | null; memberships: ReadonlyMap<string, Role>; tokenId: string; expiresAtSeconds: number }
+  | { kind: 'key'; keyId: string; organizationId: string; scopes: readonly string[] }
+  | { kind: 'system' }
+
+/** What a call is confined to: one organization, and the person in it, if any. */
+export type Scope = { readonly organizationId: string; readonly userId: string | null; readonly role: Role | null; readonly keyId: string | null }
+
+/** The 401 for a request without credentials. */
+export function missingToken(): BerthError {
+  return new BerthError('unauthorized', 'Send a token: Authorization: Bearer <ACCESS_TOKEN>. `npm run -s token` makes one on a single host.')
+}
+
+/**
+ * Lets the caller through, or throws.
+ * @throws BerthError 401 when there is no valid caller, 403 when the caller lacks the role, the scope, or an organization.
+ */
+export function allow(caller: Caller, permission: Permission): Scope {
+  if (caller.kind === 'nobody') throw caller.refusal
+  if (caller.kind === 'system') throw new Error('the system acts by ids, not by a scope')
+  const [leastRole, scope] = permissions[permission]
+  if (caller.kind === 'key') {
+    if (scope === null) throw new BerthError('unauthorized', 'This endpoint requires a user token; an organization key does not open it.')
+    if (!caller.scopes.includes(scope)) throw new BerthError('forbidden', `This key lacks the scope ${scope}. Create a key that has it.`)
+    return { organizationId: caller.organizationId, userId: null, role: null, keyId: caller.keyId }
+  }
+  if (caller.organizationId === null || caller.role === null) throw new BerthError('forbidden', 'Your token names no organization. Get one whose org_id is an organization you belong to.')
+  if (roles.indexOf(caller.role) < roles.indexOf(leastRole)) {
+    throw new BerthError('not_permitted_for_role', `Your role ${caller.role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`)
+  }
+  return { organizationId: caller.organizationId, userId: caller.userId, role: caller.role, keyId: null }
+}
+
+/** The filter that every query on tenants' rows carries. */
+export function owned(scope: Scope): RawBuilder<boolean> {
+  return sql<boolean>`organization_id = ${scope.organizationId}`
+}
+
+/** Whether this scope may see values that are shown to writers only: members and higher, and keys that may write. */
+export function mayWrite(scope: Scope): boolean {
+  return scope.role === null || roles.indexOf(scope.role) >= roles.indexOf('member')
+}
+
+/** A short text that stands for the caller in rate limits and idempotency records; holds no secret. */
+export function callerName(caller: Caller): string {
+  switch (caller.kind) {
+    case 'nobody': return 'nobody'
+    case 'person': return `usr:${caller.userId}:${caller.organizationId ?? ''}`
+    case 'key': return `key:${caller.keyId}`
+    case 'system': return 'system'
+  }
+}

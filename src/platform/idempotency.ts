@@ -1,0 +1,75 @@
+/**
+ * Idempotency keys: a POST with the header `Idempotency-Key` runs once for a caller and key in 24 hours; the same
+ * request again gets the stored response (decisions.md §0). Responses are sealed: one may hold a secret shown once.
+ */
+import { BerthError } from './errors.ts'
+import { limits } from './limits.ts'
+import { log } from './log.ts'
+import { change, findOne, getOne, sql, type Db } from './postgres.ts'
+import type { Sealer } from './secrets.ts'
+
+/** What is kept of a response. */
+export type KeptResponse = { status: number; body: string | null }
+
+/** Runs each keyed request once. */
+export type Idempotency = {
+  /**
+   * Claims the key for this request, or answers the response it already got.
+   * @throws BerthError idempotency_conflict when the key was used for another request, idempotency_in_progress while that one runs.
+   */
+  begin(caller: string, key: string, requestSha256: Buffer): Promise<KeptResponse | undefined>
+  /** Keeps the response under the claimed key. */
+  finish(caller: string, key: string, response: KeptResponse): Promise<void>
+  /** Gives the claim back: the request changed nothing and may be tried again. */
+  release(caller: string, key: string): Promise<void>
+  close: () => void
+}
+
+// A claim whose process died is open again after this long; a living process renews it.
+const claimSeconds = 30
+const renewMs = 10_000
+
+/** Makes the process's keeper of idempotency keys. */
+export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
+  const claims = new Map<string, { caller: string; key: string }>()
+  const place = (caller: string, key: string): string => `idempotency_keys.response:${caller}:${key}`
+  const renewal = setInterval(() => {
+    for (const claim of claims.values()) {
+      change(db, sql`update idempotency_keys set in_progress_until = now() + ${claimSeconds} * interval '1 second' where caller = ${claim.caller} and key = ${claim.key} and response_status is null`)
+        .catch((error: Error) => log.warn({ reason: error.message }, 'an idempotency claim could not be renewed'))
+    }
+  }, renewMs)
+  renewal.unref()
+
+  return {
+    async begin(caller, key, requestSha256) {
+      const claimed = await findOne(db, sql`
+        insert into idempotency_keys as kept (caller, key, request_sha256, in_progress_until)
+        values (${caller}, ${key}, ${requestSha256}, now() + ${claimSeconds} * interval '1 second')
+        on conflict (caller, key) do update set request_sha256 = excluded.request_sha256, response_status = null, sealed_response = null,
+          in_progress_until = excluded.in_progress_until, created_at = now()
+        where kept.created_at < now() - ${limits.idempotencyHours} * interval '1 hour'
+          or (kept.response_status is null and kept.in_progress_until < now() and kept.request_sha256 = excluded.request_sha256)
+        returning key`)
+      if (claimed) {
+        claims.set(place(caller, key), { caller, key })
+        return undefined
+      }
+      const kept = await getOne<{ requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null }>(db, sql`
+        select request_sha256, response_status, sealed_response from idempotency_keys where caller = ${caller} and key = ${key}`)
+      if (!kept.requestSha256.equals(requestSha256)) throw new BerthError('idempotency_conflict', 'This Idempotency-Key was used for another request. Use a new key for a new request.')
+      if (kept.responseStatus === null) throw new BerthError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running. Try again in a few seconds.', { retryAfterSeconds: 2 })
+      return { status: kept.responseStatus, body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null }
+    },
+    async finish(caller, key, { status, body }) {
+      claims.delete(place(caller, key))
+      const sealed = body === null ? null : sealer.seal(body, place(caller, key))
+      await change(db, sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, in_progress_until = null where caller = ${caller} and key = ${key}`)
+    },
+    async release(caller, key) {
+      claims.delete(place(caller, key))
+      await change(db, sql`delete from idempotency_keys where caller = ${caller} and key = ${key} and response_status is null`)
+    },
+    close: () => clearInterval(renewal),
+  }
+}

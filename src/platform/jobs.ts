@@ -1,0 +1,110 @@
+/**
+ * Slow work: the only client of pg-boss. A job is declared beside its noun in src/resources, enqueued in the
+ * transaction that makes it necessary, and handled in workers/. A handler may run twice: it must read the row first.
+ */
+import { CompiledQuery } from 'kysely'
+import { PgBoss } from 'pg-boss'
+import { log } from './log.ts'
+import type { Tx } from './postgres.ts'
+
+/** A kind of job. `Data` holds ids only: payloads are stored in clear. */
+export type Job<Data extends object> = { readonly name: string; readonly options: JobOptions; readonly data?: Data }
+/** How often a job is tried again and how long one try may take; seconds. */
+export type JobOptions = { retryLimit: number; retryDelaySeconds: number; expireInSeconds: number }
+
+// Recovery after kill -9: a job whose worker is silent this long runs again. 10 s is pg-boss' minimum.
+const heartbeatSeconds = 10
+const superviseSeconds = 1
+// A retry is not NOTIFYed, so this is how late one may start.
+const pollSeconds = 2
+const keptSeconds = 3600
+const defaults: JobOptions = { retryLimit: 5, retryDelaySeconds: 1, expireInSeconds: 900 }
+
+/** Declares a kind of job. */
+export function job<Data extends object>(name: string, options: Partial<JobOptions> = {}): Job<Data> {
+  return { name, options: { ...defaults, ...options } }
+}
+
+/** The same kind of job in a queue of one node's own, so that only that node takes it. */
+export function onNode<Data extends object>(kind: Job<Data>, nodeId: string): Job<Data> {
+  return { name: `${kind.name}/${nodeId}`, options: kind.options }
+}
+
+/** What a handler is given: the data, and a signal that fires when the worker stops. */
+export type JobRun<Data> = { id: string; data: Data; signal: AbortSignal }
+
+/** Enqueues and handles jobs. */
+export type Jobs = {
+  /** Adds the job in this transaction: after a rollback there is no job. */
+  enqueue<Data extends object>(tx: Tx, kind: Job<Data>, data: Data, options?: { startAfterSeconds?: number }): Promise<void>
+  /** Takes jobs of this kind, so many at once, until stop. */
+  handle<Data extends object>(kind: Job<Data>, options: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>): Promise<void>
+  /** Makes the queue, when it is not there. */
+  declare<Data extends object>(kind: Job<Data>): Promise<void>
+  stop: () => Promise<void>
+}
+
+const stopTimeoutMs = 8_000
+
+/**
+ * Connects to the queue, making its tables when they are not there.
+ * @param worker whether this process handles jobs; one that only enqueues does not supervise.
+ */
+export async function openJobs(databaseUrl: string, { worker }: { worker: boolean }): Promise<Jobs> {
+  const boss = new PgBoss({
+    connectionString: databaseUrl,
+    application_name: worker ? 'berth-jobs-worker' : 'berth-jobs',
+    max: worker ? 6 : 2,
+    useListenNotify: worker,
+    supervise: worker,
+    schedule: false,
+    superviseIntervalSeconds: superviseSeconds,
+    monitorIntervalSeconds: superviseSeconds,
+  })
+  boss.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost the database for a moment'))
+  await boss.start()
+  const stopping = new AbortController()
+  const declared = new Set<string>()
+
+  const declare = async <Data extends object>(kind: Job<Data>): Promise<void> => {
+    if (declared.has(kind.name)) return
+    const { retryLimit, retryDelaySeconds, expireInSeconds } = kind.options
+    const options = { notify: true, heartbeatSeconds, retryLimit, retryDelay: retryDelaySeconds, retryBackoff: true, retryDelayMax: 60, expireInSeconds, deleteAfterSeconds: keptSeconds }
+    await boss.createQueue(kind.name, options)
+    declared.add(kind.name)
+  }
+
+  return {
+    declare,
+    async enqueue(tx, kind, data, options = {}) {
+      // pg-boss finds the queue by name; the first time, on a connection of its own.
+      if (!declared.has(kind.name)) await declare(kind)
+      const id = await boss.send(kind.name, data, {
+        ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
+        db: { executeSql: async (text, values) => ({ rows: (await tx.withoutPlugins().executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows }) },
+      })
+      if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
+    },
+    async handle(kind, { concurrency }, handler) {
+      await declare(kind)
+      for (let slot = 0; slot < concurrency; slot++) {
+        let workerId: string | undefined
+        workerId = await boss.work<Parameters<typeof handler>[0]['data']>(kind.name, { batchSize: 1, pollingIntervalSeconds: pollSeconds, notifyPollingIntervalSeconds: pollSeconds }, async ([taken]) => {
+          if (!taken) return
+          try {
+            await handler({ id: taken.id, data: taken.data, signal: stopping.signal })
+          } catch (error) {
+            log.error({ job: kind.name, data: taken.data, err: error }, 'a job failed and will be tried again')
+            throw error
+          } finally {
+            if (workerId) boss.notifyWorker(workerId) // look for the next one now: a backlog must not wait for the poll
+          }
+        })
+      }
+    },
+    async stop() {
+      stopping.abort()
+      await boss.stop({ graceful: true, timeout: stopTimeoutMs, close: true })
+    },
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Brings the database to the newest shape: numbered plain SQL, forward only, each file in a transaction of its own.
+ * Several starters at once are fine: they wait for one lock, and the later ones find nothing left to do.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import pg from 'pg'
+import { readConfig } from './config.ts'
+import { log } from './log.ts'
+
+const folder = new URL('./migrations/', import.meta.url)
+const lockNumber = 4_823_091 // any number, as long as it is always this one
+const lockWaitMs = 120_000
+
+/** The migrations there are, oldest first. */
+export function migrationNames(): string[] {
+  return readdirSync(folder).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort()
+}
+
+/**
+ * Runs every migration that this database has not had. Waits up to two minutes for another starter.
+ * @returns the names it ran.
+ */
+export async function migrate(databaseUrl: string): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-migrate', statement_timeout: lockWaitMs })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockNumber])
+    await client.query('create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())')
+    const had = new Set((await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name))
+    const missing = migrationNames().filter((name) => !had.has(name))
+    for (const name of missing) await runOne(client, name)
+    return missing
+  } finally {
+    await client.end() // closing the session also gives the lock back
+  }
+}
+
+/** How many migrations this database still lacks; for the doctor and /readyz. */
+export async function missingMigrations(query: (text: string) => Promise<{ name: string }[]>): Promise<string[]> {
+  const had = new Set((await query('select name from migrations')).map((row) => row.name))
+  return migrationNames().filter((name) => !had.has(name))
+}
+
+async function runOne(client: pg.Client, name: string): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(readFileSync(new URL(name, folder), 'utf8'))
+    await client.query('insert into migrations (name) values ($1)', [name])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+if (import.meta.main) {
+  const { databaseUrl } = readConfig()
+  if (!databaseUrl) {
+    process.stderr.write('DATABASE_URL is not set. `npm start` migrates the embedded database by itself.\n')
+    process.exit(2)
+  }
+  const ran = await migrate(databaseUrl)
+  log.info({ ran }, ran.length > 0 ? 'migrated' : 'nothing to migrate')
+}

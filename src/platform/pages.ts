@@ -1,0 +1,32 @@
+/** Pages: one row more than asked for is read, to know whether there are more. */
+import { BerthError } from './errors.ts'
+import { limits } from './limits.ts'
+
+/** A page of a Relay connection. */
+export type Page<Node> = { edges: { cursor: string; node: Node }[]; nodes: Node[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null } }
+
+/** Reads `first`: 1 to 100, default 50. */
+export function pageSize(first: number | null | undefined): number {
+  return wholeNumber('first', first ?? limits.connectionFirstDefault, 1, limits.connectionFirstMax)
+}
+
+/** Reads limit and offset of a plain list. */
+export function listWindow(limit: number | null | undefined, offset: number | null | undefined, most: number = limits.infraListMax, usual: number = most): { limit: number; offset: number } {
+  return { limit: wholeNumber('limit', limit ?? usual, 1, most), offset: wholeNumber('offset', offset ?? 0, 0, 2_147_483_647) }
+}
+
+/** Makes the page of rows read with `limit first + 1`. */
+export function page<Node extends { id: string }>(rows: Node[], first: number, after: string | null | undefined): Page<Node> {
+  const nodes = rows.slice(0, first)
+  const edges = nodes.map((node) => ({ cursor: node.id, node }))
+  return {
+    edges, nodes,
+    pageInfo: { hasNextPage: rows.length > first, hasPreviousPage: Boolean(after), startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null },
+  }
+}
+
+/** The number, when it is whole and within its bounds. */
+export function wholeNumber(name: string, value: number, least: number, most: number): number {
+  if (!Number.isInteger(value) || value < least || value > most) throw new BerthError('invalid_request', `${name} must be a whole number from ${least} to ${most}.`)
+  return value
+}

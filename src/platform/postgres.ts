@@ -1,0 +1,122 @@
+/**
+ * Postgres: the pool, transactions, and the only place where snake_case becomes camelCase.
+ * Queries are Kysely's `sql` templates, so a value can only ever be a parameter.
+ */
+import { CamelCasePlugin, Kysely, PostgresDialect, sql, type RawBuilder, type Transaction } from 'kysely'
+import pg from 'pg'
+import { timestamp } from './clock.ts'
+import { BerthError } from './errors.ts'
+import { log } from './log.ts'
+
+export { sql } from 'kysely'
+
+/** Where a query runs: the pool, or one transaction. Tables are typed where they are read, by row types. */
+export type Db = Kysely<unknown>
+/** A transaction: what is done in it happens whole or not at all. */
+export type Tx = Transaction<unknown>
+
+/** Postgres' own codes that the code answers to. */
+export const sqlState = { uniqueViolation: '23505', foreignKeyViolation: '23503', serializationFailure: '40001', deadlock: '40P01' } as const
+
+const connectTimeoutMs = 5_000
+const statementTimeoutMs = 30_000
+const idleInTransactionTimeoutMs = 30_000
+const transactionTriesMax = 3
+
+/** A connected database, and how to leave it. */
+export type Database = { db: Db; pool: pg.Pool; url: string; close: () => Promise<void> }
+
+// Wire types come out of Postgres as they go out to callers: timestamps as RFC 3339 text, numbers as numbers.
+const { builtins } = pg.types
+pg.types.setTypeParser(builtins.TIMESTAMPTZ, (text) => timestamp(new Date(text)))
+pg.types.setTypeParser(builtins.INT8, (text) => Number(text)) // our bigints are counters below 2^53
+pg.types.setTypeParser(builtins.NUMERIC, (text) => Number(text))
+
+/**
+ * Opens a pool. Nothing is sent before the first query.
+ * @param applicationName shown in pg_stat_activity: which process of Berth this is.
+ */
+export function openDatabase(url: string, { connections, applicationName }: { connections: number; applicationName: string }): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    application_name: applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    keepAlive: true,
+  })
+  // Without these two a restart of Postgres would end the process: pg emits, and nobody listens.
+  pool.on('error', (error) => log.warn({ reason: error.message }, 'an idle database connection was lost'))
+  pool.on('connect', (client) => client.on('error', (error) => log.warn({ reason: error.message }, 'a database connection was lost')))
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })] })
+  return { db, pool, url, close: () => db.destroy() }
+}
+
+/**
+ * Runs the work in one transaction, again when Postgres asks for it (serialization, deadlock), three times at most.
+ * The work must therefore have no effect outside the transaction.
+ */
+export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> {
+  if (db.isTransaction) return work(db as Tx) // already inside one: the outer one decides
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().execute(work)
+    } catch (error) {
+      const again = isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock)
+      if (!again || attempt >= transactionTriesMax) throw error
+    }
+  }
+}
+
+/** All rows of a query. */
+export async function findAll<Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> {
+  return (await query.execute(db)).rows
+}
+
+/** The first row, or undefined. */
+export async function findOne<Row>(db: Db, query: RawBuilder<Row>): Promise<Row | undefined> {
+  return (await query.execute(db)).rows[0]
+}
+
+/** The row that must be there: its absence is a bug. */
+export async function getOne<Row>(db: Db, query: RawBuilder<Row>): Promise<Row> {
+  const row = await findOne(db, query)
+  if (row === undefined) throw new Error('a query that always answers a row answered none')
+  return row
+}
+
+/** Runs a statement for its effect; answers how many rows it changed. */
+export async function change(db: Db, query: RawBuilder<unknown>): Promise<number> {
+  return Number((await query.execute(db)).numAffectedRows ?? 0n)
+}
+
+/** Whether this is Postgres' error with that code, and, when given, of that constraint. */
+export function isSqlState(error: unknown, code: string, constraint?: string): boolean {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== code) return false
+  return constraint === undefined || ('constraint' in error && error.constraint === constraint)
+}
+
+/** Whether the error says that Postgres is away (restarting, refused, cut), so that the caller should try again soon. */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (code.startsWith('57P') || code.startsWith('08') || code === '53300') return true
+  if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'].includes(code)) return true
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/.test(error.message)
+}
+
+/** What a caller is told while Postgres is away. */
+export function databaseAway(): BerthError {
+  return new BerthError('service_unavailable', 'The database is not reachable right now. Try again in a few seconds.', { retryAfterSeconds: 2 })
+}
+
+/** Whether Postgres answers; for /readyz. */
+export async function databaseAnswers(db: Db): Promise<boolean> {
+  try {
+    await sql`select 1`.execute(db)
+    return true
+  } catch {
+    return false // the question was only whether it answers; the pool logs why it does not
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Token buckets, shared by all processes: the balance is a row in an unlogged table. So that a read does not cost a
+ * write, a process takes a small share of a bucket at once and spends it by itself (decisions.md §3).
+ */
+import { performance } from 'node:perf_hooks'
+import { BerthError } from './errors.ts'
+import { getOne, sql, type Db } from './postgres.ts'
+
+/** What is left of a bucket; the values of the RateLimit-* headers. */
+export type Allowance = { limit: number; remaining: number; resetSeconds: number }
+
+/** Spends from buckets. */
+export type RateLimiter = {
+  /**
+   * Takes one token from a bucket that holds `perMinute` tokens and refills evenly.
+   * @throws BerthError rate_limited with retryAfterSeconds when it is empty.
+   */
+  spend(bucket: string, perMinute: number): Allowance | Promise<Allowance>
+}
+
+/** A process holds at most this part of a bucket, so that two processes share it fairly. */
+const shareOfBucket = 0.05
+const shareMsMax = 5_000
+const heldBucketsMax = 20_000
+
+type Share = { tokens: number; allowance: Allowance; untilMs: number; refilling: Promise<void> | null }
+
+/** Makes the process's limiter. */
+export function createRateLimiter(db: Db): RateLimiter {
+  const shares = new Map<string, Share>()
+
+  async function refill(share: Share, bucket: string, perMinute: number): Promise<void> {
+    const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
+    const there = sql`least(${perMinute}, held.tokens + extract(epoch from now() - held.refilled_at) * ${perMinute / 60})`
+    const row = await getOne<{ granted: number; tokens: number }>(db, sql`
+      insert into rate_buckets as held (bucket, tokens, granted, refilled_at) values (${bucket}, ${perMinute - wanted}, ${wanted}, now())
+      on conflict (bucket) do update set
+        tokens = ${there} - least(${wanted}, floor(${there})), granted = least(${wanted}, floor(${there})), refilled_at = now()
+      returning granted, tokens`)
+    share.tokens = row.granted
+    share.untilMs = performance.now() + shareMsMax
+    share.allowance.remaining = Math.floor(row.tokens + row.granted)
+  }
+
+  function take(share: Share): Allowance {
+    const { allowance } = share
+    share.tokens -= 1
+    allowance.remaining -= 1
+    allowance.resetSeconds = Math.ceil(((allowance.limit - allowance.remaining) * 60) / allowance.limit)
+    return allowance
+  }
+
+  function refuse({ allowance }: Share): never {
+    const retryAfterSeconds = Math.max(1, Math.ceil(60 / allowance.limit))
+    throw new BerthError('rate_limited', `Too many requests: ${allowance.limit} a minute are allowed here. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds, allowance: { ...allowance, remaining: 0 } })
+  }
+
+  async function spendAfterRefill(share: Share, bucket: string, perMinute: number): Promise<Allowance> {
+    // Whoever waits for the same refill shares it; when it is used up, one of them asks again. Ends: every refill grants one or refuses.
+    for (;;) {
+      share.refilling ??= refill(share, bucket, perMinute).finally(() => (share.refilling = null))
+      const refilling = share.refilling
+      await refilling
+      if (share.tokens >= 1) return take(share)
+      if (share.refilling === null && share.allowance.remaining < 1) refuse(share)
+    }
+  }
+
+  return {
+    spend(bucket, perMinute) {
+      let share = shares.get(bucket)
+      if (share && share.tokens >= 1 && share.untilMs > performance.now()) return take(share)
+      if (!share) {
+        if (shares.size >= heldBucketsMax) shares.clear()
+        share = { tokens: 0, allowance: { limit: perMinute, remaining: 0, resetSeconds: 60 }, untilMs: 0, refilling: null }
+        shares.set(bucket, share)
+      }
+      return spendAfterRefill(share, bucket, perMinute)
+    },
+  }
+}

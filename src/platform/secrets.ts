@@ -1,0 +1,80 @@
+/**
+ * Stored secrets: sealed with AES-256-GCM, bound to the place where they are stored, so that a sealed value copied
+ * to another row or organization does not open. Layout: version (1) · key id (4) · nonce (12) · tag (16) · ciphertext.
+ */
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const version = 1
+const headerBytes = 1 + 4 + 12 + 16
+
+/** Seals and opens stored secrets. `place` names the table, column, row and organization: `vm_env.value:<vm>:<key>`. */
+export type Sealer = {
+  seal(plain: string, place: string): Buffer
+  /** @throws Error when the value was changed, moved, or sealed with another key. */
+  open(sealed: Buffer, place: string): string
+  /** A token for the node's agents: proof that the caller knows the same key. */
+  derive(purpose: string): string
+}
+
+/** Makes a sealer. The first key seals; all of them open, so that keys can be exchanged without a pause. */
+export function createSealer(keys: readonly Buffer[]): Sealer {
+  const known = keys.map((key) => {
+    if (key.length !== 32) throw new Error('a sealing key has 32 bytes')
+    return { key, id: createHash('sha256').update('berth key id').update(key).digest().subarray(0, 4) }
+  })
+  const current = known[0]
+  if (!current) throw new Error('at least one sealing key is needed')
+  return {
+    seal(plain, place) {
+      const nonce = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(place))
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+      return Buffer.concat([Buffer.of(version), current.id, nonce, cipher.getAuthTag(), body])
+    },
+    open(sealed, place) {
+      if (sealed.length < headerBytes || sealed[0] !== version) throw new Error('not a sealed value')
+      const id = sealed.subarray(1, 5)
+      const match = known.find((one) => one.id.equals(id))
+      if (!match) throw new Error('sealed with a key that this process does not have; see BERTH_SECRET_KEY')
+      const decipher = createDecipheriv('aes-256-gcm', match.key, sealed.subarray(5, 17)).setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(17, 33))
+      return Buffer.concat([decipher.update(sealed.subarray(33)), decipher.final()]).toString('utf8')
+    },
+    derive: (purpose) => createHmac('sha256', current.key).update(purpose).digest('base64url'),
+  }
+}
+
+/**
+ * The sealing key: from the setting, else from `secret.key` in the data folder, made at first use.
+ * @throws Error when others than its owner can read that file.
+ */
+export function loadSealer(secretKey: string | null, dataDir: string): Sealer {
+  if (secretKey) return createSealer([Buffer.from(secretKey, 'base64')])
+  const file = join(dataDir, 'secret.key')
+  if (!existsSync(file)) {
+    mkdirSync(dataDir, { recursive: true })
+    const fresh = `${file}.${process.pid}`
+    writeFileSync(fresh, randomBytes(32).toString('base64'), { mode: 0o600 })
+    chmodSync(fresh, 0o600)
+    try {
+      linkSync(fresh, file) // fails when another process was first: then its key is the one
+    } catch (error) {
+      if (!existsSync(file)) throw error
+    } finally {
+      rmSync(fresh, { force: true })
+    }
+  }
+  if ((statSync(file).mode & 0o077) !== 0) throw new Error(`${file} can be read by others; run: chmod 600 ${file}`)
+  return createSealer([Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')])
+}
+
+/** SHA-256 of a text. */
+export function sha256(text: string | Buffer): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** Whether two digests are equal, in a time that does not tell where they differ. */
+export function sameDigest(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}

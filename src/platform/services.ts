@@ -1,0 +1,32 @@
+/** What every part of a process is given: the opened platform, and, for one request, who is calling. */
+import type { Caller } from './access.ts'
+import type { Config } from './config.ts'
+import { openJobs, type Jobs } from './jobs.ts'
+import { openDatabase, type Database, type Db } from './postgres.ts'
+import { openPubsub, type Pubsub } from './pubsub.ts'
+import { loadSealer, type Sealer } from './secrets.ts'
+
+/** The opened platform of one process. */
+export type Services = { config: Config; database: Database; db: Db; jobs: Jobs; pubsub: Pubsub; sealer: Sealer }
+
+/** One request: the platform and its caller. Resource functions take it first. */
+export type Call = Services & { caller: Caller; requestId: string }
+
+/** What a resource function needs when Berth itself acts: no caller. */
+export type Background = Pick<Services, 'config' | 'db' | 'jobs' | 'pubsub' | 'sealer'>
+
+/** Opens everything one process needs. */
+export async function openServices(config: Config, databaseUrl: string, role: 'web' | 'worker'): Promise<Services & { close: () => Promise<void> }> {
+  const database = openDatabase(databaseUrl, { connections: config.databaseConnections, applicationName: `berth-${role}` })
+  const pubsub = openPubsub(databaseUrl)
+  const jobs = await openJobs(databaseUrl, { worker: role === 'worker' })
+  const sealer = loadSealer(config.secretKey, config.dataDir)
+  return {
+    config, database, db: database.db, jobs, pubsub, sealer,
+    async close() {
+      await jobs.stop()
+      await pubsub.close()
+      await database.close()
+    },
+  }
+}

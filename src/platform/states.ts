@@ -1,0 +1,38 @@
+/**
+ * State machines: the only code that writes a status column. A move that the table does not allow changes nothing.
+ */
+import { BerthError } from './errors.ts'
+import { findOne, sql, type Tx } from './postgres.ts'
+import type { RawBuilder } from 'kysely'
+
+/** Every status of a noun, and where each may go. */
+export type States<Status extends string> = { readonly table: string; readonly noun: string; readonly moves: Readonly<Record<Status, readonly Status[]>> }
+
+/** Declares the states of a noun: its table, what to call one, and the moves. */
+export function states<Status extends string>(table: string, noun: string, moves: Record<Status, readonly Status[]>): States<Status> {
+  return { table, noun, moves }
+}
+
+/** The statuses from which this one may be reached. */
+export function sourcesOf<Status extends string>(machine: States<Status>, to: Status): Status[] {
+  return (Object.keys(machine.moves) as Status[]).filter((from) => machine.moves[from].includes(to))
+}
+
+/**
+ * Moves one row, when the table of moves allows it from where the row is now.
+ * @param set further assignments, without the status: sql`started_at = now()`.
+ * @returns the row after the move, or undefined when it is elsewhere (somebody else moved it first).
+ */
+export async function transition<Row, Status extends string>(
+  tx: Tx, machine: States<Status>, id: string, to: Status, set: RawBuilder<unknown> = sql`updated_at = now()`, from: readonly Status[] = sourcesOf(machine, to),
+): Promise<Row | undefined> {
+  const allowed = from.filter((status) => machine.moves[status].includes(to))
+  return findOne<Row>(tx, sql`
+    update ${sql.table(machine.table)} set status = ${to}, ${set}
+    where id = ${id} and status = any(${allowed}) returning *`)
+}
+
+/** The 409 for a move that is not possible from where the object is. */
+export function wrongState(machine: States<string>, status: string, wanted: string): BerthError {
+  return new BerthError('invalid_transition', `This ${machine.noun} is ${status}, so it cannot be ${wanted} now. Wait until it is steady, then try again.`)
+}

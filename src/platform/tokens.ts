@@ -1,0 +1,130 @@
+/**
+ * Bearer tokens: JWTs by issuer and key set (jose), and the form of an organization key.
+ * A verified token is remembered by its exact text for 60 s at most, so revocation never looks at the text: tokens
+ * can be respelt (padding, order of bits in the last character). It looks at claims: memberships, on every request.
+ */
+import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { z } from 'zod'
+import { roles, type Role } from './access.ts'
+import { nowMs } from './clock.ts'
+import { BerthError } from './errors.ts'
+import { decodeId } from './ids.ts'
+import { sameDigest, sha256 } from './secrets.ts'
+
+const algorithms = ['RS256', 'ES256', 'EdDSA']
+const leewaySeconds = 60
+const longestTokenCharacters = 8_192
+const membershipsMax = 100
+const rememberedMsMax = 60_000
+const rememberedTokensMax = 10_000
+const keySetFetchTimeoutMs = 5_000
+const keySetCooldownMs = 30_000 // an unknown key id does not hammer the issuer
+
+/** What a token says, checked: stored uuids, and memberships by their id. */
+export type Token = {
+  userId: string
+  organizationId: string | null
+  role: Role | null
+  memberships: readonly { membershipId: string; organizationId: string; role: Role }[]
+  tokenId: string
+  expiresAtSeconds: number
+}
+
+/** An issuer whose tokens are accepted, and how its keys are found. */
+export type TrustedIssuer = { issuer: string; audience: string; keys: JWTVerifyGetKey }
+
+/** Checks tokens. */
+export type TokenChecker = {
+  /** @throws BerthError 401 for a token that is not valid here, 503 when its issuer's keys cannot be had. */
+  check(text: string): Promise<Token>
+}
+
+const membership = z.object({ org_id: z.string(), membership_id: z.string(), role: z.enum(roles) })
+const claims = z.object({
+  iss: z.string(), sub: z.string(), exp: z.number(), jti: z.string().max(255).optional(),
+  org_id: z.string().nullish(), role: z.enum(roles).nullish(),
+  org_memberships: z.array(membership).max(membershipsMax).default([]),
+})
+
+/** The keys of an issuer's JWKS address, fetched when first needed and again for an unknown key id. */
+export function remoteKeys(jwksUri: string): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(jwksUri), { timeoutDuration: keySetFetchTimeoutMs, cooldownDuration: keySetCooldownMs })
+}
+
+/** Makes a checker for these issuers. */
+export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { secret: string; audience: string } | null): TokenChecker {
+  const remembered = new Map<string, { token: Token; untilMs: number }>()
+
+  async function verify(text: string): Promise<Token> {
+    if (text.length > longestTokenCharacters) throw refused('it is longer than any token of ours')
+    let claimed: JWTPayload
+    try {
+      claimed = decodeJwt(text)
+    } catch {
+      throw refused('it is not a JWT')
+    }
+    const trusted = issuers.find((one) => one.issuer === claimed.iss)
+    const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp', 'iat'], algorithms }
+    try {
+      if (trusted) return read((await jwtVerify(text, trusted.keys, { ...options, issuer: trusted.issuer, audience: trusted.audience })).payload)
+      if (hs256) return read((await jwtVerify(text, Buffer.from(hs256.secret), { ...options, algorithms: ['HS256'], audience: hs256.audience })).payload)
+    } catch (error) {
+      throw explain(error)
+    }
+    throw refused('its issuer is not one that this Berth trusts')
+  }
+
+  return {
+    async check(text) {
+      const known = remembered.get(text)
+      const nowIs = nowMs()
+      if (known && known.untilMs > nowIs) return known.token
+      const token = await verify(text)
+      if (remembered.size >= rememberedTokensMax) remembered.clear()
+      remembered.set(text, { token, untilMs: Math.min(nowIs + rememberedMsMax, token.expiresAtSeconds * 1000) })
+      return token
+    },
+  }
+}
+
+function read(payload: JWTPayload): Token {
+  const outcome = claims.safeParse(payload)
+  if (!outcome.success) throw refused('its claims are not the ones Berth reads')
+  const said = outcome.data
+  const userId = decodeId('user', said.sub)
+  if (!userId) throw refused('its subject is not a user id of Berth')
+  const memberships = said.org_memberships.map((one) => {
+    const organizationId = decodeId('organization', one.org_id)
+    const membershipId = decodeId('membership', one.membership_id)
+    if (!organizationId || !membershipId) throw refused('it names an organization or membership that has no id of Berth')
+    return { membershipId, organizationId, role: one.role }
+  })
+  const organizationId = said.org_id ? decodeId('organization', said.org_id) ?? null : null
+  // The role counts only where a membership of that very organization backs it: the claim alone could outlive it.
+  const active = memberships.find((one) => one.organizationId === organizationId)
+  return { userId, organizationId: active ? organizationId : null, role: active?.role ?? null, memberships, tokenId: said.jti ?? '', expiresAtSeconds: said.exp }
+}
+
+function explain(error: unknown): BerthError {
+  if (error instanceof BerthError) return error
+  if (error instanceof errors.JWTExpired) return new BerthError('unauthorized', 'Your token has expired. Get a new one and try again.')
+  const keysAway = error instanceof errors.JWKSTimeout || (error instanceof TypeError && /fetch/.test(error.message)) || (error instanceof errors.JOSEError && error.code === 'ERR_JOSE_GENERIC')
+  if (keysAway) return new BerthError('service_unavailable', 'The keys of the token’s issuer cannot be fetched right now. Try again soon.', { retryAfterSeconds: 5 })
+  return refused('its signature, issuer, audience or dates are not right')
+}
+
+function refused(because: string): BerthError {
+  return new BerthError('unauthorized', `Your token is not valid here: ${because}.`)
+}
+
+/** The parts of an organization key, or undefined when the text does not have that form. */
+export function parseApiKey(text: string, prefix: string): { keyId: string; secret: string } | undefined {
+  if (!text.startsWith(prefix)) return undefined
+  const match = /^([0-9a-z]{16})\.([A-Za-z0-9_-]{43})$/.exec(text.slice(prefix.length))
+  return match ? { keyId: match[1] ?? '', secret: match[2] ?? '' } : undefined
+}
+
+/** Whether this secret has that hash. */
+export function secretMatches(secret: string, secretSha256: Buffer): boolean {
+  return sameDigest(sha256(secret), secretSha256)
+}
