@@ -167,6 +167,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
 /** The names of all settings, for the README's table and its test. */
 export const settingNames: readonly string[] = Object.keys(settings)
 
+/** This process's environment with some variables set; for the processes that we start. */
+export function environmentWith(variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...variables }
+}
+
 /** Whether this process is root, who hands Postgres and QEMU to users of their own. */
 export function isRoot(): boolean {
   return process.getuid?.() === 0

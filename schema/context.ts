@@ -1,0 +1,81 @@
+/** Who is calling: turns a bearer credential into a Caller, for GraphQL, web sockets and REST alike. */
+import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import { missingToken, type Caller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Services } from '#src/platform/services.ts'
+import { createTokenChecker, remoteKeys, type TrustedIssuer } from '#src/platform/tokens.ts'
+import { createMembershipChecker } from '#src/resources/infra/memberships.ts'
+import { listPublicKeys } from '#src/resources/infra/signing-keys.ts'
+import { createApiKeyChecker } from '#src/resources/llm/api-keys.ts'
+
+const rereadMs = 1_000
+
+/** Finds out who is calling. */
+export type Authenticator = {
+  /**
+   * The caller of a credential. One that is missing or not valid makes a caller `nobody` whose refusal is thrown when
+   * something needs a caller. Throws only when it cannot be decided (503).
+   */
+  authenticate(credential: string | undefined): Promise<Caller>
+}
+
+/** The bearer credential of a request's headers: `Authorization: Bearer …`, or its alias `x-api-key` (decisions.md §10). */
+export function bearerOf(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
+  const authorization = headers['authorization']
+  if (typeof authorization === 'string') return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
+  const alias = headers['x-api-key']
+  return typeof alias === 'string' ? alias : undefined
+}
+
+/** Makes the process's authenticator. */
+export function createAuthenticator(services: Services): Authenticator {
+  const { config, db, pubsub } = services
+  const tokens = createTokenChecker(trustedIssuers(services), config.hs256Secret ? { secret: config.hs256Secret, audience: config.audience } : null)
+  const keys = createApiKeyChecker(db, pubsub, config.apiKeyPrefix)
+  const memberships = createMembershipChecker(db, pubsub)
+  return {
+    async authenticate(credential) {
+      if (credential === undefined) return { kind: 'nobody', refusal: missingToken() }
+      try {
+        if (credential.startsWith(config.apiKeyPrefix)) return await keys.check(credential)
+        const token = await tokens.check(credential)
+        const checking = memberships.check(token.memberships.map((one) => one.membershipId))
+        if (checking) await checking
+        return {
+          kind: 'person', userId: token.userId, organizationId: token.organizationId, role: token.role,
+          memberships: new Map(token.memberships.map((one) => [one.organizationId, one.role])),
+          tokenId: token.tokenId, expiresAtSeconds: token.expiresAtSeconds,
+        }
+      } catch (error) {
+        if (error instanceof BerthError && error.status === 401) return { kind: 'nobody', refusal: error }
+        throw error
+      }
+    },
+  }
+}
+
+function trustedIssuers({ config, db, pubsub }: Services): TrustedIssuer[] {
+  const trusted = config.issuers.map(({ issuer, audience, jwksUri }) => ({ issuer, audience, keys: remoteKeys(jwksUri) }))
+  if (config.builtInIssuer) trusted.push({ issuer: config.publicUrl, audience: config.audience, keys: builtInKeys(db, pubsub) })
+  return trusted
+}
+
+/** The built-in issuer's keys, read from our own table: no request to ourselves. */
+function builtInKeys(db: Services['db'], pubsub: Services['pubsub']): JWTVerifyGetKey {
+  let keys: ReturnType<typeof createLocalJWKSet> | null = null
+  let readAt = 0
+  pubsub.listen('signing_keys', () => (keys = null))
+  const read = async (): Promise<ReturnType<typeof createLocalJWKSet>> => {
+    readAt = performance.now()
+    return (keys = createLocalJWKSet({ keys: await listPublicKeys(db) }))
+  }
+  return async (header, token) => {
+    try {
+      return await (keys ?? (await read()))(header, token)
+    } catch (error) {
+      // A key may be newer than what we read; look again, but not for every made-up key id.
+      if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - readAt < rereadMs) throw error
+      return (await read())(header, token)
+    }
+  }
+}

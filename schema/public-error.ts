@@ -1,0 +1,39 @@
+/** What a GraphQL client is shown of an error; REST answers with the same, in its own envelope. */
+import { GraphQLError } from 'graphql'
+import { isDatabaseAway, databaseAway } from '#src/platform/postgres.ts'
+import { BerthError, publicError } from '#src/platform/errors.ts'
+import { log } from '#src/platform/log.ts'
+
+/** The BerthError in a thrown value, however deep graphql wrapped it; anything else becomes internal_error and is logged whole. */
+export function shownError(thrown: unknown, requestId: string): BerthError {
+  const cause = innermost(thrown)
+  if (cause instanceof BerthError) return cause
+  if (isDatabaseAway(cause)) {
+    log.warn({ requestId, reason: cause instanceof Error ? cause.message : '' }, 'a request met an unreachable database')
+    return databaseAway()
+  }
+  log.error({ requestId, err: cause }, 'a request failed')
+  return publicError(cause)
+}
+
+/** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId` (decisions.md §9). */
+export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
+  // graphql's own findings about the document (syntax, validation, variables) have no cause and are the caller's to see.
+  if (thrown instanceof GraphQLError && !thrown.originalError && !thrown.extensions['unexpected']) {
+    return new GraphQLError(thrown.message, { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path, extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId } })
+  }
+  const shown = shownError(thrown, requestId)
+  const { retryAfterSeconds, allowance: _allowance, ...details } = shown.details
+  const at = thrown instanceof GraphQLError ? { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path } : {}
+  return new GraphQLError(shown.message, {
+    ...at,
+    extensions: { code: shown.code.toUpperCase(), http: { status: shown.status }, requestId, ...details, ...(retryAfterSeconds ? { retryAfterSeconds } : {}) },
+  })
+}
+
+function innermost(thrown: unknown): unknown {
+  let at = thrown
+  const deepest = 10
+  for (let depth = 0; depth < deepest && at instanceof GraphQLError && at.originalError; depth++) at = at.originalError
+  return at
+}

@@ -1,0 +1,100 @@
+/** Organizations, users, and who belongs where. */
+import { encodeId, newUuid } from '#src/platform/ids.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { publish, type Pubsub } from '#src/platform/pubsub.ts'
+import type { Role } from '#src/platform/access.ts'
+
+/** What a token of the built-in issuer says of a person; public ids. */
+export type Identity = {
+  userId: string
+  email: string | null
+  organizationId: string
+  role: Role
+  memberships: { membershipId: string; organizationId: string; role: Role }[]
+}
+
+const remembered = 100_000
+const rememberedMs = 5_000
+
+/**
+ * Makes the user, the organization and the membership where they do not exist, and sets the membership's role.
+ * @returns what a token for them says.
+ */
+export async function ensureMembership(db: Db, { user, organization, role }: { user: string; organization: string; role: Role }): Promise<Identity> {
+  return transaction(db, async (tx) => {
+    const person = await getOne<{ id: string; email: string | null }>(tx, sql`
+      insert into users (id, name) values (${newUuid()}, ${user}) on conflict (name) do update set name = excluded.name returning id, email`)
+    const org = await getOne<{ id: string }>(tx, sql`
+      insert into organizations (id, name) values (${newUuid()}, ${organization}) on conflict (name) do update set name = excluded.name returning id`)
+    await sql`
+      insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${org.id}, ${person.id}, ${role})
+      on conflict (organization_id, user_id) where deactivated_at is null do update set role = excluded.role`.execute(tx)
+    const memberships = await findAll<{ id: string; organizationId: string; role: Role }>(tx, sql`
+      select id, organization_id, role from memberships where user_id = ${person.id} and deactivated_at is null order by created_at limit 100`)
+    return {
+      userId: encodeId('user', person.id),
+      email: person.email,
+      organizationId: encodeId('organization', org.id),
+      role,
+      memberships: memberships.map((one) => ({ membershipId: encodeId('membership', one.id), organizationId: encodeId('organization', one.organizationId), role: one.role })),
+    }
+  })
+}
+
+/** Ends a membership: from now on every token that names it is refused everywhere (decisions.md §1, stale membership). */
+export async function deactivateMembership(db: Db, membershipId: string): Promise<void> {
+  await transaction(db, async (tx) => {
+    await change(tx, sql`update memberships set deactivated_at = now() where id = ${membershipId} and deactivated_at is null`)
+    await publish(tx, 'membership', membershipId)
+  })
+}
+
+/** Knows which memberships are active, without asking the database on every request. */
+export type MembershipChecker = {
+  /** @throws BerthError authentication_invalid when one of them is not active. */
+  check(membershipIds: readonly string[]): void | Promise<void>
+}
+
+/** Makes the process's checker. While notices arrive an answer stays true until one says otherwise; else for 5 s. */
+export function createMembershipChecker(db: Db, pubsub: Pubsub): MembershipChecker {
+  const known = new Map<string, { active: boolean; readAtMs: number }>()
+  pubsub.listen('membership', (id) => (id === null ? known.clear() : known.delete(id)))
+  const fresh = (id: string): boolean | undefined => {
+    const entry = known.get(id)
+    return entry && (pubsub.connected || performance.now() - entry.readAtMs < rememberedMs) ? entry.active : undefined
+  }
+  const refuse = (): never => {
+    throw new BerthError('authentication_invalid', 'A membership in your token is no longer active. Get a new token and try once more.')
+  }
+  return {
+    check(membershipIds) {
+      let unknown = false
+      for (const id of membershipIds) {
+        const active = fresh(id)
+        if (active === false) refuse()
+        if (active === undefined) unknown = true
+      }
+      if (!unknown) return
+      return (async () => {
+        const readAtMs = performance.now()
+        const active = new Set((await findAll<{ id: string }>(db, sql`
+          select m.id from memberships m join organizations o on o.id = m.organization_id
+          where m.id = any(${membershipIds}) and m.deactivated_at is null and o.deactivated_at is null`)).map((row) => row.id))
+        if (known.size > remembered) known.clear()
+        for (const id of membershipIds) known.set(id, { active: active.has(id), readAtMs })
+        if (membershipIds.some((id) => !active.has(id))) refuse()
+      })()
+    },
+  }
+}
+
+/** The organization's name, for the account query. */
+export async function findOrganization(db: Db, id: string): Promise<{ id: string; name: string } | undefined> {
+  return findOne(db, sql`select id, name from organizations where id = ${id}`)
+}
+
+/** The user's name and email. */
+export async function findUser(db: Db, id: string): Promise<{ id: string; name: string; email: string | null } | undefined> {
+  return findOne(db, sql`select id, name, email from users where id = ${id}`)
+}
