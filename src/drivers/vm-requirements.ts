@@ -1,0 +1,69 @@
+/** What this host lacks to run VMs: programs (with the Debian packages that bring them) and the user of QEMU. */
+import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
+import { arch, platform } from 'node:process'
+import { isRoot } from '../platform/config.ts'
+import { findSystemUser, qemuUserName } from './system-users.ts'
+
+/** What is missing: packages that would bring it (none, when a package is not the remedy), and what to tell a person. */
+export type MissingRequirements = { packages: readonly string[]; sentence: string }
+
+const folders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+const headerBytes = 4096
+
+/** Debian package -> the program by which we know that it, or another system's equal of it, is here. */
+const needed: Readonly<Record<string, string>> = {
+  ...(arch === 'arm64' ? { 'qemu-system-arm': 'qemu-system-aarch64' } : { 'qemu-system-x86': 'qemu-system-x86_64' }),
+  'qemu-utils': 'qemu-img',
+  mmdebstrap: 'mmdebstrap',
+  'busybox-static': 'busybox',
+  cpio: 'cpio',
+  e2fsprogs: 'mke2fs',
+}
+
+/**
+ * What is missing here before a VM can run, or null when nothing is. Cheap: it looks at a few files.
+ * The sentence is what a refused VM creation answers (503) and what the doctor prints.
+ */
+export function missingRequirements(): MissingRequirements | null {
+  if (platform !== 'linux' || (arch !== 'x64' && arch !== 'arm64')) {
+    return { packages: [], sentence: 'VMs run on Linux on x64 or arm64 only; start Berth on such a host.' }
+  }
+  const packages = Object.keys(needed).filter((name) => !isHere(needed[name]!))
+  if (packages.length > 0) {
+    const command = `apt-get install -y ${packages.join(' ')}`
+    return {
+      packages,
+      sentence: isDebianFamily()
+        ? `VMs need Debian packages that are missing here. Run \`${isRoot() ? '' : 'sudo '}${command}\` and start Berth again.`
+        : `VMs need programs that are missing here (${packages.map((name) => needed[name]!).join(', ')}). Install them (on Debian: \`${command}\`) and start Berth again.`,
+    }
+  }
+  if (isRoot() && !findSystemUser(qemuUserName)) {
+    return { packages: [], sentence: `QEMU does not run as root, and its user is missing. Run \`useradd --system --user-group --no-create-home --shell /usr/sbin/nologin ${qemuUserName}\` and start Berth again.` }
+  }
+  return null
+}
+
+/** Whether packages are installed with apt-get here. */
+export function isDebianFamily(): boolean {
+  if (!existsSync('/usr/bin/apt-get') || !existsSync('/etc/os-release')) return false
+  return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync('/etc/os-release', 'utf8'))
+}
+
+function isHere(program: string): boolean {
+  const path = folders.map((folder) => `${folder}/${program}`).find((candidate) => existsSync(candidate))
+  if (!path) return false
+  return program !== 'busybox' || isStatic(path)
+}
+
+/** The initial RAM disk holds no libraries, so busybox must need none: a dynamic program names its loader in its header. */
+function isStatic(path: string): boolean {
+  const header = Buffer.alloc(headerBytes)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, header, 0, headerBytes, 0)
+  } finally {
+    closeSync(file)
+  }
+  return !header.includes('/ld-linux')
+}

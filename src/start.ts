@@ -1,0 +1,55 @@
+/**
+ * `npm start`: all of Berth on one host. Postgres when DATABASE_URL is unset, migrations, VM templates, then the
+ * processes of the Procfile, each started again when it dies. Ctrl-C stops web, then worker, then Postgres.
+ */
+import './start/node-version.ts'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { ConfigError, readConfig } from './platform/config.ts'
+import { redact, setLogLevel } from './platform/log.ts'
+import { Berth } from './start/berth.ts'
+import { claim, clearLeftovers, makeFolders, whyNotListen } from './start/instance.ts'
+import { StartError } from './start/start-error.ts'
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+async function main(): Promise<void> {
+  const { values: flags } = parseArgs({ options: { procfile: { type: 'string', default: 'Procfile' }, 'without-vms': { type: 'boolean', default: false } } })
+  process.chdir(fileURLToPath(new URL('..', import.meta.url))) // .berth and the Procfile's paths belong to the checkout
+  process.umask(0o022) // the users of Postgres and QEMU must get through our folders
+  const config = readConfig()
+  setLogLevel('warn')
+  makeFolders(config)
+  if (!await claim(config.dataDir)) throw new StartError(`Berth already runs on ${config.dataDir}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`)
+  await clearLeftovers(config.dataDir)
+  const reason = await whyNotListen(config.host, config.port)
+  if (reason) throw new StartError(`Cannot listen on ${config.host} port ${config.port}: ${reason === 'EADDRINUSE' ? 'another program does. Stop it, or set PORT to a free port.' : `${reason}. Set PORT or BERTH_HOST to what this user may listen on.`}`)
+  const berth = new Berth(config, { procfile: flags.procfile, withVms: !flags['without-vms'], say })
+  stopOnSignals(berth)
+  await berth.start()
+}
+
+function stopOnSignals(berth: Berth): void {
+  let asked = false
+  const stop = () => {
+    if (asked) {
+      berth.kill()
+      process.exit(1)
+    }
+    asked = true
+    say('Stopping; once more stops at once.')
+    berth.stop().then(() => process.exit(0), fail)
+  }
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)
+  process.stdout.on('error', () => { /* whoever read our lines has gone; we go on */ })
+}
+
+/** Wrong settings: every one is named, exit 2. What a person can mend: a sentence, exit 1. A bug: its stack, exit 1. */
+function fail(error: unknown): never {
+  const isSentence = error instanceof ConfigError || error instanceof StartError
+  const text = error instanceof Error ? (isSentence ? error.message : error.stack ?? error.message) : String(error)
+  process.stderr.write(`${redact(text)}\n`)
+  process.exit(error instanceof ConfigError ? 2 : 1)
+}
+
+await main().catch(fail)

@@ -1,0 +1,39 @@
+/** What a start ends with: where Berth is, and how to get in. */
+import type { Config } from '../platform/config.ts'
+
+const askTimeoutMs = 2_000
+
+/** The addresses, the state of the VMs, how to get a token, and the ready line last. */
+export function announcement({ publicUrl, webMetricsPort, workerMetricsPort }: Config, withoutVms: string | null): string {
+  return [
+    '',
+    `  GraphQL, GraphiQL  ${publicUrl}/graphql`,
+    `  REST               ${publicUrl}/api/v1   (OpenAPI: ${publicUrl}/api/v1/openapi.json)`,
+    `  Agents             ${publicUrl}/agents`,
+    `  Models             ${publicUrl}/llm`,
+    `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker)`,
+    `  VMs                ${withoutVms === null ? 'yes' : `none. ${withoutVms}`}`,
+    '',
+    '  Get a token:       npm run -s token -- --user alice --org acme --role owner',
+    '',
+    `Berth is ready at ${publicUrl} (Ctrl-C stops it)`,
+  ].join('\n')
+}
+
+/** Whether the web process says that everything it needs is there. */
+export async function answersReady({ host, port }: Config): Promise<boolean> {
+  try {
+    const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, { signal: AbortSignal.timeout(askTimeoutMs) })
+    await response.body?.cancel()
+    return response.status === 200
+  } catch {
+    return false // not listening yet
+  }
+}
+
+/** Where one reaches from this host what listens on that address. */
+function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,111 @@
+/** All of Berth on this host, from the database to the ready line, and back. */
+import type { Config } from '../platform/config.ts'
+import { redact } from '../platform/log.ts'
+import { announcement, answersReady } from './announcement.ts'
+import { preparePostgres } from './embedded-postgres.ts'
+import { waitForDatabase } from './external-database.ts'
+import { markProcess } from './processes.ts'
+import { readProcfile } from './procfile.ts'
+import { postgresProgram, procfileProgram, runRelease } from './programs.ts'
+import { removeRunFile, writeRunFile, type RunFile } from './run-file.ts'
+import { StartError } from './start-error.ts'
+import { supervise, type Program, type Supervised } from './supervisor.ts'
+import { prepareVms } from './vms.ts'
+import { becomesTrue } from './wait.ts'
+
+const readyLimitMs = 10 * 60_000
+const readyPollMs = 50
+const nameWidth = 8
+
+/** What `npm start` runs: which Procfile, whether to get the host ready for VMs, and where lines go. */
+export type BerthOptions = { procfile: string; withVms: boolean; say: (line: string) => void }
+
+/** Everything that one `npm start` keeps running. */
+export class Berth {
+  readonly #config: Config
+  readonly #options: BerthOptions
+  readonly #run: RunFile
+  #postgres: Supervised | null = null
+  #processes: Supervised[] = []
+  #stopping: Promise<void> | null = null
+
+  constructor(config: Config, options: BerthOptions) {
+    this.#config = config
+    this.#options = options
+    this.#run = {
+      starter: markProcess(process.pid)!, // we live
+      databaseUrl: config.databaseUrl ?? '',
+      publicUrl: config.publicUrl,
+      port: config.port,
+      webMetricsPort: config.webMetricsPort,
+      workerMetricsPort: config.workerMetricsPort,
+      processes: {},
+    }
+  }
+
+  /**
+   * Resolves when Berth answers, or has been asked to stop meanwhile.
+   * @throws StartError when it cannot work; nothing runs any more then.
+   */
+  async start(): Promise<void> {
+    try {
+      const { release, processes } = readProcfile(this.#options.procfile)
+      this.#run.databaseUrl = await this.#startDatabase()
+      if (this.#stopping) return
+      writeRunFile(this.#config.dataDir, this.#run)
+      if (release && await runRelease(release, this.#run.databaseUrl) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
+      const withoutVms = this.#options.withVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
+      if (this.#stopping) return
+      if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
+      this.#processes = processes.map((line) => this.#keep(procfileProgram(line, this.#run.databaseUrl)))
+      await this.#announce(withoutVms)
+    } catch (error) {
+      if (this.#stopping) return // a step failed because what it needs was stopped
+      await this.stop()
+      throw error
+    }
+  }
+
+  /** Web first, so that nobody is accepted who cannot be served; Postgres last, because the others write until they end. */
+  stop(): Promise<void> {
+    this.#stopping ??= (async () => {
+      for (const one of this.#processes) await one.stop() // in the Procfile's order
+      await this.#postgres?.stop()
+      removeRunFile(this.#config.dataDir)
+    })()
+    return this.#stopping
+  }
+
+  /** Everything at once, for the impatient. Postgres gets its immediate shutdown: it recovers at the next start. */
+  kill(): void {
+    for (const one of this.#processes) one.kill('SIGKILL')
+    this.#postgres?.kill('SIGQUIT')
+  }
+
+  async #startDatabase(): Promise<string> {
+    if (this.#config.databaseUrl) {
+      await waitForDatabase(this.#config.databaseUrl)
+      return this.#config.databaseUrl
+    }
+    const postgres = await preparePostgres(this.#config)
+    this.#postgres = this.#keep(postgresProgram(postgres))
+    await this.#postgres.up
+    return postgres.databaseUrl
+  }
+
+  #keep(program: Program): Supervised {
+    return supervise(program, {
+      onLine: (name, line) => this.#options.say(`${name.padEnd(nameWidth)} | ${redact(line)}`),
+      onStarted: (name, mark) => {
+        this.#run.processes[name] = mark
+        if (!this.#stopping) writeRunFile(this.#config.dataDir, this.#run)
+      },
+    })
+  }
+
+  async #announce(withoutVms: string | null): Promise<void> {
+    const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config), { limitMs: readyLimitMs, everyMs: readyPollMs })
+    if (this.#stopping) return
+    this.#options.say(ready ? announcement(this.#config, withoutVms) : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`)
+  }
+}

@@ -1,0 +1,73 @@
+/** One `npm start` per data folder: the claim that keeps a second one out, and clearing up after one that was killed. */
+import { once } from 'node:events'
+import { chmodSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { isRoot, type Config } from '../platform/config.ts'
+import { isRunning, signal } from './processes.ts'
+import { readRunFile, removeRunFile } from './run-file.ts'
+import { StartError } from './start-error.ts'
+import { becomesTrue } from './wait.ts'
+
+const politeMs = 3_000
+const killedMs = 2_000
+
+/**
+ * Makes the folders that everything else lies in. As root, others may pass through them (not look inside), because
+ * Postgres and QEMU run as other users and have folders of their own below.
+ * @throws StartError when the folder for sockets belongs to somebody else.
+ */
+export function makeFolders({ dataDir, runDir }: Config): void {
+  const mode = isRoot() ? 0o711 : 0o700
+  for (const folder of [dataDir, runDir]) {
+    mkdirSync(folder, { recursive: true })
+    const stat = lstatSync(folder)
+    // The folder for sockets may lie in /tmp under a name that others can foresee.
+    if (folder === runDir && (!stat.isDirectory() || stat.uid !== process.getuid?.())) throw new StartError(`${folder} is not a folder of yours. Remove it, or choose another BERTH_DATA_DIR.`)
+    if (stat.uid === process.getuid?.()) chmodSync(folder, mode)
+  }
+}
+
+/**
+ * Claims the data folder for this process, until it ends in whatever way: the claim is a socket in the kernel's abstract
+ * namespace, which cannot be left behind as a file can.
+ * @returns the claim, or null when another process has it.
+ */
+export async function claim(dataDir: string): Promise<Server | null> {
+  const { dev, ino } = statSync(dataDir) // the folder itself, by whatever path it is reached
+  const server = createServer((connection) => connection.destroy())
+  server.listen(`\0berth-start-${dev}-${ino}`)
+  try {
+    await once(server, 'listening')
+    server.unref()
+    return server
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') return null
+    throw error
+  }
+}
+
+/** Ends what a killed `npm start` of this data folder left running. Postgres is seen to when it starts. */
+export async function clearLeftovers(dataDir: string): Promise<void> {
+  const left = Object.values(readRunFile(dataDir)?.processes ?? {}).filter(isRunning)
+  const gone = (limitMs: number) => becomesTrue(() => !left.some(isRunning), { limitMs, everyMs: 20 })
+  for (const { pid } of left) signal(pid, 'SIGTERM')
+  if (!await gone(politeMs)) {
+    for (const mark of left.filter(isRunning)) signal(mark.pid, 'SIGKILL')
+    await gone(killedMs)
+  }
+  removeRunFile(dataDir)
+}
+
+/** Whether something could listen there now; `null`, or the reason why not, such as EADDRINUSE. */
+export async function whyNotListen(host: string, port: number): Promise<string | null> {
+  const server = createServer()
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+    return null
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  } finally {
+    server.close()
+  }
+}

@@ -1,0 +1,55 @@
+/** How each process of Berth is started and stopped: the embedded Postgres, and the lines of the Procfile. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { delimiter, dirname } from 'node:path'
+import { environmentWith } from '../platform/config.ts'
+import { startPostgres, stopPostgres, waitForPostgres, type EmbeddedPostgres } from './embedded-postgres.ts'
+import { dyingWithUs } from './processes.ts'
+import type { ProcfileLine } from './procfile.ts'
+import type { Program } from './supervisor.ts'
+import { becomesTrue } from './wait.ts'
+
+const stopLimitMs = 11_000 // a process drains for 10 s at most
+
+/** The embedded Postgres as a process that is kept running. */
+export function postgresProgram(postgres: EmbeddedPostgres): Program {
+  return {
+    name: 'postgres',
+    start: () => startPostgres(postgres),
+    waitUntilUp: (server) => waitForPostgres(postgres, server),
+    stop: stopPostgres,
+  }
+}
+
+/** A line of the Procfile as a process that is kept running. */
+export function procfileProgram({ name, command }: ProcfileLine, databaseUrl: string): Program {
+  return {
+    name,
+    start: () => run(command, databaseUrl, 'pipe'),
+    stop: async (child) => {
+      child.kill('SIGTERM')
+      await becomesTrue(() => child.exitCode !== null || child.signalCode !== null, { limitMs: stopLimitMs, everyMs: 20 })
+    },
+  }
+}
+
+/**
+ * Runs the Procfile's release command to its end.
+ * @returns its exit code; null when a signal ended it.
+ */
+export async function runRelease(command: string, databaseUrl: string): Promise<number | null> {
+  const [code] = await once(run(command, databaseUrl, 'inherit'), 'exit') as [number | null]
+  return code
+}
+
+function run(command: string, databaseUrl: string, output: 'pipe' | 'inherit'): ChildProcess {
+  // exec: the process must be our own child, not the shell's, for its end and our end to reach the right one.
+  const [program, ...words] = [...dyingWithUs('TERM'), '/bin/sh', '-c', `exec ${command}`]
+  const environment = environmentWith({ DATABASE_URL: databaseUrl })
+  return spawn(program!, words, {
+    // `node` in the Procfile is the Node that we run on ourselves, also when npm did not put it first.
+    env: { ...environment, PATH: [dirname(process.execPath), environment.PATH ?? ''].join(delimiter) },
+    stdio: ['ignore', output, output],
+    detached: true, // Ctrl-C reaches the whole process group of the terminal; we stop them in order instead
+  })
+}

@@ -1,0 +1,52 @@
+/**
+ * `run.json` in the data folder: what `npm start` tells the other commands of this checkout (token, doctor) while it
+ * runs, and what it left behind when it was killed. It holds the database's password: only its owner may read it.
+ */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isRunning, type ProcessMark } from './processes.ts'
+
+/** A running (or killed) `npm start`. */
+export type RunFile = {
+  starter: ProcessMark
+  databaseUrl: string
+  publicUrl: string
+  port: number
+  webMetricsPort: number
+  workerMetricsPort: number
+  /** The processes it keeps running, by their name in the Procfile. */
+  processes: Record<string, ProcessMark>
+}
+
+/** The file's content, whether its writer still runs or was killed; null when there is none. */
+export function readRunFile(dataDir: string): RunFile | null {
+  try {
+    return JSON.parse(readFileSync(pathOf(dataDir), 'utf8')) as RunFile
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    throw error
+  }
+}
+
+/** The `npm start` that runs on this data folder now, or null. */
+export function findRun(dataDir: string): RunFile | null {
+  const run = readRunFile(dataDir)
+  return run && isRunning(run.starter) ? run : null
+}
+
+/** Writes it, whole or not at all. */
+export function writeRunFile(dataDir: string, run: RunFile): void {
+  const unfinished = `${pathOf(dataDir)}.new`
+  rmSync(unfinished, { force: true }) // the mode below counts for a new file only
+  writeFileSync(unfinished, JSON.stringify(run, null, 2), { mode: 0o600 })
+  renameSync(unfinished, pathOf(dataDir))
+}
+
+/** Removes it: nothing runs any more. */
+export function removeRunFile(dataDir: string): void {
+  rmSync(pathOf(dataDir), { force: true })
+}
+
+function pathOf(dataDir: string): string {
+  return join(dataDir, 'run.json')
+}

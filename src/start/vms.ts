@@ -1,0 +1,51 @@
+/** Gets this host ready for VMs: packages, the user of QEMU, templates. What is missing afterwards is said, and Berth goes on without. */
+import { ensureQemuUser, qemuUser } from '../drivers/system-users.ts'
+import { isDebianFamily, missingRequirements } from '../drivers/vm-requirements.ts'
+import { isRoot, type Config } from '../platform/config.ts'
+import { log } from '../platform/log.ts'
+import { installPackages } from './packages.ts'
+import { showProgress, type Screen } from './progress.ts'
+
+/**
+ * Installs what may be installed (as root on a Debian family system, named first) and builds the templates.
+ * @returns null when VMs can run, else the sentence that says what to do.
+ */
+export async function prepareVms(config: Config, screen: Screen): Promise<string | null> {
+  const say = (line: string) => screen.write(`${line}\n`)
+  const missing = missingRequirements()
+  if (isRoot()) {
+    try {
+      if (missing && missing.packages.length > 0 && isDebianFamily()) {
+        say(`Installing the Debian packages that VMs need: ${missing.packages.join(' ')}`)
+        await installPackages(missing.packages)
+      }
+      ensureQemuUser()
+    } catch (error) {
+      say(sentenceOf(error))
+    }
+  }
+  const left = missingRequirements()
+  return left ? left.sentence : buildTemplates(config, screen)
+}
+
+async function buildTemplates({ cacheDir, dataDir, runDir }: Config, screen: Screen): Promise<string | null> {
+  const { createCompute } = await import('../drivers/compute/compute.ts') // it brings the SSH library along: only when needed
+  const compute = createCompute({
+    cacheDir, dataDir, runDir, qemuUser: qemuUser(), log,
+    poolSize: 0, // the worker keeps the pool; here only the templates are made
+    onEgress: (_id, connection) => connection.destroy(),
+    onExit: () => { /* nothing runs for long while templates are made */ },
+  })
+  try {
+    await compute.prepare(showProgress('VM templates', screen))
+    return null
+  } catch (error) {
+    return `The VM templates could not be built: ${sentenceOf(error)} Run npm run doctor for what this host lacks, then start Berth again.`
+  } finally {
+    await compute.close()
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,187 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { isRunning, processesIn, signal } from '../src/start/processes.ts'
+import { findRun, readRunFile, type RunFile } from '../src/start/run-file.ts'
+import { becomesTrue } from '../src/start/wait.ts'
+import { startCommand, type Command } from './support/command.ts'
+import { freePort } from './support/ports.ts'
+
+// Stand-ins for web and worker: what is tested is who starts, stops and restarts them.
+const web = `
+import { createServer } from 'node:http'
+const server = createServer((request, response) => response.end('ok')).listen(Number(process.env.PORT), '127.0.0.1')
+process.on('SIGTERM', () => server.close(() => { console.log('web drained'); process.exit(0) }))`
+const worker = `
+setInterval(() => {}, 1000)
+process.on('SIGTERM', () => { console.log('worker done'); process.exit(0) })`
+
+let folder: string
+let variables: Record<string, string>
+const started: Command[] = []
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'berth-start-'))
+  chmodSync(folder, 0o711)
+  writeFileSync(join(folder, 'web.mjs'), web)
+  writeFileSync(join(folder, 'worker.mjs'), worker)
+  writeFileSync(join(folder, 'Procfile'), `release: node src/platform/migrate.ts\nweb: node ${folder}/web.mjs\nworker: node ${folder}/worker.mjs\n`)
+  variables = { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), BERTH_CACHE_DIR: join(folder, 'cache') }
+})
+
+afterEach(async () => {
+  for (const { child, ended } of started.splice(0)) {
+    child.kill('SIGTERM')
+    await ended
+  }
+  rmSync(folder, { recursive: true, force: true })
+})
+
+function start(more: Record<string, string> = {}): Command {
+  const command = startCommand(['src/start.ts', '--without-vms', '--procfile', join(folder, 'Procfile')], { ...variables, ...more })
+  started.push(command)
+  return command
+}
+
+const dataDir = () => join(folder, 'data')
+const currentRun = (): RunFile => findRun(dataDir())!
+const postgresProcesses = () => processesIn(join(dataDir(), 'postgres'), 'postgres')
+
+test('a start ends with addresses and a ready line, and SIGTERM stops web, worker and Postgres in this order', async () => {
+  const berth = start()
+  await berth.line(/^Berth is ready at http:\/\/localhost:\d+/)
+  expect(berth.lines.join('\n')).toContain(`http://localhost:${variables.PORT}/graphql`)
+  expect(berth.lines.join('\n')).toContain('npm run -s token -- --user alice --org acme --role owner')
+  expect(statSync(join(dataDir(), 'run.json')).mode & 0o777).toBe(0o600)
+  const client = new pg.Client(currentRun().databaseUrl)
+  await client.connect()
+  expect((await client.query('show listen_addresses')).rows[0]).toEqual({ listen_addresses: '' })
+  expect((await client.query('show fsync')).rows[0]).toEqual({ fsync: 'on' })
+  expect((await client.query('show data_checksums')).rows[0]).toEqual({ data_checksums: 'on' })
+  await client.end()
+  berth.child.kill('SIGTERM')
+  expect(await berth.ended).toBe(0)
+  const at = (pattern: RegExp) => berth.lines.findIndex((line) => pattern.test(line))
+  expect(at(/web drained/)).toBeGreaterThan(0)
+  expect(at(/worker done/)).toBeGreaterThan(at(/web drained/))
+  expect(at(/database system is shut down/)).toBeGreaterThan(at(/worker done/))
+  expect(postgresProcesses()).toEqual([])
+  expect(existsSync(join(dataDir(), 'run.json'))).toBe(false)
+})
+
+test('web and Postgres come back within 5 s when they are killed', async () => {
+  const berth = start()
+  await berth.line(/Berth is ready/)
+  const before = currentRun()
+  signal(before.processes.web!.pid, 'SIGKILL')
+  expect(await becomesTrue(() => currentRun().processes.web!.pid !== before.processes.web!.pid, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  signal(before.processes.postgres!.pid, 'SIGKILL')
+  const answers = async () => {
+    const client = new pg.Client(before.databaseUrl)
+    client.on('error', () => { /* the killed server cuts it */ })
+    try {
+      await client.connect()
+      return (await client.query('select 1')).rowCount === 1 && currentRun().processes.postgres!.pid !== before.processes.postgres!.pid
+    } catch {
+      return false
+    } finally {
+      await client.end().catch(() => { /* it never opened */ })
+    }
+  }
+  expect(await becomesTrue(answers, { limitMs: 5_000, everyMs: 50 })).toBe(true)
+  expect(isRunning(before.processes.worker!)).toBe(true)
+})
+
+test('a start that is killed takes its processes along, and the next one finds everything as it was', async () => {
+  const first = start()
+  await first.line(/Berth is ready/)
+  const left = readRunFile(dataDir())!
+  first.child.kill('SIGKILL')
+  await first.ended
+  const allGone = () => !Object.values(left.processes).some(isRunning) && postgresProcesses().length === 0
+  expect(await becomesTrue(allGone, { limitMs: 10_000, everyMs: 20 })).toBe(true)
+  const next = start()
+  await next.line(/Berth is ready/)
+  expect(currentRun().databaseUrl).toBe(left.databaseUrl)
+})
+
+test('a start right after a killed one, whose processes still run, is not held up by them', async () => {
+  const first = start()
+  await first.line(/Berth is ready/)
+  const left = readRunFile(dataDir())!
+  first.child.kill('SIGKILL')
+  const next = start() // no waiting: the leftovers are ended by it, or by themselves meanwhile
+  await next.line(/Berth is ready/)
+  expect(Object.values(left.processes).filter(isRunning)).toEqual([])
+})
+
+test('a second start on the same data folder, or on a port that is taken, says so and exits with 1', async () => {
+  const first = start()
+  await first.line(/Berth is ready/)
+  const second = start({ PORT: String(await freePort()) })
+  expect(await second.ended).toBe(1)
+  expect(second.lines).toEqual([`Berth already runs on ${dataDir()}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`])
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  const third = start({ PORT: String(port), BERTH_DATA_DIR: join(folder, 'other') })
+  expect(await third.ended).toBe(1)
+  expect(third.lines).toEqual([`Cannot listen on 127.0.0.1 port ${port}: another program does. Stop it, or set PORT to a free port.`])
+  server.close()
+  expect(isRunning(currentRun().starter)).toBe(true)
+})
+
+test('a process that keeps dying is started again after pauses that grow, and Berth still stops at once', async () => {
+  writeFileSync(join(folder, 'worker.mjs'), 'process.exit(0)')
+  const berth = start()
+  await berth.line(/worker +\| ended \(code 0\); starting it again in 0\.2 s/)
+  await berth.line(/worker +\| ended \(code 0\); starting it again in 0\.8 s/)
+  berth.child.kill('SIGINT')
+  expect(await berth.ended).toBe(0)
+})
+
+test('asked a second time, a start that waits for a slow process ends everything at once', async () => {
+  writeFileSync(join(folder, 'web.mjs'), web.replace("server.close(() => { console.log('web drained'); process.exit(0) })", "console.log('draining for ever')")) // never finishes draining
+  const berth = start()
+  await berth.line(/Berth is ready/)
+  const left = currentRun()
+  berth.child.kill('SIGINT')
+  await berth.line(/once more stops at once/)
+  const before = performance.now()
+  berth.child.kill('SIGINT')
+  expect(await berth.ended).toBe(1)
+  expect(performance.now() - before).toBeLessThan(3_000)
+  const allGone = () => !Object.values(left.processes).some(isRunning) && postgresProcesses().length === 0
+  expect(await becomesTrue(allGone, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+})
+
+test('migrations that fail stop everything again, with exit code 1', async () => {
+  writeFileSync(join(folder, 'Procfile'), 'release: exit 3\nweb: node nowhere.mjs\n')
+  const berth = start()
+  expect(await berth.ended).toBe(1)
+  expect(berth.lines.at(-1)).toBe('The database could not be brought to the newest shape; the lines above say why.')
+  expect(postgresProcesses()).toEqual([])
+})
+
+test('wrong settings are all named at once, with exit code 2', async () => {
+  const berth = start({ PORT: 'http', BERTH_VM_POOL: 'many', DATABASE_URL: 'mysql://x' })
+  expect(await berth.ended).toBe(2)
+  expect(berth.lines.join('\n')).toMatch(/PORT must be[^]*DATABASE_URL must be[^]*BERTH_VM_POOL must be/)
+})
+
+test('a DATABASE_URL with a database of one\'s own starts no Postgres here', async () => {
+  const { createDatabase } = await import('./support/postgres.ts')
+  const database = await createDatabase()
+  const berth = start({ DATABASE_URL: database.url })
+  await berth.line(/Berth is ready/)
+  expect(existsSync(join(dataDir(), 'postgres'))).toBe(false)
+  expect(Object.keys(currentRun().processes).sort()).toEqual(['web', 'worker'])
+  berth.child.kill('SIGTERM')
+  expect(await berth.ended).toBe(0)
+  await database.drop()
+})
