@@ -1,0 +1,203 @@
+/**
+ * The one guarded way out: whatever goes to an address that a user or an agent chose (VM egress, webhooks,
+ * MCP servers, uploads) connects here. A name is resolved once, every address it has is judged, and the
+ * judged address is the one dialled, so a name that changes its answer between the two gains nothing.
+ */
+import { readFile, stat } from 'node:fs/promises'
+import { Resolver } from 'node:dns/promises'
+import { connect, isIP, type Socket } from 'node:net'
+import { Agent, buildConnector } from 'undici'
+import { normalHost, refusalOf, type AddressRule } from './addresses.ts'
+
+export { refusalOf } from './addresses.ts'
+
+/** Whole time for resolving and connecting, milliseconds. */
+const connectLimitMs = 10_000
+/** Time for one address before the next is tried, milliseconds. */
+const addressLimitMs = 4_000
+/** One DNS query: milliseconds until the next try, and tries. */
+const dnsQueryMs = 2_000
+const dnsTries = 2
+/** Addresses of one name that are tried; further ones are judged, not dialled. */
+const addressesTriedMax = 4
+/** Largest hosts file that is read, bytes. */
+const hostsFileBytesMax = 4 * 1024 * 1024
+
+/** What went wrong: `refused` by a rule, `unresolved` name, `unreachable`, `timeout`, or `cancelled` by the signal. */
+export type OutboundProblem = 'refused' | 'unresolved' | 'unreachable' | 'timeout' | 'cancelled'
+
+/** A connection that was not made. The message is a sentence without addresses, fit to be shown to a caller. */
+export class OutboundError extends Error {
+  readonly problem: OutboundProblem
+  /** The rule that refused, when one did. */
+  readonly rule: AddressRule | null
+  constructor(problem: OutboundProblem, sentence: string, rule: AddressRule | null = null) {
+    super(sentence)
+    this.name = 'OutboundError'
+    this.problem = problem
+    this.rule = rule
+  }
+}
+
+/** The addresses of a normal host name; empty when there are none. Throws only when the resolver itself fails. */
+export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
+
+/** What may be put in another's place: the resolver, the rule over addresses, the time limit in milliseconds. */
+export type OutboundOptions = { resolve?: Resolve; refuse?: (address: string) => AddressRule | null; limitMs?: number }
+
+/** Where to. `allowHalfOpen` keeps our half open when the other side has ended its own: for tunnels. */
+export type OutboundTarget = { host: string; port: number; signal?: AbortSignal; allowHalfOpen?: boolean }
+
+/**
+ * A connected TCP socket to a host that may be reached, by a name or an address in any spelling.
+ * @throws OutboundError
+ */
+export async function connectGuarded(target: OutboundTarget, options: OutboundOptions = {}): Promise<Socket> {
+  const { resolve = resolveName, refuse = refusalOf, limitMs = connectLimitMs } = options
+  const host = normalHost(target.host)
+  if (host === null) throw refused('malformed')
+  const limit = AbortSignal.timeout(limitMs)
+  const signal = target.signal ? AbortSignal.any([limit, target.signal]) : limit
+  try {
+    const addresses = isIP(host) ? [host] : await resolve(host, signal)
+    signal.throwIfAborted()
+    if (addresses.length === 0) throw new OutboundError('unresolved', 'The name does not resolve.')
+    for (const address of addresses) {
+      const rule = refuse(address)
+      if (rule) throw refused(rule)
+    }
+    return await dialFirst(addresses, target, signal)
+  } catch (thrown) {
+    if (target.signal?.aborted) throw new OutboundError('cancelled', 'The connection was cancelled.')
+    if (limit.aborted) throw new OutboundError('timeout', 'The host did not answer in time.')
+    if (thrown instanceof OutboundError) throw thrown
+    throw new OutboundError('unresolved', 'The name could not be resolved: its name server does not answer.')
+  }
+}
+
+/**
+ * An undici Agent whose every connection is guarded, redirects' included. Use it with undici's own `fetch`:
+ * the global one refuses it. In an error of fetch, `cause` is the OutboundError.
+ */
+export function guardedAgent(options: OutboundOptions & Omit<Agent.Options, 'connect'> = {}): Agent {
+  const { resolve, refuse, limitMs, ...agentOptions } = options
+  const secure = buildConnector({ timeout: limitMs ?? connectLimitMs, allowH2: false })
+  return new Agent({
+    connections: 50, // ours: open sockets to one origin
+    ...agentOptions,
+    connect(target, done) {
+      const secured = target.protocol === 'https:'
+      connectGuarded({ host: target.hostname, port: Number(target.port) || (secured ? 443 : 80) }, { resolve, refuse, limitMs }).then(
+        (socket) => (secured ? secure({ ...target, httpSocket: socket }, done) : done(null, socket)),
+        (error: Error) => done(error, null),
+      )
+    },
+  })
+}
+
+/**
+ * A resolver of names: the hosts file first, then DNS with both A and AAAA, IPv4 in front.
+ * Not dns.lookup: that holds one of the process's four pool threads as long as a name server likes to
+ * stay silent, and the names come from strangers. It also leaves search domains out, which would let
+ * a guest's `wiki` mean the company's.
+ */
+export function createResolve(options: { servers?: readonly string[]; hostsFile?: string } = {}): Resolve {
+  const { servers, hostsFile = '/etc/hosts' } = options
+  const inHostsFile = hostsFileReader(hostsFile)
+  return async (name, signal) => {
+    const listed = (await inHostsFile()).get(name)
+    if (listed) return listed
+    signal.throwIfAborted()
+    const resolver = new Resolver({ timeout: dnsQueryMs, tries: dnsTries })
+    if (servers) resolver.setServers(servers)
+    const cancel = (): void => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      const failed = answers.find((answer) => answer.status === 'rejected' && !isNoSuchName(answer.reason))
+      if (addresses.length === 0 && failed?.status === 'rejected') throw failed.reason
+      return addresses
+    } finally {
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+}
+
+const resolveName = createResolve()
+
+function isNoSuchName(reason: unknown): boolean {
+  return ['ENOTFOUND', 'ENODATA', 'EBADNAME'].includes((reason as NodeJS.ErrnoException).code ?? '')
+}
+
+/** Reads the hosts file again only when it has changed. */
+function hostsFileReader(path: string): () => Promise<ReadonlyMap<string, string[]>> {
+  let readAtMs = -1
+  let names = new Map<string, string[]>()
+  return async () => {
+    const found = await stat(path).catch(() => null) // a host without one is a host without entries
+    if (!found || found.size > hostsFileBytesMax) return new Map()
+    if (found.mtimeMs !== readAtMs) {
+      const next = new Map<string, string[]>()
+      for (const line of (await readFile(path, 'utf8')).split('\n')) {
+        const [address = '', ...aliases] = line.replace(/#.*/, '').trim().split(/\s+/)
+        if (isIP(address)) for (const alias of aliases) next.set(alias.toLowerCase(), [...(next.get(alias.toLowerCase()) ?? []), address])
+      }
+      names = next
+      readAtMs = found.mtimeMs
+    }
+    return names
+  }
+}
+
+async function dialFirst(addresses: readonly string[], target: OutboundTarget, signal: AbortSignal): Promise<Socket> {
+  let failure: unknown
+  for (const address of addresses.slice(0, addressesTriedMax)) {
+    try {
+      return await dial(address, target, AbortSignal.any([signal, AbortSignal.timeout(addressLimitMs)]))
+    } catch (thrown) {
+      failure = thrown
+      signal.throwIfAborted()
+    }
+  }
+  const silent = failure instanceof Error && failure.name === 'TimeoutError'
+  if (silent) throw new OutboundError('timeout', 'The host did not answer in time.')
+  throw new OutboundError('unreachable', 'The host could not be reached on this port.')
+}
+
+/** Connects to a judged address; there is no second look-up. */
+function dial(address: string, target: OutboundTarget, signal: AbortSignal): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: address, port: target.port, allowHalfOpen: target.allowHalfOpen ?? false, noDelay: true, keepAlive: true })
+    const giveUp = (): void => {
+      socket.destroy()
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+    socket.once('error', reject)
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', giveUp)
+      socket.off('error', reject)
+      resolve(socket)
+    })
+  })
+}
+
+function refused(rule: AddressRule): OutboundError {
+  return new OutboundError('refused', refusalSentences[rule], rule)
+}
+
+const refusalSentences: Record<AddressRule, string> = {
+  malformed: 'This is not a host name or address.',
+  unspecified: 'The unspecified address may not be reached.',
+  loopback: 'Loopback addresses may not be reached.',
+  metadata: 'Metadata services of clouds may not be reached.',
+  'link-local': 'Link-local addresses may not be reached.',
+  private: 'Private addresses may not be reached.',
+  carrier: 'Addresses of carrier-grade NAT may not be reached.',
+  multicast: 'Multicast addresses may not be reached.',
+  broadcast: 'The broadcast address may not be reached.',
+  tunnel: 'Addresses of IPv6 tunnels may not be reached.',
+  reserved: 'Reserved addresses may not be reached.',
+  own: 'Addresses of the Berth host itself may not be reached.',
+}
