@@ -1,0 +1,32 @@
+/** `npm run doctor`: what works on this host and what does not, each with a remedy. Exit 0 when Berth can do all it is made for. */
+import './start/node-version.ts'
+import { fileURLToPath } from 'node:url'
+import { ConfigError, readConfig } from './platform/config.ts'
+import { redact, setLogLevel } from './platform/log.ts'
+import { checkHost, type Check } from './start/checks.ts'
+import { checkVms } from './start/vm-checks.ts'
+
+const marks = { works: '✓', fails: '✗', neither: '–' } as const
+
+async function main(): Promise<number> {
+  process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+  setLogLevel('fatal')
+  let failures = 0
+  const show = ({ verdict, what, remedy }: Check) => {
+    if (verdict === 'fails') failures++
+    process.stdout.write(redact(`${marks[verdict]} ${what}\n${remedy && verdict !== 'works' ? `    ${remedy}\n` : ''}`))
+  }
+  try {
+    const config = readConfig()
+    show({ verdict: 'works', what: 'settings' })
+    for (const check of await checkHost(config)) show(check)
+    for (const check of await checkVms(config)) show(check)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    for (const problem of error.problems) show({ verdict: 'fails', what: `settings: ${problem}` })
+  }
+  process.stdout.write(failures === 0 ? 'Everything needed works.\n' : `${failures} ${failures === 1 ? 'thing needs' : 'things need'} your attention.\n`)
+  return failures === 0 ? 0 : 1
+}
+
+process.exit(await main())
