@@ -18,6 +18,7 @@ const needed: Readonly<Record<string, string>> = {
   'busybox-static': 'busybox',
   cpio: 'cpio',
   e2fsprogs: 'mke2fs',
+  ...(isRoot() ? {} : { uidmap: 'newuidmap' }), // how mmdebstrap makes root's files without being root
 }
 
 /**

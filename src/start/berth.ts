@@ -53,7 +53,7 @@ export class Berth {
       this.#run.databaseUrl = await this.#startDatabase()
       if (this.#stopping) return
       writeRunFile(this.#config.dataDir, this.#run)
-      if (release && await runRelease(release, this.#run.databaseUrl) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
+      if (release && await runRelease(release, this.#run.databaseUrl, (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
       const withoutVms = this.#options.withVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
@@ -95,12 +95,16 @@ export class Berth {
 
   #keep(program: Program): Supervised {
     return supervise(program, {
-      onLine: (name, line) => this.#options.say(`${name.padEnd(nameWidth)} | ${redact(line)}`),
+      onLine: (name, line) => this.#show(name, line),
       onStarted: (name, mark) => {
         this.#run.processes[name] = mark
         if (!this.#stopping) writeRunFile(this.#config.dataDir, this.#run)
       },
     })
+  }
+
+  #show(name: string, line: string): void {
+    this.#options.say(`${name.padEnd(nameWidth)} | ${redact(line)}`)
   }
 
   async #announce(withoutVms: string | null): Promise<void> {

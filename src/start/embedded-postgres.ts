@@ -4,7 +4,7 @@
  * stays out of its reach from the first day.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -22,6 +22,7 @@ const connectTimeoutMs = 5_000
 const orphansLeaveMs = 1_000
 const fastStopMs = 8_000
 const immediateStopMs = 2_000
+const unfinishedPrefix = '.postgres-'
 const databaseName = 'berth'
 const appRole = 'berth'
 
@@ -71,7 +72,10 @@ export async function preparePostgres({ dataDir, runDir, cacheDir, durable = tru
   const clusterDir = join(dataDir, 'postgres')
   const passwordsFile = join(dataDir, 'postgres-passwords.json')
   if (!existsSync(clusterDir)) {
-    writeFileSync(passwordsFile, JSON.stringify({ superuser: randomToken(24), app: randomToken(24) }), { mode: 0o600 })
+    for (const name of readdirSync(dataDir)) {
+      if (name.startsWith(unfinishedPrefix)) rmSync(join(dataDir, name), { recursive: true, force: true }) // of a start that was killed
+    }
+    writeFileSync(passwordsFile, JSON.stringify({ superuser: randomToken(24), app: randomToken(24) }), { mode: 0o600, flush: true })
     await initCluster({ dataDir, clusterDir, binaries, user, durable, password: readPasswords(passwordsFile).superuser })
   }
   const passwords = readPasswords(passwordsFile)
@@ -159,7 +163,7 @@ async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Prom
 }
 
 async function initCluster({ dataDir, clusterDir, binaries, user, durable, password }: { dataDir: string; clusterDir: string; binaries: string; user: SystemUser | null; durable: boolean; password: string }): Promise<void> {
-  const making = mkdtempSync(join(dataDir, '.postgres-')) // renamed when complete, so that a kill leaves no half cluster
+  const making = mkdtempSync(join(dataDir, unfinishedPrefix)) // renamed when complete, so that a kill leaves no half cluster
   try {
     const passwordFile = join(making, 'password')
     writeFileSync(passwordFile, password, { mode: 0o600 })

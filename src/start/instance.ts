@@ -1,6 +1,6 @@
 /** One `npm start` per data folder: the claim that keeps a second one out, and clearing up after one that was killed. */
 import { once } from 'node:events'
-import { chmodSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, lstatSync, mkdirSync, statSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { isRoot, type Config } from '../platform/config.ts'
 import { isRunning, signal } from './processes.ts'
@@ -14,7 +14,7 @@ const killedMs = 2_000
 /**
  * Makes the folders that everything else lies in. As root, others may pass through them (not look inside), because
  * Postgres and QEMU run as other users and have folders of their own below.
- * @throws StartError when the folder for sockets belongs to somebody else.
+ * @throws StartError when one of them belongs to somebody else.
  */
 export function makeFolders({ dataDir, runDir }: Config): void {
   const mode = isRoot() ? 0o711 : 0o700
@@ -24,6 +24,11 @@ export function makeFolders({ dataDir, runDir }: Config): void {
     // The folder for sockets may lie in /tmp under a name that others can foresee.
     if (folder === runDir && (!stat.isDirectory() || stat.uid !== process.getuid?.())) throw new StartError(`${folder} is not a folder of yours. Remove it, or choose another BERTH_DATA_DIR.`)
     if (stat.uid === process.getuid?.()) chmodSync(folder, mode)
+    try {
+      accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    } catch (error) {
+      throw new StartError(`${folder} belongs to another user. Start Berth as its owner, or choose another BERTH_DATA_DIR.`, { cause: error })
+    }
   }
 }
 

@@ -6,7 +6,7 @@ import { environmentWith } from '../platform/config.ts'
 import { startPostgres, stopPostgres, waitForPostgres, type EmbeddedPostgres } from './embedded-postgres.ts'
 import { dyingWithUs } from './processes.ts'
 import type { ProcfileLine } from './procfile.ts'
-import type { Program } from './supervisor.ts'
+import { followLines, type Program } from './supervisor.ts'
 import { becomesTrue } from './wait.ts'
 
 const stopLimitMs = 11_000 // a process drains for 10 s at most
@@ -25,7 +25,7 @@ export function postgresProgram(postgres: EmbeddedPostgres): Program {
 export function procfileProgram({ name, command }: ProcfileLine, databaseUrl: string): Program {
   return {
     name,
-    start: () => run(command, databaseUrl, 'pipe'),
+    start: () => run(command, databaseUrl),
     stop: async (child) => {
       child.kill('SIGTERM')
       await becomesTrue(() => child.exitCode !== null || child.signalCode !== null, { limitMs: stopLimitMs, everyMs: 20 })
@@ -37,19 +37,21 @@ export function procfileProgram({ name, command }: ProcfileLine, databaseUrl: st
  * Runs the Procfile's release command to its end.
  * @returns its exit code; null when a signal ended it.
  */
-export async function runRelease(command: string, databaseUrl: string): Promise<number | null> {
-  const [code] = await once(run(command, databaseUrl, 'inherit'), 'exit') as [number | null]
+export async function runRelease(command: string, databaseUrl: string, onLine: (line: string) => void): Promise<number | null> {
+  const child = run(command, databaseUrl)
+  followLines(child, onLine)
+  const [code] = await once(child, 'close') as [number | null]
   return code
 }
 
-function run(command: string, databaseUrl: string, output: 'pipe' | 'inherit'): ChildProcess {
+function run(command: string, databaseUrl: string): ChildProcess {
   // exec: the process must be our own child, not the shell's, for its end and our end to reach the right one.
   const [program, ...words] = [...dyingWithUs('TERM'), '/bin/sh', '-c', `exec ${command}`]
   const environment = environmentWith({ DATABASE_URL: databaseUrl })
   return spawn(program!, words, {
     // `node` in the Procfile is the Node that we run on ourselves, also when npm did not put it first.
     env: { ...environment, PATH: [dirname(process.execPath), environment.PATH ?? ''].join(delimiter) },
-    stdio: ['ignore', output, output],
+    stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // Ctrl-C reaches the whole process group of the terminal; we stop them in order instead
   })
 }

@@ -52,9 +52,7 @@ export function supervise(program: Program, watch: Watch): Supervised {
     const end = Promise.withResolvers<string>()
     child.once('error', (error) => end.resolve(`could not start: ${error.message}`))
     child.once('exit', (code, signalName) => end.resolve(`ended (${signalName ?? `code ${code}`})`))
-    for (const stream of [child.stdout, child.stderr]) {
-      if (stream) createInterface({ input: stream }).on('line', (line) => watch.onLine(name, line))
-    }
+    followLines(child, (line) => watch.onLine(name, line))
     const mark = child.pid === undefined ? undefined : markProcess(child.pid)
     if (mark) watch.onStarted(name, mark)
     if (stopping.signal.aborted) await program.stop(child) // it was asked to stop while it was being started
@@ -94,5 +92,12 @@ export function supervise(program: Program, watch: Watch): Supervised {
       stopping.abort()
       if (!ended()) child?.kill(signalName)
     },
+  }
+}
+
+/** Hands over every line that the child prints, to either output. */
+export function followLines(child: ChildProcess, onLine: (line: string) => void): void {
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream) createInterface({ input: stream }).on('line', onLine)
   }
 }
