@@ -29,20 +29,22 @@ export async function prepareVms(config: Config, screen: Screen): Promise<string
 }
 
 async function buildTemplates({ cacheDir, dataDir, runDir }: Config, screen: Screen): Promise<string | null> {
-  const { createCompute } = await import('../drivers/compute/compute.ts') // it brings the SSH library along: only when needed
-  const compute = createCompute({
-    cacheDir, dataDir, runDir, qemuUser: qemuUser(), log,
-    poolSize: 0, // the worker keeps the pool; here only the templates are made
-    onEgress: (_id, connection) => connection.destroy(),
-    onExit: () => { /* nothing runs for long while templates are made */ },
-  })
   try {
-    await compute.prepare(showProgress('VM templates', screen))
+    const { createCompute } = await import('../drivers/compute/compute.ts') // it brings the SSH library along: only when needed
+    const compute = createCompute({
+      cacheDir, dataDir, runDir, qemuUser: qemuUser(), log,
+      poolSize: 0, // the worker keeps the pool; here only the templates are made
+      onEgress: (_id, connection) => connection.destroy(),
+      onExit: () => { /* nothing runs for long while templates are made */ },
+    })
+    try {
+      await compute.prepare(showProgress('VM templates', screen))
+    } finally {
+      await compute.close()
+    }
     return null
   } catch (error) {
     return `The VM templates could not be built: ${sentenceOf(error)} Run npm run doctor for what this host lacks, then start Berth again.`
-  } finally {
-    await compute.close()
   }
 }
 
