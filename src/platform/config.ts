@@ -51,6 +51,8 @@ export type Config = {
   costPerVcpuHour: number
   costPerGbHour: number
   logLevel: string
+  /** Multiplies every rate limit. */
+  rateLimitFactor: number
   /** The largest number of database connections of this process. */
   databaseConnections: number
 }
@@ -92,6 +94,7 @@ const settings = {
   BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
   BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
   BERTH_LOG_LEVEL: [z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'trace, debug, info, warn, error, fatal or silent'],
+  BERTH_RATE_LIMIT_FACTOR: [z.string().regex(/^[1-9]\d{0,6}$/).transform(Number), 'a whole number from 1: how many times the usual limits'],
   BERTH_DATABASE_CONNECTIONS: [countText, 'a number of connections'],
 } as const satisfies Record<string, readonly [z.ZodType, string]>
 
@@ -160,6 +163,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
     costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,
     logLevel: set.BERTH_LOG_LEVEL ?? 'info',
+    rateLimitFactor: set.BERTH_RATE_LIMIT_FACTOR ?? 1,
     databaseConnections: set.BERTH_DATABASE_CONNECTIONS ?? 10,
   }
 }

@@ -64,7 +64,7 @@ export class BerthError extends Error {
 
 /** The 404 that is the same, byte for byte, for what is absent, malformed or another tenant's. */
 export function notFound(noun: string): BerthError {
-  return new BerthError('not_found', `There is no such ${noun}, or it is not yours.`)
+  return new BerthError('not_found', `There is no such ${noun}, or it is not yours.`, { noun })
 }
 
 /** What is shown of any thrown value: a BerthError as it is, anything else as a plain internal error. */

@@ -1,5 +1,6 @@
 /** Pages: one row more than asked for is read, to know whether there are more. */
 import { BerthError } from './errors.ts'
+import { decodeId, encodeId, type IdKind } from './ids.ts'
 import { limits } from './limits.ts'
 
 /** A page of a Relay connection. */
@@ -15,14 +16,25 @@ export function listWindow(limit: number | null | undefined, offset: number | nu
   return { limit: wholeNumber('limit', limit ?? usual, 1, most), offset: wholeNumber('offset', offset ?? 0, 0, 2_147_483_647) }
 }
 
-/** Makes the page of rows read with `limit first + 1`. */
-export function page<Node extends { id: string }>(rows: Node[], first: number, after: string | null | undefined): Page<Node> {
+/** Makes the page of rows read with `limit first + 1`. A cursor is the public id of its row. */
+export function page<Node extends { id: string }>(kind: IdKind, rows: Node[], first: number, after: string | null | undefined): Page<Node> {
   const nodes = rows.slice(0, first)
-  const edges = nodes.map((node) => ({ cursor: node.id, node }))
+  const edges = nodes.map((node) => ({ cursor: encodeId(kind, node.id), node }))
   return {
     edges, nodes,
     pageInfo: { hasNextPage: rows.length > first, hasPreviousPage: Boolean(after), startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null },
   }
+}
+
+/**
+ * The stored id that a cursor stands for, or null for none.
+ * @throws BerthError invalid_request for a text that is no cursor.
+ */
+export function cursorId(kind: IdKind, after: string | null | undefined): string | null {
+  if (after === null || after === undefined) return null
+  const id = decodeId(kind, after)
+  if (!id) throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
+  return id
 }
 
 /** The number, when it is whole and within its bounds. */

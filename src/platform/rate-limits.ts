@@ -25,8 +25,11 @@ const heldBucketsMax = 20_000
 
 type Share = { tokens: number; allowance: Allowance; untilMs: number; refilling: Promise<void> | null }
 
-/** Makes the process's limiter. */
-export function createRateLimiter(db: Db): RateLimiter {
+/**
+ * Makes the process's limiter.
+ * @param factor multiplies every limit: an operator's knob for a host that serves one team, or a benchmark.
+ */
+export function createRateLimiter(db: Db, factor: number): RateLimiter {
   const shares = new Map<string, Share>()
 
   async function refill(share: Share, bucket: string, perMinute: number): Promise<void> {
@@ -67,7 +70,8 @@ export function createRateLimiter(db: Db): RateLimiter {
   }
 
   return {
-    spend(bucket, perMinute) {
+    spend(bucket, usualPerMinute) {
+      const perMinute = usualPerMinute * factor
       let share = shares.get(bucket)
       if (share && share.tokens >= 1 && share.untilMs > performance.now()) return take(share)
       if (!share) {

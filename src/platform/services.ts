@@ -2,12 +2,14 @@
 import type { Caller } from './access.ts'
 import type { Config } from './config.ts'
 import { openJobs, type Jobs } from './jobs.ts'
+import { createIdempotency, type Idempotency } from './idempotency.ts'
 import { openDatabase, type Database, type Db } from './postgres.ts'
 import { openPubsub, type Pubsub } from './pubsub.ts'
+import { createRateLimiter, type RateLimiter } from './rate-limits.ts'
 import { loadSealer, type Sealer } from './secrets.ts'
 
 /** The opened platform of one process. */
-export type Services = { config: Config; database: Database; db: Db; jobs: Jobs; pubsub: Pubsub; sealer: Sealer }
+export type Services = { config: Config; database: Database; db: Db; jobs: Jobs; pubsub: Pubsub; sealer: Sealer; limiter: RateLimiter; idempotency: Idempotency }
 
 /** One request: the platform and its caller. Resource functions take it first. */
 export type Call = Services & { caller: Caller; requestId: string }
@@ -21,9 +23,12 @@ export async function openServices(config: Config, databaseUrl: string, role: 'w
   const pubsub = openPubsub(databaseUrl)
   const jobs = await openJobs(databaseUrl, { worker: role === 'worker' })
   const sealer = loadSealer(config.secretKey, config.dataDir)
+  const limiter = createRateLimiter(database.db, config.rateLimitFactor)
+  const idempotency = createIdempotency(database.db, sealer)
   return {
-    config, database, db: database.db, jobs, pubsub, sealer,
+    config, database, db: database.db, jobs, pubsub, sealer, limiter, idempotency,
     async close() {
+      idempotency.close()
       await jobs.stop()
       await pubsub.close()
       await database.close()

@@ -1,0 +1,139 @@
+/** OpenAPI 3.1, made from the documents and the schema they fit: the description cannot say anything else than the code. */
+import {
+  getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isScalarType, Kind, typeFromAST,
+  type FieldNode, type GraphQLOutputType, type GraphQLSchema, type GraphQLType, type OperationDefinitionNode, type SelectionSetNode, type VariableDefinitionNode,
+} from 'graphql'
+import type { Route } from './routes.ts'
+import type { Runner } from './run.ts'
+import type { Surface } from './surfaces.ts'
+
+type Json = Record<string, unknown>
+
+const scalars: Readonly<Record<string, Json>> = {
+  ID: { type: 'string' }, String: { type: 'string' }, Int: { type: 'integer' }, Float: { type: 'number' }, Boolean: { type: 'boolean' },
+  DateTime: { type: 'string', format: 'date-time' }, TextMap: { type: 'object', additionalProperties: { type: 'string' } }, JSON: {}, Bytes: { type: 'string', contentEncoding: 'base64' },
+}
+const meanings: Readonly<Record<number, string>> = {
+  400: 'Invalid request', 401: 'Missing or invalid credentials', 402: 'No active plan or credits', 403: 'Not permitted', 404: 'Absent, or not yours', 409: 'Conflict',
+  413: 'Body too large', 429: 'Too many requests', 500: 'Internal failure', 502: 'Upstream or VM unreachable', 503: 'Capacity or a dependency is unavailable', 504: 'Timed out',
+}
+/** Answered by every operation, listed or not (decisions.md §1 and §3). */
+const errorsOfAll = [400, 401, 403, 413, 429, 500]
+
+/** The OpenAPI document of a surface. */
+export function describeSurface(surface: Surface, runner: Runner, publicUrl: string): Json {
+  const paths: Record<string, Json> = {}
+  for (const [key, route] of Object.entries(surface.routes)) {
+    const [method = '', path = ''] = key.split(' ')
+    const { definition } = runner.prepare(route.operation)
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describeRoute(method, path, route, definition, runner.schema) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: surface.title, version: '1.0', description: 'Identifiers are strings with a type prefix; moments are RFC 3339, UTC, three fractional digits.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    servers: [{ url: publicUrl + surface.mount }],
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      schemas: { Error: errorSchema(surface) },
+    },
+  }
+}
+
+function describeRoute(method: string, path: string, route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+  const variables = (definition.variableDefinitions ?? []).filter((one) => !inPath.includes(one.variable.name.value))
+  const hasBody = method !== 'GET' && method !== 'DELETE'
+  const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
+  const inBody = variables.filter((one) => !inQuery.includes(one))
+  const responses: Json = { [route.status]: describeSuccess(route, definition, schema) }
+  for (const status of [...new Set([...route.errors, ...errorsOfAll])].sort()) {
+    responses[status] = { description: meanings[status] ?? 'Error', content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
+  }
+  return {
+    operationId: operationId(method, path),
+    summary: route.summary,
+    ...(route.additive ? { 'x-berth-additive': true } : {}),
+    parameters: [
+      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...inQuery.map((one) => ({ name: one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
+      ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
+      ...(method === 'POST' ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }] : []),
+    ],
+    ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, schema) } } } } : {}),
+    responses,
+  }
+}
+
+function describeSuccess(route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
+  if (route.status === 204) return { description: 'Done; no body' }
+  const root = definition.operation === 'query' ? schema.getQueryType() : definition.operation === 'mutation' ? schema.getMutationType() : schema.getSubscriptionType()
+  if (!root) return { description: route.summary }
+  const whole = selectionSchema(root, definition.selectionSet, schema)
+  const properties = whole['properties'] as Json
+  const content = 'body' in properties ? properties['body'] : whole
+  return { description: 'Success', content: { [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: content } } }
+}
+
+function bodySchema(variables: readonly VariableDefinitionNode[], schema: GraphQLSchema): Json {
+  const whole = variables.find((one) => one.variable.name.value === 'body')
+  if (whole) return inputSchema(typeOf(whole, schema))
+  const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
+  return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, inputSchema(typeOf(one, schema))])), ...(required.length > 0 ? { required } : {}) }
+}
+
+function typeOf(variable: VariableDefinitionNode, schema: GraphQLSchema): GraphQLType {
+  const type = typeFromAST(schema, variable.type)
+  if (!type) throw new Error(`the variable ${variable.variable.name.value} has an unknown type`)
+  return type
+}
+
+function inputSchema(type: GraphQLType): Json {
+  if (isNonNullType(type)) return inputSchema(type.ofType)
+  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) }
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map((one) => one.name) }
+  if (isInputObjectType(type)) {
+    const fields = Object.values(type.getFields())
+    const required = fields.filter((field) => isNonNullType(field.type)).map((field) => field.name)
+    return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, { ...inputSchema(field.type), ...(field.description ? { description: field.description } : {}) }])), ...(required.length > 0 ? { required } : {}) }
+  }
+  return isScalarType(type) ? scalars[type.name] ?? {} : {}
+}
+
+function outputSchema(type: GraphQLOutputType, selections: SelectionSetNode | undefined, schema: GraphQLSchema): Json {
+  if (isNonNullType(type)) return outputSchema(type.ofType, selections, schema)
+  const shape = isListType(type) ? { type: 'array', items: outputSchema(type.ofType, selections, schema) } : selections ? selectionSchema(getNamedType(type), selections, schema) : inputSchema(type)
+  return shape
+}
+
+function selectionSchema(parent: GraphQLType, { selections }: SelectionSetNode, schema: GraphQLSchema): Json {
+  const properties: Json = {}
+  for (const selection of selections) {
+    if (selection.kind === Kind.INLINE_FRAGMENT) {
+      const named = selection.typeCondition ? schema.getType(selection.typeCondition.name.value) : undefined
+      if (named) Object.assign(properties, selectionSchema(named, selection.selectionSet, schema)['properties'])
+    } else if (selection.kind === Kind.FIELD && selection.name.value !== '__typename') {
+      properties[selection.alias?.value ?? selection.name.value] = fieldSchema(parent, selection, schema)
+    }
+  }
+  return { type: 'object', properties }
+}
+
+function fieldSchema(parent: GraphQLType, selection: FieldNode, schema: GraphQLSchema): Json {
+  const field = 'getFields' in parent ? parent.getFields()[selection.name.value] : undefined
+  if (!field) throw new Error(`no field ${selection.name.value}`)
+  const shape = outputSchema(field.type as GraphQLOutputType, selection.selectionSet, schema) // documents are validated: this is an output field
+  const described = field.description ? { ...shape, description: field.description } : shape
+  return isNonNullType(field.type) || typeof described['type'] !== 'string' ? described : { ...described, type: [described['type'], 'null'] }
+}
+
+function errorSchema(surface: Surface): Json {
+  if (surface.name === 'infra') return { type: 'object', properties: { error: { type: 'string' }, message: { type: 'string' } }, required: ['error'] }
+  return { type: 'object', properties: { error: { type: 'object', properties: { type: { type: 'string' }, message: { type: 'string' } }, required: ['type', 'message'] } }, required: ['error'] }
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.replace(/[{}]/g, '').split(/[/_-]/).filter((word) => word && !['api', 'v1'].includes(word))
+  return method.toLowerCase() + words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
+}

@@ -1,0 +1,134 @@
+/** From a table of routes to Fastify routes: who is calling, limits, idempotency, the document, the answer. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '#schema/builder.ts'
+import { bearerOf } from '#schema/context.ts'
+import { shownError } from '#schema/public-error.ts'
+import { callerName, type Caller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Allowance } from '#src/platform/rate-limits.ts'
+import { sha256 } from '#src/platform/secrets.ts'
+import type { Services } from '#src/platform/services.ts'
+import type { Route } from './routes.ts'
+import type { Operation, Runner, Variables } from './run.ts'
+import { sendStream } from './stream.ts'
+import type { Surface, SurfaceParts } from './surfaces.ts'
+import { variableReader } from './variables.ts'
+
+/** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
+export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
+  scope.setErrorHandler((error, request, reply) => sendError(surface, asBerthError(error, request.id), request, reply))
+  scope.setNotFoundHandler((request, reply) => sendError(surface, new BerthError('not_found', `There is no ${request.method} at this path; see ${surface.openapiPath}.`), request, reply))
+  for (const [key, route] of Object.entries(surface.routes)) {
+    const [method = '', path = ''] = key.split(' ')
+    const operation = runner.prepare(route.operation)
+    const full = surface.mount + path
+    scope.route({
+      method,
+      url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
+      bodyLimit: surface.bodyBytes,
+      exposeHeadRoute: false,
+      handler: operation.definition.operation === 'subscription'
+        ? streamHandler(method, path, route, operation, runner, parts)
+        : answerHandler(method, path, route, operation, runner, parts),
+    })
+  }
+}
+
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+function answerHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
+  const readVariables = variableReader(method, path, route, operation)
+  const isPost = method === 'POST'
+  return async (request, reply) => {
+    const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
+    const allowance = spendFor(services, caller, isPost)
+    setAllowance(reply, 'then' in allowance ? await allowance : allowance)
+    const variables = readVariables(request)
+    const key = isPost ? request.headers['idempotency-key'] : undefined
+    const run = (): Promise<string | null> => answer(runner, route, operation, variables, contextOf(services, caller, request.id))
+    if (key === undefined) return send(reply, route.status, await run())
+    return once(services, caller, key, request, reply, route, run)
+  }
+}
+
+function streamHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
+  const readVariables = variableReader(method, path, route, operation)
+  return async (request, reply) => {
+    const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
+    setAllowance(reply, await spendFor(services, caller, false))
+    const gone = new AbortController()
+    request.raw.socket.once('close', () => gone.abort())
+    const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal })
+    return sendStream(request, reply, events, gone)
+  }
+}
+
+/** Runs the document and makes the body's text; null for an answer without one. */
+async function answer(runner: Runner, route: Route, operation: Operation, variables: Variables, context: Context): Promise<string | null> {
+  const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
+    throw error instanceof BerthError && error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun'])) ? new BerthError('forbidden', error.message) : error
+  })
+  return route.status === 204 ? null : JSON.stringify('body' in data ? data['body'] : data)
+}
+
+/** Runs a keyed POST once in 24 hours; the same request again gets the same response. */
+async function once(services: Services, caller: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: () => Promise<string | null>): Promise<unknown> {
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
+  const name = callerName(caller)
+  const fingerprint = sha256(`${request.method} ${request.url}\n${sha256(request.rawBody ?? Buffer.alloc(0)).toString('base64')}`)
+  const kept = await services.idempotency.begin(name, key, fingerprint)
+  if (kept) return send(reply.header('idempotent-replayed', 'true'), kept.status, kept.body)
+  let body: string | null
+  try {
+    body = await run()
+  } catch (error) {
+    await services.idempotency.release(name, key) // an error changed nothing: the same key may be tried again
+    throw error
+  }
+  await services.idempotency.finish(name, key, { status: route.status, body })
+  return send(reply, route.status, body)
+}
+
+function send(reply: FastifyReply, status: number, body: string | null): FastifyReply {
+  if (body === null) return reply.code(status).send()
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
+}
+
+async function knownCaller(authenticating: Promise<Caller>): Promise<Caller> {
+  const caller = await authenticating
+  if (caller.kind === 'nobody') throw caller.refusal
+  return caller
+}
+
+/** Counts the request against the organization's minute (decisions.md §3: per organization). */
+function spendFor({ limiter }: Services, caller: Caller, creates: boolean): Allowance | Promise<Allowance> {
+  const whose = (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
+  return creates ? limiter.spend(`create:${whose}`, limits.createsPerMinute) : limiter.spend(`other:${whose}`, limits.otherPerMinute)
+}
+
+function contextOf(services: Services, caller: Caller, requestId: string): Context {
+  const { config, database, db, jobs, pubsub, sealer, limiter, idempotency } = services
+  return { config, database, db, jobs, pubsub, sealer, limiter, idempotency, caller, requestId }
+}
+
+function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
+  reply.header('ratelimit-limit', limit).header('ratelimit-remaining', remaining).header('ratelimit-reset', resetSeconds)
+}
+
+function sendError(surface: Surface, error: BerthError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { retryAfterSeconds, allowance } = error.details
+  if (typeof retryAfterSeconds === 'number') reply.header('retry-after', retryAfterSeconds)
+  if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
+  return send(reply, error.status, JSON.stringify(surface.envelope(error, request.id)))
+}
+
+/** Fastify's own refusals (body too large, not JSON) in our words; everything else as the schema shows it. */
+function asBerthError(error: unknown, requestId: string): BerthError {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new BerthError('request_too_large', 'The body is larger than this endpoint takes.')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new BerthError('invalid_request', 'Send JSON: content-type: application/json.')
+  if (typeof code === 'string' && code.startsWith('FST_ERR_')) return new BerthError('invalid_request', 'The request is not well-formed HTTP with a JSON body.')
+  return shownError(error, requestId)
+}

@@ -1,0 +1,74 @@
+/** The three documented surfaces: where each is mounted, its routes, and its envelope for errors. */
+import type { FastifyInstance } from 'fastify'
+import type { GraphQLSchema } from 'graphql'
+import type { Authenticator } from '#schema/context.ts'
+import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Services } from '#src/platform/services.ts'
+import { infraRoutes } from './infra/routes.ts'
+import { describeSurface } from './openapi.ts'
+import type { Routes } from './routes.ts'
+import { createRunner } from './run.ts'
+import { serveRoutes } from './serve.ts'
+
+/** A documented surface. */
+export type Surface = {
+  name: 'infra' | 'agents' | 'llm'
+  title: string
+  /** What stands before its documented paths, and the part of both that all its paths share. */
+  mount: string
+  prefix: string
+  /** Where its description is. */
+  openapiPath: string
+  routes: Routes
+  bodyBytes: number
+  /** The documented body of an error. */
+  envelope: (error: BerthError, requestId: string) => Record<string, unknown>
+}
+
+/** The extra documented fields of an error's body; headers and bookkeeping stay out. */
+function documentedDetails({ details }: BerthError): Record<string, unknown> {
+  return 'current_target' in details ? { current_target: details['current_target'] } : {}
+}
+
+/** The type names of the agents service (decisions.md §2.2), by status. */
+const agentsTypes: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error', 401: 'authentication_error', 402: 'billing_error', 403: 'permission_error', 404: 'not_found_error', 409: 'conflict_error',
+  413: 'request_too_large', 429: 'rate_limit_error', 500: 'api_error', 502: 'api_error', 503: 'overloaded_error', 504: 'timeout_error',
+}
+
+function agentsType(code: ErrorCode, status: number): string {
+  return code === 'authentication_invalid' ? code : agentsTypes[status] ?? 'api_error'
+}
+
+/** Every surface. A second and third noun group adds its routes here. */
+export const surfaces: readonly Surface[] = [
+  {
+    name: 'infra', title: 'Berth infrastructure', mount: '', prefix: '/api/v1', openapiPath: '/api/v1/openapi.json', routes: infraRoutes, bodyBytes: limits.infraBodyBytes,
+    envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),
+  },
+  {
+    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: {}, bodyBytes: limits.agentsBodyBytes,
+    envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error.code, error.status), message: error.message, code: error.code }, request_id: requestId }),
+  },
+  {
+    name: 'llm', title: 'Berth inference gateway', mount: '/llm', prefix: '/llm', openapiPath: '/llm/openapi.json', routes: {}, bodyBytes: limits.gatewayBodyBytes,
+    envelope: (error, requestId) => ({ error: { type: agentsType(error.code, error.status), code: error.code, message: error.message, param: null, request_id: requestId, service_id: 'gateway' } }),
+  },
+]
+
+/** What the surfaces are served with. */
+export type SurfaceParts = { services: Services; schema: GraphQLSchema; authenticator: Authenticator }
+
+/** Adds every documented path, and each surface's description, to the app. */
+export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts): Promise<void> {
+  const runner = await createRunner(parts.schema)
+  app.addHook('onClose', () => runner.close())
+  for (const surface of surfaces) {
+    const description = JSON.stringify(describeSurface(surface, runner, parts.services.config.publicUrl))
+    await app.register(async (scope) => {
+      serveRoutes(scope, surface, runner, parts)
+      scope.get(surface.openapiPath.slice(surface.prefix.length), (_request, reply) => reply.type('application/json').send(description))
+    }, { prefix: surface.prefix })
+  }
+}

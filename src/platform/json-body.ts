@@ -1,0 +1,99 @@
+/**
+ * JSON as callers send it: read strictly, so that nothing gets as far as Postgres that Postgres or a resolver cannot
+ * hold. Used for every surface, for GraphQL and for web socket messages.
+ */
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance } from 'fastify'
+import { BerthError } from './errors.ts'
+import { limits } from './limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it came, for the digest of an idempotency key; null when there was none. */
+    rawBody: Buffer | null
+  }
+}
+
+/** Any JSON value, with plain objects. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/**
+ * Reads a JSON text. An empty one is undefined: a body that may be left out.
+ * @throws BerthError invalid_request saying what is wrong with it, without quoting it.
+ */
+export function parseJson(text: string | Buffer): Json | undefined {
+  if (text.length === 0) return undefined
+  if (typeof text !== 'string' && !isUtf8(text)) throw new BerthError('invalid_request', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.')
+  const source = typeof text === 'string' ? text : text.toString('utf8')
+  let value: Json
+  try {
+    value = JSON.parse(source) as Json // what JSON.parse answers is JSON
+  } catch {
+    throw new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
+  }
+  return checkJson(value)
+}
+
+/**
+ * Refuses what cannot be stored or is a trap: NUL, lone surrogates, and nesting deeper than 64. A key `__proto__` is dropped.
+ * @returns the same value.
+ * @throws BerthError invalid_request.
+ */
+export function checkJson<Value>(value: Value): Value {
+  check(value, 1)
+  return value
+}
+
+function check(value: unknown, depth: number): void {
+  if (typeof value === 'string') return checkText(value)
+  if (typeof value !== 'object' || value === null) return
+  if (depth > limits.jsonDepth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`)
+  if (Array.isArray(value)) {
+    for (const item of value) check(item, depth + 1)
+    return
+  }
+  for (const [key, item] of Object.entries(value)) {
+    checkText(key)
+    // An own key of this name is harmless until somebody copies it by assignment.
+    if (key === '__proto__') delete (value as Record<string, unknown>)[key]
+    else check(item, depth + 1)
+  }
+}
+
+function checkText(text: string): void {
+  if (text.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
+  if (!text.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
+}
+
+/** Makes the app and its scopes read bodies as JSON and refuse every other type. How large one may be is each route's `bodyLimit`. */
+export function acceptJsonBodies(app: FastifyInstance): void {
+  app.decorateRequest('rawBody', null)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>(/^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
+    request.rawBody = body
+    try {
+      done(null, parseJson(body))
+    } catch (error) {
+      done(error as BerthError) // parseJson throws nothing else
+    }
+  })
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (body.length === 0) done(null, undefined)
+    else done(new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'))
+  })
+}
+
+const tooLarge = 'The body is larger than this address takes. Send less at once.'
+const frameworkErrors: Readonly<Record<string, BerthError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: new BerthError('request_too_large', tooLarge),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new BerthError('invalid_request', 'The body is not as long as its content-length says.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'),
+  FST_ERR_BAD_URL: new BerthError('invalid_request', 'The address is not well formed: its percent signs do not make sense.'),
+  FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
+}
+
+/** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */
+export function refusedRequest(thrown: unknown): unknown {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string') return thrown
+  return frameworkErrors[thrown.code] ?? thrown
+}

@@ -1,0 +1,70 @@
+/** What this process tells Prometheus, and the private server that tells it. Labels are route templates and codes, never ids. */
+import { createServer, type Server } from 'node:http'
+import { Counter, Gauge, Histogram, collectDefaultMetrics, register } from 'prom-client'
+import type { Database } from './postgres.ts'
+import { log } from './log.ts'
+
+collectDefaultMetrics()
+
+/** How long requests took, by route template. */
+export const requestSeconds = new Histogram({
+  name: 'berth_http_request_duration_seconds', help: 'How long requests took, by route template.',
+  labelNames: ['method', 'route', 'status'], buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+})
+/** Event streams and subscriptions that are open now: `sse`, `graphql-sse`, `websocket`. */
+export const openStreams = new Gauge({ name: 'berth_open_streams', help: 'Event streams and subscriptions that are open.', labelNames: ['kind'] })
+/** Requests refused because somebody called too often. */
+export const rateLimited = new Counter({ name: 'berth_rate_limited_total', help: 'Requests refused because the caller called too often.', labelNames: ['surface'] })
+
+/** Reports the use of this process's database connections. The pool given last is the one reported. */
+export function reportConnections({ pool }: Database): void {
+  watched = pool
+}
+let watched: Database['pool'] | null = null
+new Gauge({
+  name: 'berth_database_connections', help: 'Database connections of this process; waiting: requests that wait for one.', labelNames: ['state'],
+  collect() {
+    this.set({ state: 'open' }, watched?.totalCount ?? 0)
+    this.set({ state: 'idle' }, watched?.idleCount ?? 0)
+    this.set({ state: 'waiting' }, watched?.waitingCount ?? 0)
+  },
+})
+
+const portsTried = 50
+
+/**
+ * Serves /metrics to this machine only, on the wanted port or the next free one.
+ * @returns the port it took, and how to end it.
+ * @throws Error when none of 50 ports is free.
+ */
+export async function serveMetrics(wantedPort: number): Promise<{ port: number; close: () => void }> {
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end('The metrics are at /metrics.\n')
+      return
+    }
+    register.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': register.contentType }).end(text),
+      (error: Error) => {
+        log.error({ err: error }, 'the metrics could not be collected')
+        response.writeHead(500).end()
+      },
+    )
+  })
+  server.requestTimeout = 5_000
+  for (let port = wantedPort; port < wantedPort + portsTried; port++) {
+    if (await listens(server, port)) return { port, close: () => { server.close(); server.closeAllConnections() } }
+  }
+  throw new Error(`no port from ${wantedPort} to ${wantedPort + portsTried - 1} is free for /metrics`)
+}
+
+/** Whether the server could take this port; false when it is busy. */
+function listens(server: Server, port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error))
+    server.once('error', failed).listen(port, '127.0.0.1', () => {
+      server.off('error', failed)
+      resolve(true)
+    })
+  })
+}

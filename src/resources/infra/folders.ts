@@ -1,0 +1,66 @@
+/** Workspace folders: disks mounted at /home/user/workspace that outlive their VM. */
+import { allow, owned, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { job, onNode } from '#src/platform/jobs.ts'
+import { cursorId, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+
+/** The size every folder's disk promises; it takes only what is written. */
+export const folderSizeMb = 10 * 1024
+
+/** A folder, and the VM that has it mounted. */
+export type Folder = { id: string; organizationId: string; userId: string | null; name: string; nodeId: string; sizeMb: number; vmId: string | null; createdAt: string }
+
+/** Removes a deleted folder's disk from its node. */
+export const removeFolderDisk = job<{ folderId: string }>('folders-remove-disk')
+
+const columns = sql`f.id, f.organization_id, f.user_id, f.name, f.node_id, f.size_mb, f.created_at,
+  (select v.id from vms v where v.folder_id = f.id and v.status <> 'deleted') as vm_id`
+
+/** The organization's folders, newest first. */
+export async function listFolders(call: Call, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Folder>> {
+  const scope = allow(call.caller, 'folders:read')
+  const size = pageSize(first)
+  const cursor = cursorId('folder', after)
+  const rows = await findAll<Folder>(call.db, sql`
+    select ${columns} from folders f where ${owned(scope)} and deleted_at is null and (${cursor}::uuid is null or f.id < ${cursor})
+    order by f.id desc limit ${size + 1}`)
+  return page('folder', rows, size, after)
+}
+
+/**
+ * Deletes a folder and its disk.
+ * @throws BerthError not_found; invalid_transition while a VM has it.
+ */
+export async function deleteFolder(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'folders:write')
+  const id = decodeId('folder', publicId)
+  await transaction(call.db, async (tx) => {
+    const folder = id && (await findOne<Folder>(tx, sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`))
+    if (!folder) throw notFound('folder')
+    if (folder.vmId) throw new BerthError('invalid_transition', 'A VM has this folder mounted. Delete the VM first; the folder stays.')
+    await change(tx, sql`update folders set deleted_at = now() where id = ${folder.id}`)
+    await call.jobs.enqueue(tx, onNode(removeFolderDisk, folder.nodeId), { folderId: folder.id })
+  })
+}
+
+/**
+ * The folder a new VM asks for, locked.
+ * @throws BerthError invalid_request when it is not the organization's, or another VM has it: a disk has one writer.
+ */
+export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promise<Folder> {
+  const id = decodeId('folder', publicId)
+  const folder = id && (await findOne<Folder>(tx, sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`))
+  if (!folder) throw new BerthError('invalid_request', 'folder_id names no folder of yours.')
+  if (folder.vmId) throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first, or leave folder_id out for a new folder.')
+  return folder
+}
+
+/** Records the disk that a VM was given as a folder named after it. */
+export async function addFolder(tx: Db, folder: { id: string; organizationId: string; userId: string | null; name: string; nodeId: string }): Promise<void> {
+  await change(tx, sql`
+    insert into folders (id, organization_id, user_id, name, node_id, size_mb)
+    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}) on conflict (id) do nothing`)
+}

@@ -1,0 +1,64 @@
+/** The repositories that a new VM clones: the legacy one first, then the list, each address once (decisions.md §4.1). */
+import { isAbsolute, posix } from 'node:path'
+import { z } from 'zod'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+
+/** A repository to clone and where to: an absolute path in the guest. */
+export type GitRepo = { url: string; branch: string | null; path: string }
+
+/** The home folder in the guest. */
+export const guestHome = '/home/user'
+
+const given = z.array(z.object({ url: z.string().min(1).max(2048), branch: z.string().max(255).nullish(), path: z.string().max(1024).nullish() }), 'git_repos must be a list of {url, branch, path}.')
+
+/**
+ * Reads the repositories of a create request.
+ * @throws BerthError invalid_request naming what is wrong; never with the address, which may hold a credential.
+ */
+export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: string | null; gitRepos?: unknown }): GitRepo[] {
+  const outcome = given.safeParse(input.gitRepos ?? [])
+  if (!outcome.success) throw new BerthError('invalid_request', `git_repos must be a list of {url, branch, path}: look at item ${String(outcome.error.issues[0]?.path[0] ?? 0)}.`)
+  const all = [...(input.gitRepoUrl ? [{ url: input.gitRepoUrl, branch: input.gitBranch, path: null }] : []), ...outcome.data]
+  if (all.length > limits.gitReposPerVm) throw new BerthError('invalid_request', `A VM clones at most ${limits.gitReposPerVm} repositories at creation.`)
+  const seen = new Set<string>()
+  const repos: GitRepo[] = []
+  for (const [index, repo] of all.entries()) {
+    const { key, name } = readAddress(repo.url, index)
+    if (seen.has(key)) continue
+    seen.add(key)
+    repos.push({ url: repo.url, branch: readBranch(repo.branch, index), path: readPath(repo.path, name, index) })
+  }
+  return repos
+}
+
+/** What makes two addresses the same, and the name of the repository. */
+function readAddress(url: string, index: number): { key: string; name: string } {
+  const refused = (why: string): BerthError => new BerthError('invalid_request', `Repository ${index + 1}: ${why}`)
+  // The short form of ssh: git@host:owner/name.git
+  const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)([\w./~-]+)$/.exec(url)
+  const parsed = short ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' } : URL.parse(url)
+  if (!parsed || !parsed.hostname) throw refused('the url is not one git can clone; use https://host/owner/name.')
+  // Plain http could be read on its way; only the operator's own host, reached without leaving it, may use it.
+  const allowed = parsed.protocol === 'https:' || parsed.protocol === 'ssh:' || (parsed.protocol === 'http:' && parsed.hostname.toLowerCase() === 'host.berth.internal')
+  if (!allowed) throw refused('the url must begin with https:// or ssh:// (http:// only for host.berth.internal).')
+  if (/[\s\\]|^-/.test(url)) throw refused('the url holds characters that do not belong in one.')
+  const path = parsed.pathname.replace(/\/+$/, '').replace(/\.git$/, '')
+  const name = posix.basename(path)
+  if (!/^[\w.-]+$/.test(name) || name === '.' || name === '..') throw refused('the url names no repository.')
+  return { key: `${parsed.hostname.toLowerCase()}:${parsed.port}${path}${parsed.search}`, name }
+}
+
+function readBranch(branch: string | null | undefined, index: number): string | null {
+  if (!branch) return null
+  if (!/^[\w][\w./+@#-]*$/.test(branch) || branch.includes('..')) throw new BerthError('invalid_request', `Repository ${index + 1}: the branch is not a name git accepts.`)
+  return branch
+}
+
+function readPath(path: string | null | undefined, name: string, index: number): string {
+  const full = !path ? `${guestHome}/${name}` : isAbsolute(path) ? path : `${guestHome}/${path}`
+  const clean = posix.normalize(full).replace(/\/+$/, '')
+  const relativeEscapes = path && !isAbsolute(path) && !clean.startsWith(`${guestHome}/`)
+  if (clean.includes('\0') || clean === '' || relativeEscapes) throw new BerthError('invalid_request', `Repository ${index + 1}: the path must stay inside ${guestHome}, or be absolute.`)
+  return clean
+}

@@ -1,0 +1,24 @@
+/** Network policies: where a VM may connect to (decisions.md §5, `networking`; `none` is ours). */
+import { z } from 'zod'
+import { BerthError } from '#src/platform/errors.ts'
+import type { NetworkPolicy } from './vm-rows.ts'
+
+const allowedHostsMax = 100
+const host = z.string().max(253).regex(/^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i)
+const shape = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('unrestricted') }),
+  z.object({ type: z.literal('none') }),
+  z.object({ type: z.literal('limited'), allowed_hosts: z.array(host).max(allowedHostsMax).default([]), allow_package_managers: z.boolean().default(false) }),
+])
+
+/**
+ * Reads a policy: `{type: "unrestricted"}`, `{type: "none"}` or `{type: "limited", allowed_hosts, allow_package_managers}`.
+ * @throws BerthError invalid_request.
+ */
+export function readNetworkPolicy(given: unknown): NetworkPolicy {
+  const outcome = shape.safeParse(given ?? { type: 'unrestricted' })
+  if (!outcome.success) throw new BerthError('invalid_request', 'The network policy must be {"type": "unrestricted"}, {"type": "none"}, or {"type": "limited", "allowed_hosts": ["example.com", "*.example.com"], "allow_package_managers": true}.')
+  const policy = outcome.data
+  if (policy.type !== 'limited') return policy
+  return { type: 'limited', allowedHosts: policy.allowed_hosts.map((one) => one.toLowerCase()), allowPackageManagers: policy.allow_package_managers }
+}

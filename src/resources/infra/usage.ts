@@ -1,0 +1,40 @@
+/** Usage: one session for each stretch of time that a VM ran, with its cost (decisions.md §4.4). */
+import { allow, owned } from '#src/platform/access.ts'
+import { limits } from '#src/platform/limits.ts'
+import { listWindow } from '#src/platform/pages.ts'
+import { change, findAll, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+
+/** Why a session ended. */
+export type EndReason = 'request' | 'timeout' | 'guest_exit' | 'error' | 'orphaned' | 'admin' | 'billing'
+
+/** A session; money in US dollars with six decimals, minutes with two. An open one is counted up to now. */
+export type UsageSession = {
+  id: number; vmId: string; startedAt: string; endedAt: string | null; endReason: EndReason | null
+  vcpuCount: number; memoryMb: number; costPerHour: number; durationMinutes: number; totalCostBilled: number
+}
+
+/** The caller's organization's sessions, newest first: `limit` to 200, default 50. */
+export async function listUsage(call: Call, input: { limit?: number | null; offset?: number | null }): Promise<{ sessions: UsageSession[]; limit: number; offset: number }> {
+  const scope = allow(call.caller, 'usage:read')
+  const { limit, offset } = listWindow(input.limit, input.offset, limits.usagePageMax, limits.usagePageDefault)
+  const sessions = await findAll<UsageSession>(call.db, sql`
+    select id, vm_id, started_at, ended_at, end_reason, vcpu_count, memory_mb, cost_per_hour,
+      round((seconds / 60)::numeric, 2) as duration_minutes, round((seconds / 3600)::numeric * cost_per_hour, 6) as total_cost_billed
+    from (select *, extract(epoch from coalesce(ended_at, now()) - started_at) as seconds from usage_sessions where ${owned(scope)}) as counted
+    order by id desc limit ${limit} offset ${offset}`)
+  return { sessions, limit, offset }
+}
+
+/** Opens a session for a VM that runs, unless one is open. */
+export async function openUsage(tx: Tx, { config }: Pick<Background, 'config'>, vm: { id: string; organizationId: string; vcpuCount: number; memoryMb: number }): Promise<void> {
+  const costPerHour = vm.vcpuCount * config.costPerVcpuHour + (vm.memoryMb / 1024) * config.costPerGbHour
+  await change(tx, sql`
+    insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour)
+    values (${vm.organizationId}, ${vm.id}, ${vm.vcpuCount}, ${vm.memoryMb}, ${costPerHour}) on conflict do nothing`)
+}
+
+/** Closes the VM's open session, if there is one. */
+export async function closeUsage(tx: Tx, vmId: string, reason: EndReason): Promise<void> {
+  await change(tx, sql`update usage_sessions set ended_at = now(), end_reason = ${reason} where vm_id = ${vmId} and ended_at is null`)
+}

@@ -1,0 +1,60 @@
+/** Commands in a VM: run and answered (decisions.md §4.3). Background ones are processes; see vm-processes.ts. */
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { ExecRequest } from '#src/drivers/node.ts'
+import { reachVm } from './vm-access.ts'
+import { startProcess } from './vm-processes.ts'
+
+/** What to run: with `args`, `command` is a program; without, it is text for `/bin/bash -lc`. Seconds. */
+export type CommandOrder = { command: string; args?: readonly string[] | null; workingDir?: string | null; timeout?: number | null; background?: boolean | null }
+
+/** How it went. `duration` is Go's spelling with milliseconds: `1.204s`. */
+export type CommandResult = { stdout: string; stderr: string; exitCode: number; duration: string; timeout: boolean; background: boolean; processId: string | null; error: string | null }
+
+/**
+ * Runs a command as `user`. A command that ran answers normally, whatever its exit code.
+ * @throws BerthError invalid_request, not_found, vm_unreachable, timeout (the guest was silent), rate_limited.
+ */
+export async function execCommand(call: Call, vmId: string, order: CommandOrder): Promise<CommandResult> {
+  const vm = await reachVm(call, vmId, 'vms:write')
+  const read = readOrder(order)
+  await call.limiter.spend(`exec:${vm.id}`, limits.execsPerMinute)
+  const request: ExecRequest = { vmId: vm.id, envGeneration: vm.envGeneration, ...read, stdin: null }
+  if (order.background) {
+    const processId = await startProcess(call, vm, request)
+    return { stdout: '', stderr: '', exitCode: 0, duration: '0.000s', timeout: false, background: true, processId, error: null }
+  }
+  const silenceMs = read.timeoutMs + limits.execSilenceSeconds * 1000
+  const result = await vm.node.call('exec', request, { silenceMs })
+  return {
+    stdout: result.stdout, stderr: result.stderr, exitCode: result.exitCode, duration: spellDuration(result.durationMs), timeout: result.timedOut, background: false, processId: null,
+    error: result.timedOut ? `The command was stopped after ${read.timeoutMs / 1000} s.` : null,
+  }
+}
+
+/** Checks an order and fills in the defaults. @throws BerthError invalid_request. */
+export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'args' | 'workingDir' | 'timeoutMs'> {
+  const args = order.args ?? null
+  if (order.command.trim() === '') throw new BerthError('invalid_request', 'command must not be empty.')
+  const bytes = Buffer.byteLength(order.command) + (args ?? []).reduce((sum, one) => sum + Buffer.byteLength(one) + 1, 0)
+  if (bytes > limits.execArgumentBytes) throw new BerthError('invalid_request', `command and args together may take ${limits.execArgumentBytes / 1024} KiB; write a file for more.`)
+  if (order.workingDir && !order.workingDir.startsWith('/')) throw new BerthError('invalid_request', 'working_dir must be an absolute path.')
+  return { command: order.command, args, workingDir: order.workingDir ?? null, timeoutMs: readTimeout(order.timeout, order.background ?? false) * 1000 }
+}
+
+/** Seconds a command may take: 60 unless given, 3600 at most; 0 is no limit in the background, and the most otherwise. */
+export function readTimeout(given: number | null | undefined, background: boolean): number {
+  const seconds = given ?? (background ? 0 : limits.execTimeoutSecondsDefault)
+  if (seconds < 0 || seconds > limits.execTimeoutSecondsMax) throw new BerthError('invalid_request', `timeout must be a whole number of seconds from 0 to ${limits.execTimeoutSecondsMax}.`)
+  return seconds === 0 && !background ? limits.execTimeoutSecondsMax : seconds
+}
+
+/** Milliseconds as Go spells a duration with three digits: `1.204s`, `1m2.500s`, `1h0m0.000s`. */
+export function spellDuration(durationMs: number): string {
+  const total = Math.round(durationMs)
+  const minutes = Math.floor(total / 60_000)
+  const seconds = `${((total % 60_000) / 1000).toFixed(3)}s`
+  if (minutes === 0) return seconds
+  return minutes < 60 ? `${minutes}m${seconds}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds}`
+}

@@ -1,0 +1,47 @@
+/** Files in a VM: read, written, listed and deleted as `user` (decisions.md §4.3). Content is base64 text. */
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { FileEntry } from '#src/drivers/node.ts'
+import { reachVm } from './vm-access.ts'
+
+const silenceMs = 30_000
+const pathBytesMax = 4096
+
+/** Deletes a file, or with `recursive` a folder. What is not there was not deleted: `success` is false. */
+export async function removePath(call: Call, vmId: string, path: string, recursive: boolean): Promise<{ vmId: string; path: string; success: boolean }> {
+  const vm = await reachVm(call, vmId, 'vms:write')
+  checkPath(path)
+  const { removed } = await vm.node.call('removePath', { vmId: vm.id, path, recursive }, { silenceMs })
+  return { vmId, path, success: removed }
+}
+
+/** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is not there, not a file, or larger. */
+export async function readFile(call: Call, vmId: string, path: string): Promise<{ path: string; content: string; sizeBytes: number }> {
+  const vm = await reachVm(call, vmId, 'vms:read')
+  checkPath(path)
+  const { content, sizeBytes } = await vm.node.call('readFile', { vmId: vm.id, path }, { silenceMs })
+  return { path, content, sizeBytes }
+}
+
+/** Writes a file of at most 700 KiB, making the folders above it. */
+export async function writeFile(call: Call, vmId: string, path: string, content: string): Promise<{ path: string; sizeBytes: number }> {
+  const vm = await reachVm(call, vmId, 'vms:write')
+  checkPath(path)
+  if (Buffer.byteLength(content, 'base64') > limits.fileBytes) throw new BerthError('request_too_large', `A file written here may have ${limits.fileBytes / 1024} KiB; clone or download larger ones inside the VM.`)
+  const { sizeBytes } = await vm.node.call('writeFile', { vmId: vm.id, path, content }, { silenceMs })
+  return { path, sizeBytes }
+}
+
+/** Lists a folder: 1000 entries at most, by name. */
+export async function listFolder(call: Call, vmId: string, path: string): Promise<{ path: string; entries: FileEntry[] }> {
+  const vm = await reachVm(call, vmId, 'vms:read')
+  checkPath(path)
+  const { entries } = await vm.node.call('listFolder', { vmId: vm.id, path }, { silenceMs })
+  return { path, entries }
+}
+
+function checkPath(path: string): void {
+  if (!path.startsWith('/')) throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
+  if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax) throw new BerthError('invalid_request', 'path is longer than a file system takes, or holds a NUL character.')
+}

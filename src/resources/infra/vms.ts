@@ -1,0 +1,234 @@
+/** VMs: made, found, listed, changed and deleted. The work itself is the node's: see workers/infra/vms.ts. */
+import { z } from 'zod'
+import { allow, owned, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { job, onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { cursorId, listWindow, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { wrongState } from '#src/platform/states.ts'
+import { readFolder } from './folders.ts'
+import { readGitRepos } from './git-repos.ts'
+import { reserveNode } from './nodes.ts'
+import { readTemplate } from './templates.ts'
+import type { EndReason } from './usage.ts'
+import { checkEnv, writeVariables } from './vm-env.ts'
+import { readNetworkPolicy } from './network-policies.ts'
+import { findVmRow, lockVm, type Vm, type VmStatus } from './vm-rows.ts'
+import { addEvent, moveVm, vmStates } from './vm-states.ts'
+
+/** Brings one VM to the status its row wants. Runs on the VM's node. */
+export const reconcileVm = job<{ vmId: string }>('vms-reconcile', { retryLimit: 20, expireInSeconds: 300 })
+
+/** What a VM may be made of; absent and null mean the default. Units in the names. */
+export type VmOrder = {
+  name?: string | null; templateId?: string | null; vmId?: string | null; env?: Readonly<Record<string, string>> | null
+  folderId?: string | null; skipFolderCreate?: boolean | null
+  gitRepoUrl?: string | null; gitBranch?: string | null; gitRepos?: unknown
+  externalRef?: string | null; vcpuCount?: number | null; memoryMb?: number | null; diskMb?: number | null
+  metadata?: unknown; networkPolicy?: unknown; ttlSeconds?: number | null
+}
+
+/** The part of a VM that the documented lists show. */
+export type VmSummary = Pick<Vm, 'id' | 'name' | 'status' | 'ipAddress' | 'externalRef' | 'createdAt'>
+
+const defaults = { vcpuCount: 2, memoryMb: 2048, diskMb: 10 * 1024 }
+const sizes = {
+  vcpuCount: z.int().min(1).max(16), memoryMb: z.int().min(256).max(65_536), diskMb: z.int().min(10 * 1024).max(200 * 1024),
+}
+const metadataShape = z.record(z.string().max(64), z.string().max(512)).refine((map) => Object.keys(map).length <= 16)
+
+/**
+ * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
+ * @throws BerthError 400 for what is wrong in the order, 503 when no node can take it, 500 when its node failed to start it.
+ */
+export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
+  const scope = allow(call.caller, 'vms:write')
+  const id = readNewId(order.vmId)
+  const heard = new AbortController()
+  const notices = call.pubsub.subscribe('vm', id, heard.signal) // before the row is there: no notice can be missed
+  try {
+    await transaction(call.db, (tx) => insertVm(call, tx, scope, id, order))
+    const vm = await waitUntil(call.db, id, notices, heard, (now) => now.status !== 'creating')
+    if (vm.status === 'error') throw new BerthError('internal_error', `The VM ${encodeId('vm', id)} could not be started: ${vm.statusReason ?? 'its node gave no reason'}`)
+    return vm
+  } catch (error) {
+    if (isSqlState(error, sqlState.uniqueViolation, 'vms_pkey')) throw new BerthError('invalid_request', 'vm_id is taken; leave it out for a new one.')
+    if (isSqlState(error, sqlState.uniqueViolation, 'vms_external_ref')) throw new BerthError('invalid_request', 'external_ref is taken by another VM of yours; it must be unique.')
+    if (isSqlState(error, sqlState.uniqueViolation, 'vms_folder')) throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first.')
+    throw error
+  } finally {
+    heard.abort()
+  }
+}
+
+/** The VM of this id. @throws BerthError not_found. */
+export async function getVm(call: Call, publicId: string): Promise<Vm> {
+  const scope = allow(call.caller, 'vms:read')
+  const id = decodeId('vm', publicId)
+  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${owned(scope)} and status <> 'deleted'`))
+  if (!vm) throw notFound('VM')
+  return vm
+}
+
+/** The VM that was made with this external reference. @throws BerthError not_found; invalid_request for an empty one. */
+export async function getVmByExternalRef(call: Call, externalRef: string): Promise<Vm> {
+  const scope = allow(call.caller, 'vms:read')
+  if (externalRef.trim() === '') throw new BerthError('invalid_request', 'Name an external reference in the path.')
+  const vm = await findOne<Vm>(call.db, sql`select * from vms where ${owned(scope)} and external_ref = ${externalRef} and status <> 'deleted'`)
+  if (!vm) throw notFound('VM')
+  return vm
+}
+
+/** The organization's VMs, newest first, as a page. */
+export async function pageVms(call: Call, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Vm>> {
+  const scope = allow(call.caller, 'vms:read')
+  const size = pageSize(first)
+  const cursor = cursorId('vm', after)
+  const rows = await findAll<Vm>(call.db, sql`
+    select * from vms where ${owned(scope)} and status <> 'deleted' and (${cursor}::uuid is null or (created_at, id) < (select created_at, id from vms where id = ${cursor}))
+    order by created_at desc, id desc limit ${size + 1}`)
+  return page('vm', rows, size, after)
+}
+
+/** The organization's VMs, newest first, as the documented list shows them: 1000 at most. */
+export async function listVms(call: Call, input: { limit?: number | null; offset?: number | null }): Promise<VmSummary[]> {
+  const scope = allow(call.caller, 'vms:read')
+  const { limit, offset } = listWindow(input.limit, input.offset)
+  return findAll<VmSummary>(call.db, sql`
+    select id, name, status, ip_address, external_ref, created_at from vms where ${owned(scope)} and status <> 'deleted'
+    order by created_at desc, id desc limit ${limit} offset ${offset}`)
+}
+
+/** Marks a VM for deletion; its node removes it. Deleting one that is being deleted changes nothing. @throws BerthError not_found. */
+export async function deleteVm(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'vms:write')
+  await transaction(call.db, async (tx) => {
+    const vm = await lockVm(tx, scope, publicId, 'update')
+    await spendLifecycle(call, vm.id)
+    await markDeleted(call, tx, vm, 'request')
+  })
+}
+
+/** Marks a locked VM for deletion, in the caller's transaction. */
+export async function markDeleted({ jobs, config }: Pick<Background, 'jobs' | 'config'>, tx: Tx, vm: Pick<Vm, 'id' | 'nodeId'>, reason: EndReason): Promise<void> {
+  const marked = await moveVm(tx, { config }, vm.id, 'deleting', { usageEnd: reason, set: sql`desired_status = 'deleted', end_reason = ${reason}` })
+  if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+}
+
+/** Asks for a VM to run, stop or pause; its node brings it there. @throws BerthError not_found, or invalid_transition where it cannot go. */
+export async function requestStatus(call: Call, publicId: string, wanted: 'running' | 'stopped' | 'paused'): Promise<Vm> {
+  const scope = allow(call.caller, 'vms:write')
+  return transaction(call.db, async (tx) => {
+    const vm = await lockVm(tx, scope, publicId, 'update')
+    await spendLifecycle(call, vm.id)
+    if (vm.status === wanted) return vm
+    const next = nextStatus(vm.status, wanted)
+    const moved = next && (await moveVm(tx, call, vm.id, next, { usageEnd: 'request', set: sql`desired_status = ${wanted}, boot_failures = 0` }))
+    if (!moved) throw wrongState(vmStates, vm.status, wanted)
+    await call.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+    return moved
+  })
+}
+
+/** Sets the name, metadata or network policy; a new policy applies to a running VM at once. @throws BerthError not_found, invalid_request. */
+export async function updateVm(call: Call, publicId: string, input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown }): Promise<Vm> {
+  const scope = allow(call.caller, 'vms:write')
+  return transaction(call.db, async (tx) => {
+    const vm = await lockVm(tx, scope, publicId, 'update')
+    const name = input.name ?? vm.name
+    checkName(name)
+    const metadata = input.metadata === undefined ? vm.metadata : readMetadata(input.metadata)
+    const policy = input.networkPolicy === undefined ? vm.networkPolicy : readNetworkPolicy(input.networkPolicy)
+    const changed = await getOne<Vm>(tx, sql`
+      update vms set name = ${name}, metadata = ${JSON.stringify(metadata)}, network_policy = ${JSON.stringify(policy)}, updated_at = now(), event_position = event_position + 1
+      where id = ${vm.id} returning *`)
+    await addEvent(tx, changed)
+    await call.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+    return changed
+  })
+}
+
+/** Waits until the row is as wanted, 30 s at most; answers the row as it is then. */
+async function waitUntil(db: Db, id: string, notices: AsyncIterable<void>, heard: AbortController, done: (vm: Vm) => boolean): Promise<Vm> {
+  const timer = setTimeout(() => heard.abort(), limits.createWaitSeconds * 1000)
+  try {
+    for await (const _notice of notices) {
+      const vm = await findVmRow(db, id)
+      if (vm && done(vm)) return vm
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  const vm = await findVmRow(db, id)
+  if (!vm) throw new Error('a VM that was just made is not there')
+  return vm
+}
+
+async function insertVm(call: Call, tx: Tx, scope: Scope, id: string, order: VmOrder): Promise<void> {
+  const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
+  checkName(name)
+  const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) => readSize(part, order[part])) as [number, number, number] // one for each of the three
+  const repos = readGitRepos(order)
+  const env = order.env ?? {}
+  checkEnv(env, 'secret')
+  const externalRef = readExternalRef(order.externalRef)
+  const template = await readTemplate(tx, scope, order.templateId)
+  const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
+  const node = await reserveNode(tx, memoryMb, folder?.nodeId ?? null)
+  const wantsFolder = folder !== null || !order.skipFolderCreate
+  const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
+  const vm = await getOne<Vm>(tx, sql`
+    insert into vms (id, organization_id, user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
+      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
+    values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
+      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${JSON.stringify(readMetadata(order.metadata))}, ${JSON.stringify(readNetworkPolicy(order.networkPolicy))},
+      ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
+    returning *`)
+  await writeVariables(call, tx, id, 'provision', env, 'secret')
+  await addEvent(tx, vm)
+  await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
+}
+
+/** What a request for a status moves a VM to now; undefined when it must wait or cannot. */
+function nextStatus(status: VmStatus, wanted: 'running' | 'stopped' | 'paused'): VmStatus | undefined {
+  if (wanted === 'running') return status === 'stopped' || status === 'error' ? 'starting' : status === 'paused' ? 'resuming' : undefined
+  if (status !== 'running') return undefined
+  return wanted === 'stopped' ? 'stopping' : 'pausing'
+}
+
+async function spendLifecycle({ limiter }: Call, vmId: string): Promise<void> {
+  await limiter.spend(`vm-lifecycle:${vmId}`, limits.vmLifecyclePerMinute)
+}
+
+function readNewId(given: string | null | undefined): string {
+  if (!given) return newUuid()
+  const id = decodeId('vm', given)
+  if (!id) throw new BerthError('invalid_request', 'vm_id must be an id of the form vm_ and 26 characters, or left out.')
+  return id
+}
+
+function checkName(name: string): void {
+  if (name.length < 1 || name.length > limits.nameLength) throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
+}
+
+function readExternalRef(given: string | null | undefined): string | null {
+  if (given === null || given === undefined) return null
+  if (given.trim() === '' || given.length > limits.externalRefLength) throw new BerthError('invalid_request', `external_ref must have 1 to ${limits.externalRefLength} characters.`)
+  return given
+}
+
+function readSize(part: keyof typeof sizes, given: number | null | undefined): number {
+  const outcome = sizes[part].safeParse(given ?? defaults[part])
+  if (outcome.success) return outcome.data
+  const { minValue, maxValue } = sizes[part]
+  throw new BerthError('invalid_request', `${part} must be a whole number from ${minValue} to ${maxValue}.`)
+}
+
+function readMetadata(given: unknown): Record<string, string> {
+  const outcome = metadataShape.safeParse(given ?? {})
+  if (!outcome.success) throw new BerthError('invalid_request', 'metadata must be a flat object: at most 16 keys of 64 characters, values of 512.')
+  return outcome.data
+}
