@@ -31,13 +31,16 @@ export type NodeOperations = {
   pushEnv(input: { vmId: string; envGeneration: number }): Promise<{ pushed: boolean }>
 }
 
+/** What an operation answers. */
+export type NodeAnswer<Name extends keyof NodeOperations> = Awaited<ReturnType<NodeOperations[Name]>>
+
 /** Calls a node. */
 export type NodeClient = {
   /**
    * @param silenceMs how long the node may say nothing.
    * @throws BerthError as the node threw it; vm_unreachable when the node does not answer; timeout after the silence.
    */
-  call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], options: { silenceMs: number }): ReturnType<NodeOperations[Name]>
+  call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], options: { silenceMs: number }): Promise<NodeAnswer<Name>>
   /** Follows a process's output from these offsets until it ends or the signal fires. */
   follow(input: { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number }, signal: AbortSignal): AsyncIterableIterator<OutputChunk>
 }
@@ -63,11 +66,11 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
   }
 
   return {
-    async call(name, input, { silenceMs }) {
+    async call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], { silenceMs }: { silenceMs: number }): Promise<NodeAnswer<Name>> {
       const { body } = await post(`/${name}`, input, { silenceMs })
       const text = await body.text()
       if (text.length > answerBytesMax) throw new Error(`the node answered ${name} with more than it may`)
-      return JSON.parse(text) as never // the worker implements NodeOperations, so this is what Name answers
+      return JSON.parse(text) as NodeAnswer<Name> // the worker implements NodeOperations
     },
     async *follow(input, signal) {
       const { body } = await post('/followProcess', input, { silenceMs: 0, signal })

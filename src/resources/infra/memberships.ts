@@ -14,6 +14,7 @@ export type Identity = {
   memberships: { membershipId: string; organizationId: string; role: Role }[]
 }
 
+const membershipsInToken = 100
 const remembered = 100_000
 const rememberedMs = 5_000
 
@@ -23,23 +24,32 @@ const rememberedMs = 5_000
  */
 export async function ensureMembership(db: Db, { user, organization, role }: { user: string; organization: string; role: Role }): Promise<Identity> {
   return transaction(db, async (tx) => {
-    const person = await getOne<{ id: string; email: string | null }>(tx, sql`
-      insert into users (id, name) values (${newUuid()}, ${user}) on conflict (name) do update set name = excluded.name returning id, email`)
+    const person = await getOne<{ id: string }>(tx, sql`
+      insert into users (id, name) values (${newUuid()}, ${user}) on conflict (name) do update set name = excluded.name returning id`)
     const org = await getOne<{ id: string }>(tx, sql`
       insert into organizations (id, name) values (${newUuid()}, ${organization}) on conflict (name) do update set name = excluded.name returning id`)
     await sql`
       insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${org.id}, ${person.id}, ${role})
       on conflict (organization_id, user_id) where deactivated_at is null do update set role = excluded.role`.execute(tx)
-    const memberships = await findAll<{ id: string; organizationId: string; role: Role }>(tx, sql`
-      select id, organization_id, role from memberships where user_id = ${person.id} and deactivated_at is null order by created_at limit 100`)
-    return {
-      userId: encodeId('user', person.id),
-      email: person.email,
-      organizationId: encodeId('organization', org.id),
-      role,
-      memberships: memberships.map((one) => ({ membershipId: encodeId('membership', one.id), organizationId: encodeId('organization', one.organizationId), role: one.role })),
-    }
+    return identityOf(tx, person.id, org.id)
   })
+}
+
+/** What a token says of a user who acts for an organization. @throws Error when they do not belong to it. */
+export async function identityOf(db: Db, userId: string, organizationId: string): Promise<Identity> {
+  const user = await getOne<{ email: string | null }>(db, sql`select email from users where id = ${userId}`)
+  const memberships = await findAll<{ id: string; organizationId: string; role: Role }>(db, sql`
+    select id, organization_id, role from memberships where user_id = ${userId} and deactivated_at is null
+    order by (organization_id = ${organizationId}) desc, created_at limit ${membershipsInToken}`)
+  const active = memberships[0]
+  if (!active || active.organizationId !== organizationId) throw new Error('the user does not belong to the organization')
+  return {
+    userId: encodeId('user', userId),
+    email: user.email,
+    organizationId: encodeId('organization', organizationId),
+    role: active.role,
+    memberships: memberships.map((one) => ({ membershipId: encodeId('membership', one.id), organizationId: encodeId('organization', one.organizationId), role: one.role })),
+  }
 }
 
 /** Ends a membership: from now on every token that names it is refused everywhere (decisions.md §1, stale membership). */

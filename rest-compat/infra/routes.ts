@@ -1,0 +1,9 @@
+/** Every path of infrastructure.md, by noun. */
+import type { Routes } from '../routes.ts'
+import { usageRoutes } from './usage.ts'
+import { vmCommandRoutes } from './vm-commands.ts'
+import { vmEnvRoutes } from './vm-env.ts'
+import { vmFileRoutes } from './vm-files.ts'
+import { vmRoutes } from './vms.ts'
+
+export const infraRoutes: Routes = { ...vmRoutes, ...vmEnvRoutes, ...vmCommandRoutes, ...vmFileRoutes, ...usageRoutes }

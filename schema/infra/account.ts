@@ -1,0 +1,21 @@
+/** Who the caller is, in GraphQL. */
+import { builder } from '../builder.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { getAccount, type Account } from '#src/resources/infra/account.ts'
+
+const named = (name: string, kind: 'user' | 'organization', description: string) => builder.objectRef<{ id: string; name: string }>(name).implement({
+  description,
+  fields: (t) => ({ id: t.id({ description: 'Its id.', resolve: (one) => encodeId(kind, one.id) }), name: t.exposeString('name', { description: 'Its name.' }) }),
+})
+const user = named('User', 'user', 'A person.')
+const organization = named('Organization', 'organization', 'Whose everything is.')
+
+const account = builder.objectRef<Account>('Account').implement({
+  description: 'The caller, as Berth sees them.',
+  fields: (t) => ({
+    user: t.field({ type: user, nullable: true, description: 'The person; null for an organization key.', resolve: (one) => one.user }),
+    organization: t.field({ type: organization, description: 'The active organization.', resolve: (one) => one.organization }),
+    role: t.exposeString('role', { nullable: true, description: 'owner, admin, member or viewer; null for an organization key.' }),
+  }),
+})
+builder.queryFields((t) => ({ me: t.field({ type: account, description: 'Who is calling.', resolve: (_, _arguments, call) => getAccount(call) }) }))

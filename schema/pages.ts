@@ -1,0 +1,41 @@
+/** Relay connections: one shape for every list that pages. */
+import type { ObjectRef } from '@pothos/core'
+import { builder } from './builder.ts'
+import type { Page } from '#src/platform/pages.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
+
+const pageInfo = builder.objectRef<Page<unknown>['pageInfo']>('PageInfo').implement({
+  description: 'Where a page stands in its list, as Relay defines it.',
+  fields: (t) => ({
+    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there are more after this page.' }),
+    hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether there are some before this page.' }),
+    startCursor: t.exposeString('startCursor', { nullable: true, description: 'The cursor of the first node here.' }),
+    endCursor: t.exposeString('endCursor', { nullable: true, description: 'The cursor of the last node here: pass it as `after` for the next page.' }),
+  }),
+})
+
+/** Makes `<Name>Connection` and `<Name>Edge` for a node type. */
+export function connectionOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, Page<Node>> {
+  const edge = builder.objectRef<{ cursor: string; node: Node }>(`${name}Edge`).implement({
+    description: `A ${name} and its place in the list.`,
+    fields: (t) => ({
+      cursor: t.exposeString('cursor', { description: 'Pass it as `after` for what follows.' }),
+      node: t.field({ type: node as never, description: `The ${name}.`, resolve: (parent) => parent.node as never }), // Pothos cannot see through a type parameter
+    }),
+  })
+  return builder.objectRef<Page<Node>>(`${name}Connection`).implement({
+    description: `A page of ${name}s.`,
+    fields: (t) => ({
+      edges: t.field({ type: [edge], description: 'The nodes with their cursors.', resolve: (parent) => parent.edges }),
+      nodes: t.field({ type: [node] as never, description: 'The nodes alone.', resolve: (parent) => parent.nodes as never }), // as above
+      pageInfo: t.field({ type: pageInfo, description: 'Where the page stands.', resolve: (parent) => parent.pageInfo }),
+    }),
+  }) as never // one ref type for every name
+}
+
+/** The arguments of every connection. */
+export const pageArguments = {
+  first: builder.args((t) => ({ first: t.int({ description: 'How many, 1 to 100; 50 without it.' }) })).first,
+  after: builder.args((t) => ({ after: t.string({ description: 'The cursor after which the page begins: `endCursor` of the page before.' }) })).after,
+}

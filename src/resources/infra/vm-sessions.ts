@@ -1,0 +1,40 @@
+/** The caller's session in a VM, and the VM's system credentials (decisions.md §4.2). */
+import { allow } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Call } from '#src/platform/services.ts'
+import { timestamp, nowMs } from '#src/platform/clock.ts'
+import { identityOf } from './memberships.ts'
+import { signAccessToken } from './access-tokens.ts'
+import { reachVm } from './vm-access.ts'
+
+/** What became of the request, and a sentence when there is something to know. */
+export type SessionChange = { status: string; warning: string | null }
+
+const sessionSeconds = 15 * 60
+const callSilenceMs = 10_000
+
+/** Writes a 15-minute token of the caller to /run/berth/session.json in the VM: memory only, readable by `user` alone. */
+export async function syncSession(call: Call, vmId: string): Promise<SessionChange> {
+  const { userId, organizationId } = allow(call.caller, 'sessions-in-vm:write')
+  const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
+  if (!call.config.builtInIssuer) throw new BerthError('invalid_request', 'This Berth signs no tokens of its own, so it has no session to put into a VM.')
+  const identity = await identityOf(call.db, userId ?? '', organizationId)
+  const token = await signAccessToken(call, identity, sessionSeconds)
+  const session = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_at: timestamp(nowMs() + sessionSeconds * 1000), base_url: call.config.publicUrl })
+  await vm.node.call('writeSession', { vmId: vm.id, session }, { silenceMs: callSilenceMs })
+  return { status: 'synced', warning: null }
+}
+
+/** Removes the session from the VM. */
+export async function removeSession(call: Call, vmId: string): Promise<SessionChange> {
+  const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
+  const { removed } = await vm.node.call('removeSession', { vmId: vm.id }, { silenceMs: callSilenceMs })
+  return { status: removed ? 'removed' : 'not_present', warning: null }
+}
+
+/** Brings the VM's system credentials up to date. Until a code-hosting account can be linked there are none. */
+export async function refreshSystem(call: Call, vmId: string): Promise<SessionChange> {
+  const vm = await reachVm(call, vmId, 'env:write', 'service_unavailable')
+  await vm.node.call('pushEnv', { vmId: vm.id, envGeneration: vm.envGeneration }, { silenceMs: callSilenceMs })
+  return { status: 'unchanged', warning: 'No code-hosting account is linked, so there are no system credentials to refresh.' }
+}
