@@ -1,0 +1,98 @@
+/** The web process as one Fastify app: GraphQL, its page and its sockets, the REST surfaces, identity, health. It does not listen. */
+import { fastify, type FastifyInstance, type FastifyReply } from 'fastify'
+import type { GraphQLSchema } from 'graphql'
+import { createAuthenticator, type Authenticator } from '#schema/context.ts'
+import { shownError } from '#schema/public-error.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { newId } from '#src/platform/ids.ts'
+import { acceptJsonBodies, refusedRequest } from '#src/platform/json-body.ts'
+import { reportConnections, requestSeconds } from '#src/platform/metrics.ts'
+import type { Services } from '#src/platform/services.ts'
+import { ensureSigningKey, serveIssuer } from '#src/identity/issuer.ts'
+import { serveSignIn } from '#src/identity/sign-in.ts'
+import { createEngine } from './graphql.ts'
+import { serveGraphql } from './graphql-http.ts'
+import { serveHealth } from './health.ts'
+import { serveSockets } from './sockets.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Fires when the app begins to close: open streams end then, so that closing does not wait for them. */
+    stopping: AbortSignal
+  }
+}
+
+/** Adds the REST surfaces; rest-compat/surfaces.ts has the real one. */
+export type RegisterSurfaces = (app: FastifyInstance, parts: { services: Services; schema: GraphQLSchema; authenticator: Authenticator }) => Promise<void>
+
+/** What the app is made of. Tests leave the surfaces out, or bring a schema of their own. */
+export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: RegisterSurfaces }
+
+const receiveTimeoutMs = 10_000 // for receiving a whole request; a long answer may take as long as it takes
+const headersTimeoutMs = 5_000
+const connectionsCheckMs = 1_000
+const longestParameter = 300 // characters; a domain name has up to 253
+
+/** Builds the app, ready to listen or to be tested by `inject`. */
+export async function buildApp({ services, schema, surfaces }: AppParts): Promise<FastifyInstance> {
+  const { config } = services
+  const app = fastify({
+    logger: false,
+    trustProxy: false,
+    genReqId: () => newId('request'),
+    requestIdHeader: false, // ours are ours: a caller cannot choose one
+    requestTimeout: receiveTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
+    routerOptions: { maxParamLength: longestParameter },
+    frameworkErrors: (error, request, reply) => {
+      const plain = reply as FastifyReply // Fastify types a reply without a route in a way of its own
+      markAnswer(request.id, plain)
+      sendPlainError(refusedRequest(error), request.id, plain)
+    },
+  })
+  const stopping = new AbortController()
+  app.decorate('stopping', stopping.signal)
+  app.addHook('preClose', (done) => {
+    stopping.abort()
+    done()
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    markAnswer(request.id, reply)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    requestSeconds.observe({ method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }, reply.elapsedTime / 1000)
+    done()
+  })
+  app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error), request.id, reply))
+  app.setNotFoundHandler((request, reply) => sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply))
+  acceptJsonBodies(app)
+  reportConnections(services.database)
+
+  const authenticator = createAuthenticator(services)
+  const engine = createEngine(schema)
+  const graphql = { services, engine, authenticator, stopping: stopping.signal }
+  serveHealth(app, services)
+  await app.register(async (scope) => serveGraphql(scope, graphql))
+  serveSockets(app, graphql)
+  if (config.builtInIssuer) {
+    await ensureSigningKey(services)
+    serveIssuer(app, services)
+    if (config.localSignIn) serveSignIn(app, services)
+  }
+  await surfaces?.(app, { services, schema, authenticator })
+  return app
+}
+
+/** What every answer carries, whatever it is. */
+function markAnswer(requestId: string, reply: FastifyReply): void {
+  reply.header('x-request-id', requestId).header('request-id', requestId).header('x-content-type-options', 'nosniff')
+}
+
+/** Errors outside GraphQL and the REST surfaces. */
+function sendPlainError(thrown: unknown, requestId: string, reply: FastifyReply): void {
+  const { code, status, message, details } = shownError(thrown, requestId)
+  reply.code(status)
+  if (typeof details['retryAfterSeconds'] === 'number') reply.header('retry-after', details['retryAfterSeconds'])
+  reply.send({ error: code, message })
+}

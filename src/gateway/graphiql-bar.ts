@@ -1,0 +1,147 @@
+/**
+ * The bar above GraphiQL in which a newcomer gets a token. It keeps the token in sessionStorage, so a closed tab forgets
+ * it, and puts it on every request of the page to /graphql, subscriptions included, that has no authorization of its own.
+ */
+import { roles } from '#src/platform/access.ts'
+import { signInHeader, signInPath } from '#src/identity/sign-in.ts'
+
+/** The bar's looks; it follows the light or dark theme of GraphiQL, which puts a class on the body. */
+export const signInStyle = `
+  body { margin: 0; height: 100vh; display: flex; flex-direction: column; overflow: hidden; }
+  #root { flex: 1; min-height: 0; }
+  #berth-bar { --ink: #1f2a44; --soft: #5b6784; --line: #d9dfeb; --ground: #f5f7fb; --accent: #2456d6;
+    display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; padding: 9px 16px; min-height: 32px; border-bottom: 1px solid var(--line);
+    background: var(--ground); color: var(--ink); font: 14px/1.3 system-ui, -apple-system, "Segoe UI", sans-serif; }
+  body.graphiql-dark #berth-bar { --ink: #e8ecf6; --soft: #a3aec6; --line: #333d55; --ground: #1b2232; --accent: #7aa2ff; }
+  #berth-bar form { display: contents; }
+  #berth-bar [hidden] { display: none !important; }
+  #berth-bar b { font-weight: 650; }
+  #berth-bar label { display: flex; align-items: center; gap: 6px; color: var(--soft); }
+  #berth-bar input, #berth-bar select { box-sizing: border-box; height: 30px; width: 120px; padding: 0 8px; border: 1px solid var(--line); border-radius: 6px;
+    background: transparent; color: var(--ink); font: inherit; }
+  #berth-bar option { color: #1f2a44; background: #fff; }
+  #berth-bar input.token { width: 220px; }
+  #berth-bar button { height: 30px; padding: 0 12px; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: #fff; font: inherit; font-weight: 600; cursor: pointer; }
+  body.graphiql-dark #berth-bar button { color: #10162a; }
+  #berth-bar button.plain { background: transparent; color: var(--accent); font-weight: 500; }
+  #berth-bar button:disabled { opacity: .6; cursor: wait; }
+  #berth-bar :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
+  #berth-bar code { padding: 3px 7px; border-radius: 5px; background: color-mix(in srgb, var(--line) 60%, transparent); font: 12.5px ui-monospace, Menlo, monospace; }
+  #berth-bar .grow { flex: 1; }
+  #berth-bar .soft { color: var(--soft); }
+  #berth-bar [role=alert] { color: #c0292f; }
+  body.graphiql-dark #berth-bar [role=alert] { color: #ff8f8f; }
+`
+
+const command = 'npm run -s token -- --user alice --org acme --role owner'
+
+const askForm = `
+  <form id="berth-sign-in" autocomplete="off">
+    <b>Get a token</b>
+    <label>user <input name="user" value="alice" required maxlength="255" spellcheck="false"></label>
+    <label>organization <input name="organization" value="acme" required maxlength="255" spellcheck="false"></label>
+    <label>role <select name="role">${[...roles].reverse().map((role) => `<option>${role}</option>`).join('')}</select></label>
+    <button>Get a token</button>
+    <span class="soft">Only on this machine. A new user or organization is made.</span>
+  </form>`
+
+const pasteForm = `
+  <form id="berth-paste" autocomplete="off">
+    <b>Your token</b>
+    <input class="token" name="token" type="password" required aria-label="Token" placeholder="paste it here">
+    <button>Use it</button>
+    <span class="soft">From your identity provider or, on the machine that runs Berth: <code>${command}</code></span>
+  </form>`
+
+/** The bar and its script: with the form for a new token, or with a field for one that was made elsewhere. */
+export function signInBar(withSignIn: boolean): string {
+  return `<div id="berth-bar" role="region" aria-label="Token">
+  ${withSignIn ? askForm : pasteForm}
+  <span id="berth-who" hidden></span>
+  <button id="berth-copy" class="plain" type="button" hidden>Copy token</button>
+  <button id="berth-out" class="plain" type="button" hidden>Forget token</button>
+  <span role="alert" id="berth-problem"></span>
+</div>
+<script>(${barScript.toString()})(${JSON.stringify({ signInPath, signInHeader })})</script>`
+}
+
+/** Runs in the browser, as text: it may use nothing from outside itself. */
+function barScript(names: { signInPath: string; signInHeader: string }): void {
+  type Held = { token: string; user: string; organization: string; role: string; expiresAt: string }
+  type Element = { hidden: boolean; disabled: boolean; textContent: string; click(): void; querySelector(selector: string): Element | null; addEventListener(name: string, listen: (event: { preventDefault(): void }) => void): void }
+  type Browser = {
+    sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void }
+    document: { getElementById(id: string): Element | null; querySelector(selector: string): Element | null }
+    location: { href: string; reload(): void }
+    navigator: { clipboard: { writeText(text: string): Promise<void> } }
+    fetch: typeof fetch
+    FormData: new (form: Element) => Iterable<[string, string]>
+  }
+  const page = globalThis as unknown as Browser // a browser, which this project's types do not know
+  const kept = 'berth-token'
+  const find = (id: string) => page.document.getElementById(id)
+  const form = find('berth-sign-in') ?? find('berth-paste')
+  let held: Held | null = JSON.parse(page.sessionStorage.getItem(kept) ?? 'null') as Held | null
+  let arrive: () => void = () => { /* replaced below */ }
+  const arrived = new Promise<void>((resolve) => (arrive = resolve))
+
+  const show = (problem = ''): void => {
+    if (held) arrive()
+    if (form) form.hidden = held !== null
+    for (const id of ['berth-who', 'berth-copy', 'berth-out']) {
+      const one = find(id)
+      if (one) one.hidden = held === null
+    }
+    const who = find('berth-who')
+    if (who && held) who.textContent = held.user ? `Signed in as ${held.user} in ${held.organization} (${held.role}) until ${new Date(held.expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}` : 'Using the token you pasted'
+    const alert = find('berth-problem')
+    if (alert) alert.textContent = problem
+  }
+  const hold = (next: Held | null): void => {
+    held = next
+    if (next) page.sessionStorage.setItem(kept, JSON.stringify(next))
+    else page.sessionStorage.removeItem(kept)
+    show()
+  }
+
+  const send = page.fetch.bind(globalThis)
+  page.fetch = async (input, init) => {
+    const url = new URL(typeof input === 'string' ? input : input instanceof URL ? input.href : input.url, page.location.href)
+    if (url.pathname !== '/graphql') return send(input, init)
+    const headers = new Headers(init?.headers)
+    // Reading the schema waits for the token, so that a newcomer is not met by an error.
+    if (!held && !headers.has('authorization') && typeof init?.body === 'string' && init.body.includes('__schema')) await arrived
+    if (held && !headers.has('authorization')) headers.set('authorization', `Bearer ${held.token}`)
+    const answer = await send(input, { ...init, headers })
+    if (answer.status === 401 && held) {
+      hold(null)
+      show('Your token is no longer valid. Get a new one.')
+    }
+    return answer
+  }
+
+  form?.addEventListener('submit', (event) => {
+    event.preventDefault()
+    const fields = Object.fromEntries(new page.FormData(form))
+    const button = form.querySelector('button')
+    if (button) button.disabled = true
+    const getting = fields['token'] !== undefined
+      ? Promise.resolve<Held>({ token: fields['token'].trim(), user: '', organization: '', role: '', expiresAt: '' })
+      : send(names.signInPath, { method: 'POST', headers: { 'content-type': 'application/json', [names.signInHeader]: '1' }, body: JSON.stringify(fields) }).then(async (answer) => {
+        const said = (await answer.json()) as { token?: string; expires_at?: string; message?: string }
+        if (!answer.ok || !said.token) throw new Error(said.message ?? 'No token came back.')
+        return { token: said.token, user: fields['user'] ?? '', organization: fields['organization'] ?? '', role: fields['role'] ?? '', expiresAt: said.expires_at ?? '' }
+      })
+    getting.then(hold, (error: Error) => show(error.message)).finally(() => {
+      if (button) button.disabled = false
+    })
+  })
+  find('berth-copy')?.addEventListener('click', () => {
+    page.navigator.clipboard.writeText(held?.token ?? '').then(() => show(), () => show('The browser did not allow copying.'))
+  })
+  find('berth-out')?.addEventListener('click', () => {
+    hold(null)
+    page.location.reload()
+  })
+  show()
+}

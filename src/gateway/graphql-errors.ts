@@ -1,0 +1,44 @@
+/** Errors of GraphQL answers: what a caller is shown of them, over HTTP and web sockets alike. */
+import { GraphQLError, type ExecutionResult } from 'graphql'
+import { graphqlError } from '#schema/public-error.ts'
+
+/** Statuses that mean something of their own for a request that GraphQL itself refused; all others are invalid requests. */
+const codeOfStatus: Readonly<Record<number, string>> = { 413: 'REQUEST_TOO_LARGE' }
+const refusedStatus = 400
+
+type HttpExtension = { status?: number; headers?: Record<string, string>; spec?: boolean }
+
+/** One error as it is shown, and what it does to the HTTP answer. */
+export type ShownError = { error: GraphQLError; status: number; bySpecification: boolean; headers: Record<string, string> }
+
+const alreadyShown = new WeakMap<GraphQLError, ShownError>()
+
+/** Shows one thrown value; what was shown stays as it is. Suggestions of field names are taken out: they would tell the schema to those who may not read it. */
+export function showError(thrown: unknown, requestId: string): ShownError {
+  const known = thrown instanceof GraphQLError ? alreadyShown.get(thrown) : undefined
+  if (known) return known
+  const error = graphqlError(thrown, requestId)
+  const own = thrown instanceof GraphQLError && !thrown.originalError && !thrown.extensions['unexpected']
+  const http = (error.extensions['http'] ?? {}) as HttpExtension // written by us or by the GraphQL server
+  const status = http.status ?? refusedStatus
+  const { http: _http, originalError: _originalError, unexpected: _unexpected, ...extensions } = error.extensions
+  const shown = new GraphQLError(own ? error.message.replace(/\s*Did you mean [^?]*\?/g, '') : error.message, {
+    nodes: error.nodes, source: error.source, positions: error.positions, path: error.path,
+    extensions: { ...extensions, ...(own ? { code: codeOfStatus[status] ?? 'INVALID_REQUEST' } : {}), http: { status } },
+  })
+  const { retryAfterSeconds } = extensions
+  const outcome = {
+    error: shown, status,
+    // The specification of GraphQL over HTTP wants 200 for these where the caller asked for application/json.
+    bySpecification: own && (http.spec ?? http.status === undefined),
+    headers: { ...http.headers, ...(typeof retryAfterSeconds === 'number' ? { 'retry-after': String(retryAfterSeconds) } : {}), ...(status === 401 ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}) },
+  }
+  alreadyShown.set(shown, outcome)
+  return outcome
+}
+
+/** A result with its errors as they are shown. */
+export function showResult<Result extends ExecutionResult>(result: Result, requestId: string): Result {
+  if (!result.errors?.length) return result
+  return { ...result, errors: result.errors.map((error) => showError(error, requestId).error) }
+}

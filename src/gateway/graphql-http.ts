@@ -1,0 +1,116 @@
+/** /graphql over HTTP: GET, POST and, for subscriptions, server-sent events in distinct connections mode. */
+import { once } from 'node:events'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { bearerOf, type Authenticator } from '#schema/context.ts'
+import type { Caller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { refusedRequest } from '#src/platform/json-body.ts'
+import { limits } from '#src/platform/limits.ts'
+import { openStreams } from '#src/platform/metrics.ts'
+import type { Services } from '#src/platform/services.ts'
+import { countRefusedCredential, type Engine, type GraphqlCall } from './graphql.ts'
+import { showError } from './graphql-errors.ts'
+import { mayShowPage, sendGraphiql } from './graphiql.ts'
+import { watchCaller } from './watch-caller.ts'
+
+const reconnectMs = 2_000
+const stalledBeatsMax = 3 // a reader that takes nothing for three heartbeats is gone
+
+/** What the endpoint is served with. `stopping` ends open streams. */
+export type GraphqlParts = { services: Services; engine: Engine; authenticator: Authenticator; stopping: AbortSignal }
+
+/** Adds /graphql: the page for browsers, the endpoint for everyone else. */
+export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void {
+  scope.setErrorHandler((error, request, reply) => sendFailure(refusedRequest(error), request, reply))
+  scope.route({
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url: '/graphql',
+    bodyLimit: limits.graphqlBodyBytes,
+    handler: async (request, reply) => {
+      if (mayShowPage(request)) return sendGraphiql(request, reply, parts.services.config)
+      return answer(request, reply, parts)
+    },
+  })
+}
+
+async function answer(request: FastifyRequest, reply: FastifyReply, { services, engine, authenticator, stopping }: GraphqlParts): Promise<unknown> {
+  const credential = bearerOf(request.headers)
+  const caller = await authenticator.authenticate(credential)
+  if (caller.kind === 'nobody' && credential !== undefined) {
+    await countRefusedCredential(services.limiter, request.ip)
+    throw caller.refusal
+  }
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const call = callOf(services, caller, request, gone.signal)
+  const accept = typeof request.headers.accept === 'string' ? { accept: request.headers.accept } : undefined
+  const asked = new engine.yoga.fetchAPI.Request(`http://localhost${request.raw.url}`, {
+    method: request.method,
+    headers: { ...accept, ...(request.method === 'POST' ? { 'content-type': 'application/json' } : {}) },
+  })
+  const response = await engine.yoga.fetch(asked, call, {}) // with a second context, the first is copied, not wrapped
+  const { allowance, headers } = call.answer
+  if (allowance) setAllowance(reply, allowance)
+  reply.code(response.status).headers(headers ?? {}).header('cache-control', 'no-store')
+  response.headers.forEach((value, name) => void reply.header(name, value))
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) return reply.send(await response.text())
+  const leave = caller.kind === 'nobody' || credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, () => gone.abort())
+  return sendEvents(reply, response.body, gone, stopping).finally(leave)
+}
+
+function callOf(services: Services, caller: Caller, request: FastifyRequest, signal: AbortSignal): GraphqlCall {
+  return { ...services, caller, requestId: request.id, signal, sent: request.body, address: request.ip, answer: {} }
+}
+
+function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: NonNullable<GraphqlCall['answer']['allowance']>): void {
+  reply.header('ratelimit-limit', limit).header('ratelimit-remaining', remaining).header('ratelimit-reset', resetSeconds)
+}
+
+/** Sends a subscription's events as they come, no faster than the reader takes them. */
+async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array>, gone: AbortController, stopping: AbortSignal): Promise<void> {
+  reply.hijack()
+  const { raw } = reply
+  const stop = (): void => {
+    if (!raw.destroyed) raw.end(`retry: ${reconnectMs}\n\n`) // without "complete", so that the client comes back
+    gone.abort()
+  }
+  let stalledBeats = 0
+  const beat = setInterval(() => {
+    stalledBeats = raw.writableNeedDrain ? stalledBeats + 1 : 0
+    if (stalledBeats > stalledBeatsMax) raw.destroy()
+    else if (stalledBeats === 0) raw.write(':\n\n')
+  }, limits.streamHeartbeatSeconds * 1000)
+  openStreams.inc({ kind: 'graphql-sse' })
+  stopping.addEventListener('abort', stop, { once: true })
+  raw.writeHead(reply.statusCode, {
+    ...(reply.getHeaders() as Record<string, string>), // set above; all are text
+    'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', connection: 'keep-alive', 'x-accel-buffering': 'no',
+  })
+  const reader = events.getReader()
+  try {
+    // Ends with the subscription, the client, or the process: each makes the reader done, or the signal aborted.
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done || gone.signal.aborted) break
+      if (!raw.write(value)) await once(raw, 'drain', { signal: gone.signal })
+    }
+  } catch (error) {
+    if (!gone.signal.aborted) throw error
+  } finally {
+    clearInterval(beat)
+    stopping.removeEventListener('abort', stop)
+    openStreams.dec({ kind: 'graphql-sse' })
+    gone.abort()
+    await reader.cancel()
+    if (!raw.writableEnded) raw.end()
+  }
+}
+
+/** What was refused before GraphQL saw it, in GraphQL's form. */
+function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { error, status, headers } = showError(thrown, request.id)
+  const allowance = thrown instanceof BerthError ? (thrown.details['allowance'] as GraphqlCall['answer']['allowance']) : undefined // put there by platform/rate-limits.ts
+  if (allowance) setAllowance(reply, allowance)
+  const type = request.headers.accept?.includes('application/graphql-response+json') ? 'application/graphql-response+json' : 'application/json'
+  return reply.code(status).headers(headers).header('cache-control', 'no-store').header('content-type', `${type}; charset=utf-8`).send(JSON.stringify({ errors: [error] }))
+}

@@ -1,0 +1,181 @@
+/**
+ * The GraphQL engine of the public endpoint: one set of checks and limits before every operation, whether it came by
+ * HTTP or by web socket. REST documents run elsewhere (rest-compat/run.ts), on the same resolvers.
+ */
+import { getOperationAST, GraphQLError, parse, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql'
+import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
+import type { Context } from '#schema/builder.ts'
+import { callerName, type Caller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { checkJson } from '#src/platform/json-body.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { rateLimited } from '#src/platform/metrics.ts'
+import type { Allowance, RateLimiter } from '#src/platform/rate-limits.ts'
+import { showError, showResult } from './graphql-errors.ts'
+import { measureOperation, refuseLarge } from './operation-size.ts'
+
+/** One request: what resolvers are given, what the body said, and what the answer's headers should say. */
+export type GraphqlCall = Context & { sent?: unknown; address: string; answer: { allowance?: Allowance; headers?: Record<string, string> } }
+
+/** What a client asked for, not yet trusted. */
+export type Params = { query?: unknown; operationName?: unknown; variables?: unknown; extensions?: unknown }
+
+/** The public GraphQL engine. */
+export type Engine = {
+  yoga: YogaServerInstance<GraphqlCall, object>
+  /** Checks and counts an operation before it runs. @throws BerthError, or GraphQLError for a document that does not parse. */
+  admit(params: Params, call: GraphqlCall): Promise<void>
+}
+
+/** Longest document that is kept parsed, in characters, and how many are: both bound the memory. */
+const keptDocumentLength = 16_384
+const keptDocumentsMax = 500
+
+/** Makes the engine of a schema. */
+export function createEngine(schema: GraphQLSchema): Engine {
+  const documents = createDocumentCache()
+  const admit = (params: Params, call: GraphqlCall): Promise<void> => admitOperation(schema, documents, params, call)
+  const yoga = createYoga<GraphqlCall>({
+    schema,
+    graphqlEndpoint: '/graphql',
+    batching: { limit: limits.graphqlBatch },
+    maskedErrors: false, // ours are shown by showError, which knows the request
+    graphiql: false,
+    landingPage: false,
+    cors: false,
+    multipart: false,
+    maxRequestBodySize: false, // Fastify has read and measured the body already
+    healthCheckEndpoint: '/graphql/health-check-is-elsewhere',
+    logging: { debug() { /* too much */ }, info: (...words) => log.debug({ words: words.map(String) }, 'graphql'), warn: (...words) => log.warn({ words: words.map(String) }, 'graphql'), error: () => { /* showError logs what is ours to mend */ } },
+    parserAndValidationCache: { documentCache: documents, errorCache: { get: () => undefined, set: () => { /* a wrong document is rare and read again */ } }, validationCache: true },
+    plugins: [gatewayPlugin(admit)],
+  })
+  return { yoga, admit }
+}
+
+function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
+  return {
+    // The body was read by the same strict reader as every other body of Berth.
+    onRequestParse: ({ request, serverContext, setRequestParser, requestParser }) => {
+      if (requestParser && request.method === 'POST') setRequestParser(() => serverContext.sent as never) // yoga checks its shape next
+      if (request.method === 'GET') setRequestParser(() => readQueryString(request.url) as never) // the same
+    },
+    onParams: ({ params, context }) => admit(params as Params, context as unknown as GraphqlCall), // yoga's type of its own argument forgets the server's part
+    onResultProcess: ({ result, setResult, serverContext }) => {
+      if (Symbol.asyncIterator in result) return setResult(showEvents(result as AsyncIterable<ExecutionResult>, serverContext.requestId))
+      if (Array.isArray(result)) return setResult(result.map((one: ExecutionResult) => answerOf(one, serverContext)))
+      setResult(answerOf(result as ExecutionResult, serverContext)) // neither a stream nor a batch
+    },
+  }
+}
+
+async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, params: Params, call: GraphqlCall): Promise<void> {
+  if (typeof params.query !== 'string') return // refused by yoga, in its own words
+  checkJson(params)
+  const variables = typeof params.variables === 'object' && params.variables !== null ? (params.variables as Record<string, unknown>) : {}
+  const document = documents.read(params.query)
+  const operation = getOperationAST(document, typeof params.operationName === 'string' ? params.operationName : undefined)
+  call.answer.allowance = await spend(call, operation?.operation === 'mutation')
+  if (!operation) return
+  const size = measureOperation(schema, document, operation, variables)
+  refuseLarge(size)
+  if (size.readsSchema && call.caller.kind === 'nobody') {
+    throw new BerthError('unauthorized', 'The schema is shown to callers with a token. Send one: Authorization: Bearer <ACCESS_TOKEN>. `npm run -s token` makes one on a single host.')
+  }
+}
+
+/** Counts the operation against its caller's minute, in the same buckets as REST (decisions.md §3). */
+async function spend({ caller, limiter, address }: GraphqlCall, changes: boolean): Promise<Allowance> {
+  try {
+    // Ours: nobody may read anything, so this guards the processor only, and is not as tight as a public REST route.
+    if (caller.kind === 'nobody') return await limiter.spend(`other:address:${address}`, limits.otherPerMinute)
+    return await (changes ? limiter.spend(`create:${whose(caller)}`, limits.createsPerMinute) : limiter.spend(`other:${whose(caller)}`, limits.otherPerMinute))
+  } catch (error) {
+    if (error instanceof BerthError && error.code === 'rate_limited') rateLimited.inc({ surface: 'graphql' })
+    throw error
+  }
+}
+
+function whose(caller: Caller): string {
+  return (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
+}
+
+/** Counts a refused credential against its address, so that guessing is slow. @throws BerthError rate_limited. */
+export async function countRefusedCredential(limiter: RateLimiter, address: string): Promise<void> {
+  await limiter.spend(`refused:${address}`, limits.anonymousPerMinute)
+}
+
+/** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */
+function answerOf(result: ExecutionResult, { requestId, answer }: GraphqlCall): ExecutionResult {
+  if (!result.errors?.length) return result
+  const shown = result.errors.map((error) => showError(error, requestId))
+  const whole = JSON.stringify({ ...result, errors: shown.map((one) => one.error) })
+  for (const { headers } of shown) answer.headers = { ...answer.headers, ...headers }
+  // What ran was answered, whatever it found: 200. What was refused before it ran tells by its status.
+  const ran = 'data' in result
+  const errors = shown.map(({ error, status, bySpecification }) => new GraphQLError(error.message, { extensions: ran ? {} : { http: { status, spec: bySpecification } } }))
+  return { ...result, errors, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
+}
+
+async function* showEvents(results: AsyncIterable<ExecutionResult>, requestId: string): AsyncGenerator<ExecutionResult> {
+  for await (const result of results) {
+    const whole = JSON.stringify(showResult(result, requestId))
+    yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
+  }
+}
+
+function readQueryString(url: string): Params {
+  const query = new URLSearchParams(url.slice(url.indexOf('?') + 1))
+  const json = (name: string): unknown => {
+    const text = query.get(name)
+    if (!text) return undefined
+    try {
+      return JSON.parse(text)
+    } catch {
+      throw new BerthError('invalid_request', `The parameter ${name} is not valid JSON.`)
+    }
+  }
+  return { query: query.get('query') ?? undefined, operationName: query.get('operationName') ?? undefined, variables: json('variables'), extensions: json('extensions') }
+}
+
+type DocumentCache = { read(source: string): DocumentNode; get(source: string): DocumentNode | undefined; set(source: string, document: DocumentNode): void }
+
+/** Documents by their text, the least recently used leaving first. */
+function createDocumentCache(): DocumentCache {
+  const kept = new Map<string, DocumentNode>()
+  const get = (source: string): DocumentNode | undefined => {
+    const document = kept.get(source)
+    if (document) {
+      kept.delete(source)
+      kept.set(source, document)
+    }
+    return document
+  }
+  const set = (source: string, document: DocumentNode): void => {
+    if (source.length > keptDocumentLength) return
+    kept.set(source, document)
+    if (kept.size > keptDocumentsMax) kept.delete(kept.keys().next().value ?? '')
+  }
+  return {
+    get, set,
+    read(source) {
+      const known = get(source)
+      if (known) return known
+      const document = parseLimited(source)
+      set(source, document)
+      return document
+    },
+  }
+}
+
+function parseLimited(source: string): DocumentNode {
+  try {
+    return parse(source, { maxTokens: limits.graphqlTokens })
+  } catch (error) {
+    if (error instanceof GraphQLError && /more that \d+ tokens/.test(error.message)) {
+      throw new BerthError('invalid_request', `The document has more than ${limits.graphqlTokens} tokens. Send a shorter one.`)
+    }
+    throw error
+  }
+}

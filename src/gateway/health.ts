@@ -1,0 +1,42 @@
+/** /healthz says that the process lives, /readyz that it can do its work: the database answers, its tables are current, notices arrive. */
+import type { FastifyInstance } from 'fastify'
+import { missingMigrations } from '#src/platform/migrate.ts'
+import type { Services } from '#src/platform/services.ts'
+
+// Both together stay below the 2 s within which /readyz must tell of a dead Postgres.
+const answerTimeoutMs = 1_000
+const rememberedMs = 250
+const retryAfterSeconds = 1
+
+/** What /readyz finds: each true, or the sentence that says what is wrong. */
+type Readiness = { database: true | string; migrations: true | string; notices: true | string }
+
+/** Adds /healthz and /readyz. */
+export function serveHealth(app: FastifyInstance, services: Pick<Services, 'database' | 'pubsub'>): void {
+  let last: { at: number; outcome: Promise<Readiness> } | null = null
+  app.get('/healthz', () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    // Asked by many at once, the database is asked once.
+    if (!last || performance.now() - last.at > rememberedMs) last = { at: performance.now(), outcome: look(services) }
+    const checks = await last.outcome
+    const ready = Object.values(checks).every((one) => one === true)
+    reply.header('cache-control', 'no-store')
+    if (!ready) reply.code(503).header('retry-after', retryAfterSeconds)
+    return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(Object.entries(checks).map(([name, one]) => [name, one === true ? 'ok' : one])) }
+  })
+}
+
+async function look({ database, pubsub }: Pick<Services, 'database' | 'pubsub'>): Promise<Readiness> {
+  const notices = pubsub.connected || 'Notices from Postgres do not arrive; connecting again.'
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('no answer in time')), answerTimeoutMs)
+  try {
+    const missing = await Promise.race([missingMigrations(async (text) => (await database.pool.query<{ name: string }>(text)).rows), late.promise])
+    return { database: true, migrations: missing.length === 0 || `Not yet run: ${missing.join(', ')}. Run: npm run migrate`, notices }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === '42P01') return { database: true, migrations: 'None has run. Run: npm run migrate', notices }
+    return { database: 'Postgres does not answer.', migrations: 'Unknown while Postgres does not answer.', notices }
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,45 @@
+/** The web process: listens, and ends within ten seconds when it is asked to. `npm start` and the Procfile start it. */
+import { registerSurfaces } from '#rest-compat/surfaces.ts'
+import { schema } from '#schema/schema.ts'
+import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
+import { log, setLogLevel } from '#src/platform/log.ts'
+import { serveMetrics } from '#src/platform/metrics.ts'
+import { openServices } from '#src/platform/services.ts'
+import { buildApp } from './app.ts'
+
+const stopLimitMs = 9_000 // whoever started us waits 11 s
+
+async function run(config: Config, databaseUrl: string): Promise<void> {
+  const services = await openServices(config, databaseUrl, 'web')
+  const app = await buildApp({ services, schema, surfaces: registerSurfaces })
+  const metrics = await serveMetrics(config.webMetricsPort)
+  await app.listen({ port: config.port, host: config.host })
+  log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
+
+  let stopping = false
+  const stop = async (signal: string): Promise<void> => {
+    if (stopping) return
+    stopping = true
+    log.info({ signal }, 'the web process stops: no new requests, those in flight finish')
+    setTimeout(() => {
+      log.warn('some requests did not finish in time and were cut')
+      process.exit(1)
+    }, stopLimitMs).unref()
+    metrics.close()
+    await app.close()
+    await services.close()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
+}
+
+try {
+  const config = readConfig()
+  setLogLevel(config.logLevel)
+  if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  await run(config, config.databaseUrl)
+} catch (error) {
+  if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)
+  else log.fatal({ err: error }, 'the web process could not start')
+  process.exit(error instanceof ConfigError ? 2 : 1)
+}

@@ -1,0 +1,117 @@
+/**
+ * How large an operation is before it runs: its depth, its aliases, its directives, and how many objects it may answer.
+ * Ours, instead of a library's validation rules: those do not see variables, so `first: $n` and a left-out `first`
+ * would pass for one object, and they run once for HTTP and not at all for web sockets.
+ */
+import {
+  getNamedType, getNullableType, isCompositeType, isInterfaceType, isListType, isObjectType, Kind,
+  type DocumentNode, type FieldNode, type FragmentDefinitionNode, type GraphQLNamedType, type GraphQLSchema, type OperationDefinitionNode, type SelectionSetNode, type ValueNode,
+} from 'graphql'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+
+/** What was found. `objects` is the most that an answer can hold, as far as the document tells. */
+export type OperationSize = { depth: number; aliases: number; directives: number; objects: number; readsSchema: boolean }
+
+const directivesMax = 50
+const unsizedListObjects = 10 // ours: what a list without a size argument counts as
+const sizeArguments = ['first', 'last', 'limit']
+
+/**
+ * Refuses an operation beyond the limits of decisions.md §9.
+ * @throws BerthError invalid_request saying which limit and what to do.
+ */
+export function refuseLarge({ depth, aliases, directives, objects }: OperationSize): void {
+  const refuse = (sentence: string): never => {
+    throw new BerthError('invalid_request', sentence)
+  }
+  if (depth > limits.graphqlDepth) refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Ask for less at once.`)
+  if (aliases > limits.graphqlAliases) refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
+  if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
+  if (objects > limits.graphqlCost) refuse(`The operation may answer ${objects} objects; ${limits.graphqlCost} are allowed. Ask for smaller pages (first), or for less inside each.`)
+}
+
+/** Measures one operation of a document. Fields that the schema does not have count as leaves: validation refuses them. */
+export function measureOperation(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, variables: Readonly<Record<string, unknown>>): OperationSize {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const definition of document.definitions) if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
+  const defaults = new Map((operation.variableDefinitions ?? []).map((one) => [one.variable.name.value, one.defaultValue]))
+  const numberOf = (value: ValueNode | undefined): number | undefined => {
+    if (value?.kind === Kind.INT) return Number(value.value)
+    if (value?.kind !== Kind.VARIABLE) return undefined
+    const given = variables[value.name.value]
+    return typeof given === 'number' ? given : given === undefined ? numberOf(defaults.get(value.name.value)) : undefined
+  }
+  const measure = new Measure(schema, fragments, numberOf)
+  const size = measure.selections(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined, null)
+  return { ...size, directives: size.directives + (operation.directives?.length ?? 0) }
+}
+
+const nothing: OperationSize = { depth: 0, aliases: 0, directives: 0, objects: 0, readsSchema: false }
+
+class Measure {
+  readonly #schema: GraphQLSchema
+  readonly #fragments: ReadonlyMap<string, FragmentDefinitionNode>
+  readonly #numberOf: (value: ValueNode | undefined) => number | undefined
+  // A fragment is measured once for each size of page it stands in, so that spreads of spreads do not multiply the work.
+  readonly #measured = new Map<string, OperationSize>()
+
+  constructor(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>, numberOf: (value: ValueNode | undefined) => number | undefined) {
+    this.#schema = schema
+    this.#fragments = fragments
+    this.#numberOf = numberOf
+  }
+
+  /** `pageSize`: how many nodes the connection around these selections was asked for. */
+  selections(set: SelectionSetNode, parent: GraphQLNamedType | undefined, pageSize: number | null): OperationSize {
+    let sum = nothing
+    for (const one of set.selections) {
+      const own = one.directives?.length ?? 0
+      const size = one.kind === Kind.FIELD ? this.#field(one, parent, pageSize)
+        : one.kind === Kind.FRAGMENT_SPREAD ? this.#fragment(one.name.value, pageSize)
+          : this.selections(one.selectionSet, one.typeCondition ? this.#schema.getType(one.typeCondition.name.value) : parent, pageSize)
+      sum = {
+        depth: Math.max(sum.depth, size.depth),
+        aliases: sum.aliases + size.aliases,
+        directives: sum.directives + size.directives + own,
+        objects: sum.objects + size.objects,
+        readsSchema: sum.readsSchema || size.readsSchema,
+      }
+    }
+    return sum
+  }
+
+  #fragment(name: string, pageSize: number | null): OperationSize {
+    const key = `${name} ${pageSize}`
+    const known = this.#measured.get(key)
+    if (known) return known
+    this.#measured.set(key, nothing) // a fragment inside itself ends here; validation refuses it
+    const fragment = this.#fragments.get(name)
+    const size = fragment ? this.selections(fragment.selectionSet, this.#schema.getType(fragment.typeCondition.name.value), pageSize) : nothing
+    this.#measured.set(key, size)
+    return size
+  }
+
+  #field(node: FieldNode, parent: GraphQLNamedType | undefined, pageSize: number | null): OperationSize {
+    const name = node.name.value
+    const aliases = node.alias ? 1 : 0
+    // The schema's own fields have limits of their own in graphql's rules.
+    if (name.startsWith('__')) return { ...nothing, depth: 1, aliases, readsSchema: name !== '__typename' }
+    const definition = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined
+    if (!node.selectionSet) return { ...nothing, depth: 1, aliases }
+    const named = definition && getNamedType(definition.type)
+    const isList = definition !== undefined && isListType(getNullableType(definition.type))
+    const asked = this.#askedSize(node, definition?.args.map((one) => one.name) ?? [])
+    const inside = this.selections(node.selectionSet, named && isCompositeType(named) ? named : undefined, isList ? null : asked)
+    const times = isList ? asked ?? pageSize ?? unsizedListObjects : 1
+    return { ...inside, depth: inside.depth + 1, aliases: inside.aliases + aliases, objects: times * (1 + inside.objects) }
+  }
+
+  /** How many the field was asked for, the usual page when it takes a size and got none, null when it takes none. */
+  #askedSize(node: FieldNode, takes: readonly string[]): number | null {
+    const argument = node.arguments?.find((one) => sizeArguments.includes(one.name.value))
+    const given = argument && this.#numberOf(argument.value)
+    if (given !== undefined) return Math.max(given, 1)
+    return takes.some((one) => sizeArguments.includes(one)) ? limits.connectionFirstDefault : null
+  }
+}

@@ -1,0 +1,27 @@
+/** Ends what stays open when its caller's permission ends: the token expires, the key is revoked, the membership is deactivated. */
+import type { Authenticator } from '#schema/context.ts'
+import type { BerthError } from '#src/platform/errors.ts'
+import { log } from '#src/platform/log.ts'
+
+const everyMs = 1_000
+
+/**
+ * Looks at the credential again every second, which costs no query while nothing changed.
+ * @param onRefused called once, with the reason.
+ * @returns how to stop looking.
+ */
+export function watchCaller(authenticator: Authenticator, credential: string, onRefused: (refusal: BerthError) => void): () => void {
+  const timer = setInterval(() => {
+    authenticator.authenticate(credential).then(
+      (caller) => {
+        if (caller.kind !== 'nobody') return
+        clearInterval(timer)
+        onRefused(caller.refusal)
+      },
+      // It cannot be decided while the database is away; the next look will tell.
+      (error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked'),
+    )
+  }, everyMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}

@@ -1,0 +1,73 @@
+/**
+ * Sign-in without a password, for the person at this machine: GraphiQL asks for a token here. Whoever can reach it is
+ * whoever they say, so it opens only to a page of ours, in a browser on this host, that came straight to us.
+ */
+import { isIP } from 'node:net'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { roles } from '#src/platform/access.ts'
+import { timestamp } from '#src/platform/clock.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Services } from '#src/platform/services.ts'
+import { issueToken } from './issuer.ts'
+
+/** Where a page asks for a token, and the header it must send: a page of another origin cannot send it unasked. */
+export const signInPath = '/identity/token'
+export const signInHeader = 'x-berth-sign-in'
+
+const tokenTtlSeconds = 8 * 3600 // ours: a working day
+const bodyBytes = 4096
+const attemptsPerMinute = 60
+const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
+
+const wanted = z.object({ user: z.string(), organization: z.string(), role: z.enum(roles) })
+
+/** Adds POST /identity/token. Only for an app whose settings allow local sign-in. */
+export function serveSignIn(app: FastifyInstance, services: Services): void {
+  app.post(signInPath, { bodyLimit: bodyBytes }, async (request, reply) => {
+    const refusal = whyNotLocal(request, services.config) ?? whyNotOurPage(request)
+    if (refusal) throw new BerthError('forbidden', `${refusal} Get a token by command: npm run -s token -- --user alice --org acme --role owner`)
+    await services.limiter.spend('sign-in', attemptsPerMinute)
+    const body = wanted.safeParse(request.body)
+    if (!body.success) throw new BerthError('invalid_request', `Send {"user", "organization", "role"}; role is one of ${roles.join(', ')}.`)
+    const { token, expiresAtSeconds } = await issueToken(services, { ...body.data, ttlSeconds: tokenTtlSeconds })
+    reply.code(201).header('cache-control', 'no-store')
+    return { token, expires_at: timestamp(expiresAtSeconds * 1000) }
+  })
+}
+
+/** Whether local sign-in would answer a page that is loaded with this request. */
+export function mayServeSignIn(request: FastifyRequest, config: Config): boolean {
+  return config.localSignIn && config.builtInIssuer && whyNotLocal(request, config) === null
+}
+
+/** The first reason why this request did not come straight from this machine, or null. */
+function whyNotLocal(request: FastifyRequest, config: Config): string | null {
+  const { raw, headers } = request
+  if (!isLocalAddress(raw.socket.remoteAddress ?? '')) return 'Local sign-in is for this machine only.'
+  if (!isLocalHost(headers.host ?? '')) return 'Local sign-in answers at localhost only; a name that leads here is not enough.'
+  // A proxy on this host speaks from a loopback address for the whole world. These are its marks; an operator who
+  // puts one in front sets BERTH_PUBLIC_URL, which is the surest of them.
+  if (proxyHeaders.some((name) => name in headers) || raw.httpVersion === '1.0') return 'Local sign-in does not answer through a proxy.'
+  if (!isLocalHost(new URL(config.publicUrl).host)) return 'Local sign-in is off where Berth has a public address.'
+  return null
+}
+
+/** The first reason why this request was not sent by our own page, or null. */
+function whyNotOurPage({ headers }: FastifyRequest): string | null {
+  if (headers[signInHeader] !== '1') return `Send the header ${signInHeader}: 1.`
+  if (headers.origin !== `http://${headers.host}`) return 'Local sign-in is for the page of this very address.'
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin') return 'Local sign-in is for the page of this very address.'
+  return null
+}
+
+function isLocalAddress(address: string): boolean {
+  const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
+  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'))
+}
+
+function isLocalHost(host: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(host)
+}

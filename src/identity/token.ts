@@ -1,0 +1,82 @@
+/** `npm run -s token -- --user alice --org acme --role owner [--ttl 1h]`: prints a token, and nothing else, on standard output. */
+import { parseArgs } from 'node:util'
+import { roles, type Role } from '#src/platform/access.ts'
+import { ConfigError, readConfig } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { setLogLevel } from '#src/platform/log.ts'
+import { isDatabaseAway, openDatabase } from '#src/platform/postgres.ts'
+import { loadSealer } from '#src/platform/secrets.ts'
+import { findRun } from '#src/start/run-file.ts'
+import { issueToken, type TokenRequest } from './issuer.ts'
+
+const usage = 'npm run -s token -- --user <name> --org <name> [--role viewer|member|admin|owner] [--ttl 90s|15m|1h|7d]'
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+const ttlSecondsMax = 30 * 86_400
+
+/** A wrong command line: exit 2. */
+class UsageError extends Error {}
+
+/** Whether anything runs is not known from the command line: exit 1. */
+class NothingRuns extends Error {}
+
+/**
+ * Reads a length of time such as 90s, 15m, 1h or 7d; seconds.
+ * @throws Error saying what is allowed.
+ */
+export function readTtl(text: string): number {
+  const match = /^([1-9]\d{0,6})([smhd])$/.exec(text)
+  const seconds = match ? Number(match[1]) * (unitSeconds[match[2] ?? ''] ?? 0) : 0
+  if (seconds < 1 || seconds > ttlSecondsMax) throw new UsageError('--ttl must be a length of time such as 90s, 15m, 1h or 7d, and 30d at most.')
+  return seconds
+}
+
+function readCommandLine(words: readonly string[]): TokenRequest {
+  const options = { user: { type: 'string' }, org: { type: 'string' }, role: { type: 'string' }, ttl: { type: 'string' } } as const
+  let values: Partial<Record<keyof typeof options, string>>
+  try {
+    values = parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values
+  } catch {
+    throw new UsageError(`The command is: ${usage}`)
+  }
+  if (!values.user || !values.org) throw new UsageError(`--user and --org are needed: ${usage}`)
+  const role = values.role ?? 'owner'
+  if (!isRole(role)) throw new UsageError(`--role must be one of ${roles.join(', ')}.`)
+  return { user: values.user, organization: values.org, role, ttlSeconds: readTtl(values.ttl ?? '1h') }
+}
+
+function isRole(text: string): text is Role {
+  return (roles as readonly string[]).includes(text)
+}
+
+async function printToken(request: TokenRequest): Promise<void> {
+  const config = readConfig()
+  const run = findRun(config.dataDir)
+  const url = run?.databaseUrl || config.databaseUrl
+  if (!url) throw new NothingRuns('Berth is not running here. Start Berth first: npm start')
+  if (!config.builtInIssuer) throw new NothingRuns('The built-in issuer is off (BERTH_BUILT_IN_ISSUER); get a token from your identity provider.')
+  setLogLevel('silent') // standard output is for the token
+  const database = openDatabase(url, { connections: 1, applicationName: 'berth-token' })
+  try {
+    const issuer = { ...config, publicUrl: run?.publicUrl ?? config.publicUrl } // tokens name the address that is really in use
+    const { token } = await issueToken({ db: database.db, sealer: loadSealer(config.secretKey, config.dataDir), config: issuer }, request)
+    process.stdout.write(`${token}\n`)
+  } finally {
+    await database.close()
+  }
+}
+
+/** One sentence for standard error. */
+function sentence(error: unknown): string {
+  if (error instanceof UsageError || error instanceof NothingRuns || error instanceof ConfigError || error instanceof BerthError) return error.message
+  if (isDatabaseAway(error)) return 'The database does not answer. Is Berth running? Start it with: npm start'
+  return `No token: ${error instanceof Error ? error.message : String(error)}`
+}
+
+if (import.meta.main) {
+  try {
+    await printToken(readCommandLine(process.argv.slice(2)))
+  } catch (error) {
+    process.stderr.write(`${sentence(error)}\n`)
+    process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+  }
+}
