@@ -11,7 +11,7 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort }: C
     `  REST               ${publicUrl}/api/v1   (OpenAPI: ${publicUrl}/api/v1/openapi.json)`,
     `  Agents             ${publicUrl}/agents`,
     `  Models             ${publicUrl}/llm`,
-    `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker)`,
+    `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker); the next free port where one is taken`,
     `  VMs                ${withoutVms === null ? 'yes' : `none. ${withoutVms}`}`,
     '',
     '  Get a token:       npm run -s token -- --user alice --org acme --role owner',
