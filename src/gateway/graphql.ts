@@ -58,7 +58,7 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
   return {
     // The body was read by the same strict reader as every other body of Berth.
     onRequestParse: ({ request, serverContext, setRequestParser, requestParser }) => {
-      if (requestParser && request.method === 'POST') setRequestParser(() => serverContext.sent as never) // yoga checks its shape next
+      if (requestParser && request.method === 'POST') setRequestParser(() => readSent(serverContext.sent) as never) // yoga checks each member's shape next
       if (request.method === 'GET') setRequestParser(() => readQueryString(request.url) as never) // the same
     },
     onParams: ({ params, context }) => admit(params as Params, context as unknown as GraphqlCall), // yoga's type of its own argument forgets the server's part
@@ -123,6 +123,11 @@ async function* showEvents(results: AsyncIterable<ExecutionResult>, requestId: s
     const whole = JSON.stringify(showResult(result, requestId))
     yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
   }
+}
+
+function readSent(sent: unknown): Params | Params[] {
+  if (typeof sent !== 'object' || sent === null) throw new BerthError('invalid_request', 'Send a JSON object with "query", and "variables" where it takes some.')
+  return sent
 }
 
 function readQueryString(url: string): Params {

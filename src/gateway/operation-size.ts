@@ -96,7 +96,7 @@ class Measure {
     const name = node.name.value
     const aliases = node.alias ? 1 : 0
     // The schema's own fields have limits of their own in graphql's rules.
-    if (name.startsWith('__')) return { ...nothing, depth: 1, aliases, readsSchema: name !== '__typename' }
+    if (name.startsWith('__')) return { ...nothing, depth: 1, aliases, readsSchema: name === '__schema' || (name === '__type' && !asksNameOnly(node)) }
     const definition = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined
     if (!node.selectionSet) return { ...nothing, depth: 1, aliases }
     const named = definition && getNamedType(definition.type)
@@ -114,4 +114,9 @@ class Measure {
     if (given !== undefined) return Math.max(given, 1)
     return takes.some((one) => sizeArguments.includes(one)) ? limits.connectionFirstDefault : null
   }
+}
+
+/** Ours: whether a type of a known name exists may be asked by anyone; the audit of the GraphQL-over-HTTP specification does. */
+function asksNameOnly({ selectionSet }: FieldNode): boolean {
+  return selectionSet?.selections.every((one) => one.kind === Kind.FIELD && (one.name.value === 'name' || one.name.value === '__typename')) ?? false
 }

@@ -1,0 +1,151 @@
+import { serverAudits } from 'graphql-http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startApp, type RunningApp } from './running-app.ts'
+
+let running: RunningApp
+let token: string
+beforeAll(async () => {
+  running = await startApp({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+  token = await running.token()
+})
+afterAll(() => running.stop())
+
+describe('GraphQL over HTTP, as its specification has it', () => {
+  for (const audit of serverAudits({ url: () => `${running.url}/graphql` })) {
+    it(audit.name, async () => {
+      const outcome = await audit.fn()
+      expect(outcome.status, 'reason' in outcome ? outcome.reason : '').toBe('ok')
+    })
+  }
+  it('has an audit to pass', () => expect(serverAudits({ url: '' }).length).toBeGreaterThan(50))
+})
+
+describe('an answer', () => {
+  it('is 200 and names its request', async () => {
+    const { status, headers, body } = await running.ask('{ me { name } }', { token })
+    expect([status, body]).toEqual([200, { data: { me: { name: 'alice' } } }])
+    expect(headers.get('x-request-id')).toMatch(/^req_[0-7][0-9a-z]{25}$/)
+    expect(headers.get('request-id')).toBe(headers.get('x-request-id'))
+    expect(headers.get('ratelimit-limit')).toBe('60000')
+    expect(headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  it('tells of an absent object with code, status and request id, and keeps its other data', async () => {
+    const { status, headers, body } = await running.ask('{ missing echo(text: "yes") }', { token })
+    expect(status).toBe(200)
+    expect(body.data).toEqual({ missing: null, echo: 'yes' })
+    expect(body.errors?.[0]).toMatchObject({ path: ['missing'], extensions: { code: 'NOT_FOUND', http: { status: 404 }, requestId: headers.get('x-request-id') } })
+  })
+
+  it('shows nothing of a bug', async () => {
+    const { body } = await running.ask('{ broken }', { token })
+    expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'INTERNAL_ERROR', http: { status: 500 } })
+    expect(JSON.stringify(body)).not.toContain('secret')
+  })
+})
+
+describe('a caller', () => {
+  it('without a token is told to send one', async () => {
+    const { status, body } = await running.ask('{ me { name } }')
+    expect([status, body.data, body.errors?.[0]?.extensions.code]).toEqual([200, null, 'UNAUTHORIZED'])
+    expect(body.errors?.[0]?.message).toContain('Authorization: Bearer')
+  })
+
+  it('with a wrong token gets 401 and the header that says so', async () => {
+    const { status, headers, body } = await running.ask('{ __typename }', { token: 'garbage' })
+    expect([status, body.errors?.[0]?.extensions.code]).toEqual([401, 'UNAUTHORIZED'])
+    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+  })
+
+  it('without a token may not read the schema, and with one may', async () => {
+    const query = '{ __schema { types { name } } }'
+    const refused = await running.ask(query)
+    expect([refused.status, refused.body.errors?.[0]?.extensions.code]).toEqual([401, 'UNAUTHORIZED'])
+    expect((await running.ask('query Q { ...F } fragment F on Query { __type(name: "Me") { name fields { name } } }')).status).toBe(401)
+    expect((await running.ask(query, { token })).body.errors).toBeUndefined()
+  })
+
+  it('is not told field names it did not know', async () => {
+    const { status, body } = await running.ask('{ ech }', { token, headers: { accept: 'application/graphql-response+json' } })
+    expect(status).toBe(400)
+    expect(body.errors?.[0]?.message).toBe('Cannot query field "ech" on type "Query".')
+    expect(body.errors?.[0]?.extensions.code).toBe('INVALID_REQUEST')
+  })
+
+  it('may read the schema as GraphiQL does', async () => {
+    const { getIntrospectionQuery } = await import('graphql')
+    const { status, body } = await running.ask(getIntrospectionQuery({ schemaDescription: true, inputValueDeprecation: true, specifiedByUrl: true, directiveIsRepeatable: true }), { token })
+    expect([status, body.errors]).toEqual([200, undefined])
+  })
+})
+
+describe('limits', () => {
+  const refused = async (query: string, variables?: unknown): Promise<string> => {
+    const { status, body } = await running.ask(query, { token, variables })
+    expect([status, body.errors?.[0]?.extensions.code]).toEqual([400, 'INVALID_REQUEST'])
+    return body.errors?.[0]?.message ?? ''
+  }
+  const nested = (levels: number): string => (levels === 0 ? '{ id }' : `{ items(first: 1) { nodes ${nested(levels - 1)} } }`)
+
+  it('let a list of 100 with many fields, its cursors and its page through', async () => {
+    const fields = Array.from({ length: 15 }, (_, i) => `a${i}: name`).join(' ')
+    expect((await running.ask(`{ items(first: 100) { nodes { ${fields} } edges { cursor node { id name } } pageInfo { hasNextPage endCursor } } }`, { token })).body.errors).toBeUndefined()
+  })
+  it('refuse depth 13 and let 12 through', async () => {
+    expect((await running.ask(nested(5).replace('{ id }', '{ items(first: 1) { __typename } }'), { token })).body.errors).toBeUndefined()
+    expect(await refused(nested(6))).toMatch(/13 levels deep; 12 are allowed/)
+  })
+  it('refuse 16 aliases', async () => {
+    const aliases = (count: number): string => `{ ${Array.from({ length: count }, (_, i) => `a${i}: echo(text: "x")`).join(' ')} }`
+    expect((await running.ask(aliases(15), { token })).body.errors).toBeUndefined()
+    expect(await refused(aliases(16))).toMatch(/16 aliases; 15 are allowed/)
+  })
+  it('count aliases in fragments each time they are spread', async () => {
+    const query = `query Q { ...A ...B } fragment A on Query { ...C ...C } fragment B on Query { ...C ...C } fragment C on Query { a: __typename b: __typename c: __typename d: __typename }`
+    expect(await refused(query)).toMatch(/16 aliases/)
+  })
+  it('refuse more than 1000 objects, also when the size comes by variable or is left out', async () => {
+    expect(await refused('{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }')).toMatch(/objects; 1000 are allowed/)
+    expect(await refused('query ($n: Int) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }', { n: 100 })).toMatch(/objects/)
+    expect(await refused('query ($n: Int = 100) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }')).toMatch(/objects/)
+    expect(await refused('{ items { nodes { items { nodes { id } } } } }')).toMatch(/objects/)
+    expect(await refused('query Q { items(first: 100) { ...F } } fragment F on ItemConnection { nodes { items(first: 100) { nodes { id } } } }')).toMatch(/objects/)
+  })
+  it('refuse 4001 tokens', async () => {
+    expect(await refused(`{ ${'echo '.repeat(4000)} }`)).toMatch(/more than 4000 tokens/)
+  })
+  it('refuse fragments in a circle, fast', async () => {
+    const { status } = await running.ask('query Q { ...A } fragment A on Query { ...B } fragment B on Query { ...A }', { token, headers: { accept: 'application/graphql-response+json' } })
+    expect(status).toBe(400)
+  })
+  it('do not let fragments double the work with each level', async () => {
+    const levels = 60
+    const fragments = Array.from({ length: levels }, (_, i) => `fragment F${i} on Query { ${i + 1 < levels ? `...F${i + 1} ...F${i + 1}` : '__typename'} }`).join(' ')
+    const from = performance.now()
+    await running.ask(`query Q { ...F0 } ${fragments}`, { token })
+    expect(performance.now() - from).toBeLessThan(1000)
+  })
+  it('answer the largest document that is allowed within a second', async () => {
+    const from = performance.now()
+    const { status } = await running.ask(`{ ${'__typename '.repeat(3900)} }`, { token })
+    expect([status, performance.now() - from < 1000]).toEqual([200, true])
+  })
+  it('refuse six operations in one batch and run five', async () => {
+    const send = (count: number) => fetch(`${running.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` }, body: JSON.stringify(Array.from({ length: count }, () => ({ query: '{ me { name } }' }))) })
+    const five = await send(5)
+    expect([five.status, await five.json()]).toEqual([200, Array.from({ length: 5 }, () => ({ data: { me: { name: 'alice' } } }))])
+    const six = await send(6)
+    const body = (await six.json()) as { errors: { extensions: { code: string } }[] }
+    expect([six.status, body.errors[0]?.extensions.code]).toEqual([413, 'REQUEST_TOO_LARGE'])
+  })
+})
+
+describe('a mutation', () => {
+  it('runs by POST', async () => {
+    expect((await running.ask('mutation { add(name: "x") { id } }', { token })).body).toEqual({ data: { add: { id: '1' } } })
+  })
+  it('does not run by GET', async () => {
+    const answer = await fetch(`${running.url}/graphql?query=${encodeURIComponent('mutation { add(name: "x") { id } }')}`, { headers: { authorization: `Bearer ${token}` } })
+    expect(answer.status).toBe(405)
+  })
+})
