@@ -104,7 +104,8 @@ function checkVariables(schema: GraphQLSchema, { definition }: Operation, variab
   const definitionOf = declared.find((one) => one.variable.name.value === name)
   const type = definitionOf ? typeInWords(definitionOf.type) : 'what the document says'
   const absent = definitionOf && (!Object.hasOwn(variables, name) || variables[name] === null)
-  throw new BerthError('invalid_request', absent ? `${name} is required: ${type}.` : `${at} is not right: ${name} must be ${type}.`)
+  if (absent) throw new BerthError('invalid_request', `${name} is required: it must be ${type}.`)
+  throw new BerthError('invalid_request', at === name ? `${name} must be ${type}.` : `${at} is not right: ${name} must be ${type}.`)
 }
 
 const scalarWords: Readonly<Record<string, string>> = {

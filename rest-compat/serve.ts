@@ -5,6 +5,7 @@ import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
@@ -17,7 +18,7 @@ import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
-  scope.setErrorHandler((error, request, reply) => sendError(surface, asBerthError(error, request.id), request, reply))
+  scope.setErrorHandler((error, request, reply) => sendError(surface, shownError(refusedRequest(error), request.id), request, reply))
   scope.setNotFoundHandler((request, reply) => sendError(surface, new BerthError('not_found', `There is no ${request.method} at this path; see ${surface.openapiPath}.`), request, reply))
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
@@ -29,7 +30,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
       bodyLimit: surface.bodyBytes,
       exposeHeadRoute: false,
       handler: operation.definition.operation === 'subscription'
-        ? streamHandler(method, path, route, operation, runner, parts)
+        ? streamHandler(scope, method, path, route, operation, runner, parts)
         : answerHandler(method, path, route, operation, runner, parts),
     })
   }
@@ -52,7 +53,7 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
   }
 }
 
-function streamHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
+function streamHandler(scope: FastifyInstance, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
   return async (request, reply) => {
     const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
@@ -60,7 +61,7 @@ function streamHandler(method: string, path: string, route: Route, operation: Op
     const gone = new AbortController()
     request.raw.socket.once('close', () => gone.abort())
     const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal })
-    return sendStream(request, reply, events, gone)
+    return sendStream(request, reply, events, gone, scope.stopping)
   }
 }
 
@@ -122,13 +123,4 @@ function sendError(surface: Surface, error: BerthError, request: FastifyRequest,
   if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
   if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
   return send(reply, error.status, JSON.stringify(surface.envelope(error, request.id)))
-}
-
-/** Fastify's own refusals (body too large, not JSON) in our words; everything else as the schema shows it. */
-function asBerthError(error: unknown, requestId: string): BerthError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new BerthError('request_too_large', 'The body is larger than this endpoint takes.')
-  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new BerthError('invalid_request', 'Send JSON: content-type: application/json.')
-  if (typeof code === 'string' && code.startsWith('FST_ERR_')) return new BerthError('invalid_request', 'The request is not well-formed HTTP with a JSON body.')
-  return shownError(error, requestId)
 }

@@ -7,9 +7,9 @@ const reconnectMs = 2_000
 
 /**
  * Sends the events of a document's subscription. Each is the object aliased `body`; its `id` is the cursor, and one
- * without an id is a heartbeat.
+ * without an id is a heartbeat. When the process stops the stream ends, and its reader resumes elsewhere by its cursor.
  */
-export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController): Promise<void> {
+export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
@@ -20,6 +20,12 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
     'x-accel-buffering': 'no',
   })
   raw.write(`retry: ${reconnectMs}\n\n`)
+  const stop = (): void => {
+    gone.abort()
+    raw.end()
+  }
+  stopping.addEventListener('abort', stop, { once: true })
+  if (stopping.aborted) stop()
   try {
     for await (const event of events) {
       if (raw.writableEnded || raw.destroyed) break
@@ -34,6 +40,7 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
     const shown = shownError(error, request.id)
     if (!raw.destroyed) raw.write(`event: error\ndata: ${JSON.stringify({ error: shown.code, message: shown.message })}\n\n`)
   } finally {
+    stopping.removeEventListener('abort', stop)
     gone.abort()
     await events.return?.()
     if (!raw.destroyed) raw.end()

@@ -41,6 +41,7 @@ export type Jobs = {
   handle<Data extends object>(kind: Job<Data>, options: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>): Promise<void>
   /** Makes the queue, when it is not there. */
   declare<Data extends object>(kind: Job<Data>): Promise<void>
+  /** Waits for running handlers, then leaves. Idempotent. */
   stop: () => Promise<void>
 }
 
@@ -65,6 +66,7 @@ export async function openJobs(databaseUrl: string, { worker }: { worker: boolea
   await boss.start()
   const stopping = new AbortController()
   const declared = new Set<string>()
+  let stopped: Promise<void> | undefined
 
   const declare = async <Data extends object>(kind: Job<Data>): Promise<void> => {
     if (declared.has(kind.name)) return
@@ -102,9 +104,9 @@ export async function openJobs(databaseUrl: string, { worker }: { worker: boolea
         })
       }
     },
-    async stop() {
+    stop() {
       stopping.abort()
-      await boss.stop({ graceful: true, timeout: stopTimeoutMs, close: true })
+      return (stopped ??= boss.stop({ graceful: true, timeout: stopTimeoutMs, close: true }))
     },
   }
 }

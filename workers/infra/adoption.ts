@@ -1,0 +1,57 @@
+/** After a restart of the worker: what its machines and the rows say is brought together again; nothing leaks. */
+import type { Compute } from '#src/drivers/compute/machine.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { log } from '#src/platform/log.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { findAll, sql, transaction } from '#src/platform/postgres.ts'
+import type { Vm } from '#src/resources/infra/vm-rows.ts'
+import { moveVm } from '#src/resources/infra/vm-states.ts'
+import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { machineId, type VmWork } from './vms.ts'
+
+/** Adopts the machines that live, gives every VM that needs work a job, and removes machines that belong to nobody. */
+export async function adoptMachines(work: VmWork): Promise<void> {
+  const rows = await findAll<Vm>(work.services.db, sql`select * from vms where node_id = ${work.nodeId} and status <> 'deleted'`)
+  for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before the first connection comes out
+  await work.compute.adopt()
+  for (const vm of rows) await settle(work, vm)
+  await removeStrays(work.compute, new Set(rows.map((vm) => machineId(vm))))
+}
+
+async function settle(work: VmWork, vm: Vm): Promise<void> {
+  const { services, compute, nodeId } = work
+  const lives = compute.find(machineId(vm)) !== undefined
+  if (vm.status === 'stopped' || vm.status === 'paused' || (vm.status === 'running' && lives)) return
+  if (vm.status === 'error' && vm.desiredStatus === 'running' && lives) {
+    // Its node was away and is back with it: it never stopped.
+    await transaction(services.db, async (tx) => {
+      await moveVm(tx, services, vm.id, 'starting', { reason: 'Its node is back.' })
+      await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id })
+    })
+    return
+  }
+  await transaction(services.db, (tx) => services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id }))
+}
+
+/** A machine whose VM is deleted, or was never there, is removed. */
+async function removeStrays(compute: Compute, known: ReadonlySet<string>): Promise<void> {
+  for (const resident of await compute.residents()) {
+    if (known.has(resident.id)) continue
+    log.warn({ vm: `vm_${resident.id}`, live: resident.live }, 'a machine without a VM is removed')
+    await compute.destroy(resident.id)
+  }
+}
+
+/** What the driver calls when a machine ends that nobody stopped: a guest that powered off, or a QEMU that died. */
+export async function noticeExit(work: VmWork, machine: string, how: 'guest' | 'lost'): Promise<void> {
+  const vmId = decodeId('vm', `vm_${machine}`)
+  if (!vmId) throw new Error('a machine has a name that is no id')
+  const { services, nodeId } = work
+  log.warn({ vm: encodeId('vm', vmId), how }, 'a machine ended')
+  await transaction(services.db, async (tx) => {
+    const moved = how === 'guest'
+      ? await moveVm(tx, services, vmId, 'stopping', { reason: 'The guest powered off.', usageEnd: 'guest_exit', set: sql`desired_status = 'stopped'` }, ['running'])
+      : await moveVm(tx, services, vmId, 'error', { reason: 'Its machine ended unexpectedly.' }, ['running', 'starting', 'resuming'])
+    if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId })
+  })
+}

@@ -1,0 +1,32 @@
+/** Which environment each guest has: variables are pushed when they changed, before the next command. */
+import type { Machine } from '#src/drivers/compute/machine.ts'
+import { pushEnv } from '#src/drivers/compute/guest-env.ts'
+import type { Background } from '#src/platform/services.ts'
+import { openEnv } from '#src/resources/infra/vm-env.ts'
+
+/** Keeps guests' environments up to date. */
+export type GuestEnv = {
+  /** Pushes the VM's variables, unless the guest already has this generation or a later one; answers whether it did. */
+  push(vmId: string, machine: Machine, generation: number): Promise<boolean>
+  /** The guest is new or gone: it has nothing. */
+  forget(vmId: string): void
+}
+
+/** Makes the node's keeper. A worker that restarts pushes once more, which changes nothing. */
+export function createGuestEnv(services: Background): GuestEnv {
+  const pushed = new Map<string, { machine: Machine; generation: number }>()
+  return {
+    async push(vmId, machine, generation) {
+      const known = pushed.get(vmId)
+      if (known?.machine === machine && known.generation >= generation) return false
+      if (generation === 0 && !known) {
+        pushed.set(vmId, { machine, generation }) // never had a variable: a fresh guest is right as it is
+        return false
+      }
+      await pushEnv(machine, await openEnv(services, vmId))
+      pushed.set(vmId, { machine, generation })
+      return true
+    },
+    forget: (vmId) => pushed.delete(vmId),
+  }
+}

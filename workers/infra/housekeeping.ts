@@ -1,0 +1,67 @@
+/** What is due by the clock on a node: expired VMs, forgotten records, VMs that stand still between two statuses. */
+import { schedule, type ScheduledTask } from 'node-cron'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { forgetProcesses } from '#src/resources/infra/vm-processes.ts'
+import type { Vm } from '#src/resources/infra/vm-rows.ts'
+import { moveVm } from '#src/resources/infra/vm-states.ts'
+import { markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
+import { nodeLostSeconds } from '#src/resources/infra/nodes.ts'
+
+/** A VM that stands between two steady statuses this long is looked at again, should its job have been lost. */
+const standstillSeconds = 60
+const batchMax = 100
+
+/** Starts the node's clockwork; the returned function stops it. */
+export function startHousekeeping(services: Background, nodeId: string): () => void {
+  const tasks: ScheduledTask[] = [
+    every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
+    every('*/20 * * * * *', 'looking at VMs that stand still', () => stirVms(services, nodeId)),
+    every('*/20 * * * * *', 'looking for lost nodes', () => markLostNodes(services)),
+    every('17 * * * *', 'forgetting old records', () => forget(services)),
+  ]
+  return () => tasks.forEach((task) => void task.stop())
+}
+
+function every(cron: string, doing: string, work: () => Promise<void>): ScheduledTask {
+  const run = (): Promise<void> => work().catch((error: Error) => log.warn({ reason: error.message }, `${doing} did not work this time`))
+  return schedule(cron, run, { noOverlap: true })
+}
+
+/** Marks this node's VMs whose time is over for deletion. */
+export async function expireVms(services: Background, nodeId: string): Promise<void> {
+  await transaction(services.db, async (tx) => {
+    const due = await findAll<Pick<Vm, 'id' | 'nodeId'>>(tx, sql`
+      select id, node_id from vms where expires_at < now() and status not in ('deleting', 'deleted') and node_id = ${nodeId} order by id limit ${batchMax} for no key update skip locked`)
+    for (const vm of due) await markDeleted(services, tx, vm, 'timeout')
+  })
+}
+
+/** Gives the VMs that stand still between two statuses a job again. */
+export async function stirVms(services: Background, nodeId: string): Promise<void> {
+  await transaction(services.db, async (tx) => {
+    const still = await findAll<Pick<Vm, 'id'>>(tx, sql`
+      update vms set updated_at = now() where id in (
+        select id from vms where status in ('creating', 'stopping', 'starting', 'pausing', 'resuming', 'deleting') and node_id = ${nodeId}
+          and updated_at < now() - ${standstillSeconds} * interval '1 second' order by id limit ${batchMax} for no key update skip locked)
+      returning id`)
+    for (const vm of still) await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id })
+  })
+}
+
+/** A node that was silent for 60 s is lost: its running VMs are in error until it is back (decisions.md §4.1). */
+export async function markLostNodes(services: Background): Promise<void> {
+  const lost = await findAll<Pick<Vm, 'id'>>(services.db, sql`
+    select v.id from vms v join nodes n on n.id = v.node_id
+    where v.status = 'running' and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by v.id limit ${batchMax}`)
+  for (const vm of lost) await moveVm(services.db, services, vm.id, 'error', { reason: 'Its node was lost.', usageEnd: 'orphaned' }, ['running'])
+}
+
+async function forget({ db }: Background): Promise<void> {
+  await forgetProcesses(db)
+  await change(db, sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`)
+  await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)
+}

@@ -1,0 +1,37 @@
+/** This worker's node: who it is, what it can hold, and the heartbeat that says so. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { newUuid } from '#src/platform/ids.ts'
+import { log } from '#src/platform/log.ts'
+import type { Background } from '#src/platform/services.ts'
+import { reportNode, type NodeReport } from '#src/resources/infra/nodes.ts'
+
+const heartbeatMs = 5_000
+/**
+ * Memory may be promised twice over: an idle VM of 2 GB holds some 60 MB of its own, because restored machines share
+ * their template's memory. Ours; BERTH_VM_MEMORY_MB sets it.
+ */
+const overcommit = 2
+const hostShare = 0.8
+
+/** The node's id: made once, kept in the data folder. */
+export function readNodeId(dataDir: string): string {
+  const file = join(dataDir, 'node.id')
+  if (!existsSync(file)) {
+    mkdirSync(dataDir, { recursive: true })
+    writeFileSync(file, newUuid(), { flag: 'wx', mode: 0o600 })
+  }
+  return readFileSync(file, 'utf8').trim()
+}
+
+/** Reports the node now, and again every 5 s until the signal fires. */
+export async function beat({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl' | 'acceleration'> & { unavailableReason: () => string | null }, signal: AbortSignal): Promise<void> {
+  const memoryMb = config.vmMemoryMb || Math.floor((totalmem() / 1024 / 1024) * hostShare * overcommit)
+  const report = (): Promise<void> => reportNode(db, { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration, unavailableReason: node.unavailableReason(), name: hostname(), memoryMb })
+  await report()
+  const timer = setInterval(() => {
+    report().catch((error: Error) => log.warn({ reason: error.message }, 'the node could not say that it lives'))
+  }, heartbeatMs)
+  signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+}

@@ -1,0 +1,199 @@
+/**
+ * Brings VMs to the status their rows want: the only code that starts, stops and removes machines. One VM is worked on
+ * by one run at a time in this worker; every step reads the row first and may be repeated.
+ */
+import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
+import { cloneRepos } from '#src/drivers/compute/guest-repos.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { log } from '#src/platform/log.ts'
+import { sql, transaction, change } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { addFolder } from '#src/resources/infra/folders.ts'
+import type { GitRepo } from '#src/resources/infra/git-repos.ts'
+import { endProcessesOf } from '#src/resources/infra/vm-processes.ts'
+import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vm-rows.ts'
+import { moveVm, type Move } from '#src/resources/infra/vm-states.ts'
+import { reconcileVm } from '#src/resources/infra/vms.ts'
+import type { Egress } from '#src/drivers/compute/egress.ts'
+import type { GuestEnv } from './guest-env.ts'
+
+/** A boot is tried this often before the VM is left in `error` (decisions.md §4.1: 2 retries). */
+const bootTriesMax = 3
+/** More steps than any VM needs from one steady status to the next. */
+const stepsMax = 12
+const vmsAtOnce = 6
+/** Cloning may take this long in all; after it the VM runs without the rest, with a warning. */
+const cloneTimeoutMs = 10 * 60_000
+
+/** What moving VMs needs. */
+export type VmWork = { services: Background; compute: Compute; egress: Egress; env: GuestEnv; nodeId: string }
+
+/** Handles the node's reconcile jobs. */
+export async function handleVms(work: VmWork): Promise<void> {
+  const busy = new Map<string, Promise<void>>()
+  await work.services.jobs.handle(onNode(reconcileVm, work.nodeId), { concurrency: vmsAtOnce }, async ({ data }) => {
+    const before = busy.get(data.vmId) ?? Promise.resolve()
+    const mine = before.catch(() => undefined).then(() => reconcile(work, data.vmId)) // the run before reported its own failure
+    busy.set(data.vmId, mine)
+    try {
+      await mine
+    } finally {
+      if (busy.get(data.vmId) === mine) busy.delete(data.vmId)
+    }
+  })
+}
+
+/** Works on one VM until it is steady. */
+export async function reconcile(work: VmWork, vmId: string): Promise<void> {
+  for (let step = 0; step < stepsMax; step++) {
+    const vm = await findVmRow(work.services.db, vmId)
+    if (!vm || !(await takeStep(work, vm))) return
+  }
+  throw new Error(`the VM ${vmId} did not become steady in ${stepsMax} steps`)
+}
+
+/** Takes the next step, if there is one; answers whether to look again. */
+async function takeStep(work: VmWork, vm: Vm): Promise<boolean> {
+  switch (vm.status) {
+    case 'creating': return create(work, vm)
+    case 'starting': return start(work, vm)
+    case 'resuming': return resume(work, vm)
+    case 'stopping': return stop(work, vm)
+    case 'pausing': return pause(work, vm)
+    case 'deleting': return remove(work, vm)
+    case 'running': return keep(work, vm)
+    case 'error': return restart(work, vm)
+    case 'stopped': case 'paused': case 'deleted': return false
+  }
+}
+
+async function create(work: VmWork, vm: Vm): Promise<boolean> {
+  return attempt(work, vm, async () => {
+    work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+    const { machine, from } = await work.compute.take(specOf(vm))
+    log.info({ vm: encodeId('vm', vm.id), from }, 'a VM has its machine')
+    const warnings = await prepareGuest(work, vm, machine)
+    await becomeRunning(work, vm, machine, sql`warnings = ${JSON.stringify(warnings)}, sealed_git_repos = null`)
+  })
+}
+
+async function start(work: VmWork, vm: Vm): Promise<boolean> {
+  return attempt(work, vm, async () => {
+    work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+    const machine = work.compute.find(machineId(vm)) ?? (await work.compute.boot(specOf(vm)))
+    await work.env.push(vm.id, machine, vm.envGeneration)
+    await becomeRunning(work, vm, machine)
+  })
+}
+
+async function resume(work: VmWork, vm: Vm): Promise<boolean> {
+  try {
+    work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+    await becomeRunning(work, vm, work.compute.find(machineId(vm)) ?? (await work.compute.resume(specOf(vm))))
+  } catch (error) {
+    log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a paused VM could not be resumed')
+    await move(work, vm, 'error', { reason: 'Its saved memory could not be continued. Start it to boot from its disk.', set: sql`desired_status = 'stopped'` })
+  }
+  return true
+}
+
+async function stop(work: VmWork, vm: Vm): Promise<boolean> {
+  await work.compute.stop(machineId(vm))
+  await endProcessesOf(work.services.db, vm.id)
+  await move(work, vm, 'stopped', { reason: vm.statusReason })
+  return true
+}
+
+async function pause(work: VmWork, vm: Vm): Promise<boolean> {
+  try {
+    await work.compute.pause(machineId(vm))
+    await move(work, vm, 'paused')
+  } catch (error) {
+    log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a VM could not be paused')
+    await move(work, vm, 'error', { reason: 'Its memory could not be saved.' })
+  }
+  return true
+}
+
+async function remove(work: VmWork, vm: Vm): Promise<boolean> {
+  work.egress.dropMachine(machineId(vm))
+  work.env.forget(vm.id)
+  await work.compute.destroy(machineId(vm))
+  await transaction(work.services.db, async (tx) => {
+    // Secrets go with the VM; its row, events and usage stay for the history.
+    await change(tx, sql`delete from vm_env where vm_id = ${vm.id}`)
+    await change(tx, sql`delete from vm_processes where vm_id = ${vm.id}`)
+    await moveVm(tx, work.services, vm.id, 'deleted')
+  })
+  return false
+}
+
+/** A VM that runs: its policy and its variables may have changed; its machine may be gone. */
+async function keep(work: VmWork, vm: Vm): Promise<boolean> {
+  const machine = work.compute.find(machineId(vm))
+  if (!machine) return (await move(work, vm, 'error', { reason: 'Its machine ended unexpectedly.' })) !== undefined
+  work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+  return false
+}
+
+/** A VM in error that is wanted running starts again from its disk, a bounded number of times. */
+async function restart(work: VmWork, vm: Vm): Promise<boolean> {
+  if (vm.desiredStatus !== 'running' || vm.bootFailures >= bootTriesMax || vm.startedAt === null) return false
+  await endProcessesOf(work.services.db, vm.id)
+  return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
+}
+
+/** What a new guest gets before it is called running: its variables and its repositories. */
+async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<string[]> {
+  if (vm.envGeneration > 0) await work.env.push(vm.id, machine, vm.envGeneration)
+  if (!vm.sealedGitRepos) return []
+  const repos = JSON.parse(work.services.sealer.open(vm.sealedGitRepos, `vms.git_repos:${vm.id}`)) as GitRepo[] // sealed by createVm
+  return cloneRepos(machine, repos, cloneTimeoutMs)
+}
+
+async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, set: Move['set'] = sql`stopped_at = null`): Promise<void> {
+  await transaction(work.services.db, async (tx) => {
+    if (machine.folderId && !vm.folderId) await addFolder(tx, { id: machine.folderId, organizationId: vm.organizationId, userId: vm.userId, name: vm.name, nodeId: vm.nodeId })
+    await moveVm(tx, work.services, vm.id, 'running', { set: sql`${set}, ip_address = ${machine.address}, folder_id = ${machine.folderId}` })
+  })
+}
+
+/** Runs a boot; a failure is counted, and after three the VM is in error. */
+async function attempt(work: VmWork, vm: Vm, boot: () => Promise<void>): Promise<boolean> {
+  try {
+    await boot()
+  } catch (error) {
+    log.warn({ vm: encodeId('vm', vm.id), err: error, failures: vm.bootFailures + 1 }, 'a VM did not start')
+    await work.compute.stop(machineId(vm))
+    const reason = error instanceof BerthError ? error.message : 'It did not start.'
+    const { db } = work.services
+    await change(db, sql`update vms set boot_failures = boot_failures + 1 where id = ${vm.id}`)
+    if (vm.bootFailures + 1 >= bootTriesMax) await move(work, vm, 'error', { reason })
+  }
+  return true
+}
+
+async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Promise<Vm | undefined> {
+  return moveVm(work.services.db, work.services, vm.id, to, options, [vm.status])
+}
+
+/** The machine's name: the id without its prefix. */
+export function machineId(vm: Pick<Vm, 'id'>): string {
+  return encodeId('vm', vm.id).slice('vm_'.length)
+}
+
+function specOf(vm: Vm): MachineSpec {
+  return {
+    id: machineId(vm), template: 'base', vcpuCount: vm.vcpuCount, memoryMb: vm.memoryMb, diskMb: vm.diskMb, hostname: hostnameOf(vm),
+    folder: vm.folderId ? { folderId: vm.folderId } : vm.wantsFolder ? 'new' : 'none',
+  }
+}
+
+/** The VM's name as a host name, or its id where nothing of the name is left. */
+function hostnameOf(vm: Vm): string {
+  const longestLabel = 63
+  const label = vm.name.toLowerCase().replace(/[^a-z0-9-]+/g, '-').replace(/^-+|-+$/g, '').slice(0, longestLabel)
+  return label || `vm-${machineId(vm).slice(-8)}`
+}

@@ -1,0 +1,32 @@
+/** The worker process. `npm start` and the Procfile start it; it ends within ten seconds when it is asked to, VMs go on. */
+import { ConfigError, readConfig } from '#src/platform/config.ts'
+import { log, setLogLevel } from '#src/platform/log.ts'
+import { serveMetrics } from '#src/platform/metrics.ts'
+import { openServices } from '#src/platform/services.ts'
+import { startWorker } from './worker.ts'
+
+const stopLimitMs = 9_000 // whoever started us waits 11 s
+
+try {
+  const config = readConfig()
+  setLogLevel(config.logLevel)
+  if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  const services = await openServices(config, config.databaseUrl, 'worker')
+  const metrics = await serveMetrics(config.workerMetricsPort)
+  const worker = await startWorker(services)
+  let stopping = false
+  const stop = async (): Promise<void> => {
+    if (stopping) return
+    stopping = true
+    setTimeout(() => process.exit(1), stopLimitMs).unref()
+    metrics.close()
+    await worker.stop()
+    await services.close()
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop())
+} catch (error) {
+  if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)
+  else log.fatal({ err: error }, 'the worker could not start')
+  process.exit(error instanceof ConfigError ? 2 : 1)
+}

@@ -1,0 +1,76 @@
+/** The worker of one node: everything it runs, started in the order in which it is needed. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createCompute } from '#src/drivers/compute/compute.ts'
+import { createEgress } from '#src/drivers/compute/egress.ts'
+import type { Compute } from '#src/drivers/compute/machine.ts'
+import { qemuUser } from '#src/drivers/system-users.ts'
+import { missingRequirements } from '#src/drivers/vm-requirements.ts'
+import { log } from '#src/platform/log.ts'
+import type { Services } from '#src/platform/services.ts'
+import { handleAll } from './handlers.ts'
+import { adoptMachines, noticeExit } from './infra/adoption.ts'
+import { createGuestEnv } from './infra/guest-env.ts'
+import { startHousekeeping } from './infra/housekeeping.ts'
+import { openNodeAgent } from './infra/node-agent.ts'
+import { beat, readNodeId } from './infra/node.ts'
+import type { VmWork } from './infra/vms.ts'
+
+/** A running worker. */
+export type Worker = { readonly nodeId: string; readonly compute: Compute | null; stop: () => Promise<void> }
+
+/** Starts the worker; without what VMs need it says so in its heartbeat and runs the rest. */
+export async function startWorker(services: Services): Promise<Worker> {
+  const { config } = services
+  const nodeId = readNodeId(config.dataDir)
+  const stopping = new AbortController()
+  mkdirSync(config.runDir, { recursive: true, mode: 0o711 })
+  const agentUrl = `unix:${join(config.runDir, 'node.sock')}`
+  const missing = missingRequirements()
+  const heartbeat = (acceleration: Compute['acceleration'] | null, unavailableReason: () => string | null): Promise<void> => beat(services, { id: nodeId, agentUrl, acceleration, unavailableReason }, stopping.signal)
+  if (missing) {
+    log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
+    await heartbeat(null, () => missing.sentence)
+    return { nodeId, compute: null, stop: async () => stopping.abort() }
+  }
+  const work = createVmWork(services, nodeId)
+  const { compute } = work
+  let preparing: string | null = 'VM templates are being made on this node; try again in a few minutes.'
+  await heartbeat(compute.acceleration, () => preparing)
+  await compute.prepare((fraction, sentence) => log.debug({ fraction }, sentence))
+  await adoptMachines(work)
+  const agent = await openNodeAgent({ services, compute, env: work.env, socketPath: join(config.runDir, 'node.sock') })
+  preparing = null
+  await heartbeat(compute.acceleration, () => preparing)
+  compute.fillPool()
+  await handleAll(work)
+  const stopHousekeeping = startHousekeeping(services, nodeId)
+  log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
+  return {
+    nodeId, compute,
+    async stop() {
+      stopping.abort()
+      stopHousekeeping()
+      await agent.close()
+      await services.jobs.stop() // handlers finish before their machines' connections go
+      await compute.close()
+    },
+  }
+}
+
+function createVmWork(services: Services, nodeId: string): VmWork {
+  const { config } = services
+  const egress = createEgress({ hostPorts: config.vmHostPorts, log })
+  const work: VmWork = {
+    services, nodeId, egress,
+    env: createGuestEnv(services),
+    compute: createCompute({
+      cacheDir: config.cacheDir, dataDir: config.dataDir, runDir: config.runDir, poolSize: config.vmPoolSize, qemuUser: qemuUser(), log,
+      onEgress: (id, connection) => egress.serve(id, connection),
+      onExit: (id, how) => {
+        noticeExit(work, id, how).catch((error: Error) => log.error({ err: error, vm: `vm_${id}` }, 'the end of a machine could not be recorded'))
+      },
+    }),
+  }
+  return work
+}
