@@ -6,7 +6,7 @@
 import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { roles, type Role } from './access.ts'
-import { nowMs } from './clock.ts'
+import { now, nowMs } from './clock.ts'
 import { BerthError } from './errors.ts'
 import { decodeId } from './ids.ts'
 import { sameDigest, sha256 } from './secrets.ts'
@@ -64,7 +64,7 @@ export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { s
       throw refused('it is not a JWT')
     }
     const trusted = issuers.find((one) => one.issuer === claimed.iss)
-    const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp', 'iat'], algorithms }
+    const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp', 'iat'], algorithms, currentDate: now() }
     try {
       if (trusted) return read((await jwtVerify(text, trusted.keys, { ...options, issuer: trusted.issuer, audience: trusted.audience })).payload)
       if (hs256) return read((await jwtVerify(text, Buffer.from(hs256.secret), { ...options, algorithms: ['HS256'], audience: hs256.audience })).payload)
