@@ -29,8 +29,8 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   const { retryAfterSeconds } = extensions
   const outcome = {
     error: shown, status,
-    // The specification of GraphQL over HTTP wants 200 for these where the caller asked for application/json.
-    bySpecification: own && (http.spec ?? http.status === undefined),
+    // A document that is wrong somewhere: the specification wants 200 for it where the caller asked for application/json.
+    bySpecification: own && error.locations !== undefined && (http.spec ?? http.status === undefined),
     headers: { ...http.headers, ...(typeof retryAfterSeconds === 'number' ? { 'retry-after': String(retryAfterSeconds) } : {}), ...(status === 401 ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}) },
   }
   alreadyShown.set(shown, outcome)

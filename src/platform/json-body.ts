@@ -95,5 +95,7 @@ const frameworkErrors: Readonly<Record<string, BerthError>> = {
 /** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */
 export function refusedRequest(thrown: unknown): unknown {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string') return thrown
+  // Node's error for a client that left in the middle of its body; nobody reads the answer, but it is no failure of ours.
+  if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted') return new BerthError('invalid_request', 'The connection ended before the body did.')
   return frameworkErrors[thrown.code] ?? thrown
 }

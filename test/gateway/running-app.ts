@@ -11,7 +11,7 @@ import { readConfig } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { openServices, type Services } from '#src/platform/services.ts'
 import { buildApp, type RegisterSurfaces } from '#src/gateway/app.ts'
-import { createDatabase } from '../support/postgres.ts'
+import { createDatabase, type TestPostgres } from '../support/postgres.ts'
 import { freePort } from '../support/ports.ts'
 
 /** A gateway that listens. */
@@ -31,8 +31,8 @@ export type RunningApp = {
 export type GraphqlBody = { data?: Record<string, unknown> | null; errors?: { message: string; path?: string[]; extensions: { code: string; requestId: string; http?: { status: number } } }[] }
 
 /** Starts one. `settings` are environment variables as in the README. */
-export async function startApp({ settings = {}, schema = smallSchema(), surfaces }: { settings?: Record<string, string>; schema?: GraphQLSchema; surfaces?: RegisterSurfaces } = {}): Promise<RunningApp> {
-  const database = await createDatabase()
+export async function startApp({ settings = {}, schema = smallSchema(), surfaces, on }: { settings?: Record<string, string>; schema?: GraphQLSchema; surfaces?: RegisterSurfaces; on?: TestPostgres } = {}): Promise<RunningApp> {
+  const database = await createDatabase(on)
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-gateway-'))
   const port = await freePort()
   const config = readConfig({ PORT: String(port), BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error', ...settings })
