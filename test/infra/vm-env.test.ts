@@ -1,0 +1,97 @@
+/** Environment variables: who sees what, what is refused, and that a refusal changes nothing. */
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { newId } from '#src/platform/ids.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { makeSilentNode, makeVmRow } from '../support/makers.ts'
+
+type Env = { env: Record<string, string>; warning: string | null }
+let berth: Berth
+let owner: string
+let viewer: string
+let node: string
+let path: string
+beforeAll(async () => {
+  berth = await startBerth()
+  owner = await berth.token('alice', 'acme', 'owner')
+  viewer = await berth.token('victor', 'acme', 'viewer')
+  node = await makeSilentNode(berth.services.db)
+})
+beforeEach(async () => {
+  path = `/api/v1/vms/${await makeVmRow(berth.services.db, owner, node)}/env`
+})
+afterAll(() => berth.stop())
+
+test('PATCH keeps other keys, PUT replaces them, DELETE takes one', async () => {
+  expect((await berth.call<Env>('PATCH', path, { token: owner, body: { A: '1', B: '2' } })).body).toEqual({ env: { A: '1', B: '2' }, warning: 'running processes keep their old environment' })
+  expect((await berth.call<Env>('PATCH', path, { token: owner, body: { B: '3' } })).body.env).toEqual({ A: '1', B: '3' })
+  expect((await berth.call<Env>('PUT', path, { token: owner, body: { C: '4' } })).body.env).toEqual({ C: '4' })
+  expect((await berth.call<Env>('DELETE', `${path}/C`, { token: owner })).body.env).toEqual({})
+  expect(await berth.call('DELETE', `${path}/C`, { token: owner })).toMatchObject({ status: 404, body: { error: 'not_found' } })
+})
+
+test('a VM that does not run says when the change applies', async () => {
+  const stopped = await makeVmRow(berth.services.db, owner, node, { status: 'stopped' })
+  expect((await berth.call<Env>('PATCH', `/api/v1/vms/${stopped}/env`, { token: owner, body: { A: '1' } })).body.warning).toBe('VM is not running; changes apply at next start')
+})
+
+test('secret values are hidden from everybody, sensitive ones from viewers, plaintext from nobody', async () => {
+  for (const visibility of ['plaintext', 'sensitive', 'secret']) await berth.call('PATCH', `${path}?visibility=${visibility}`, { token: owner, body: { [visibility.toUpperCase()]: 'value' } })
+  expect((await berth.call<Env>('GET', path, { token: owner })).body).toEqual({ env: { PLAINTEXT: 'value', SENSITIVE: 'value', SECRET: '********' } })
+  expect((await berth.call<Env>('GET', path, { token: viewer })).body).toEqual({ env: { PLAINTEXT: 'value', SENSITIVE: '********', SECRET: '********' } })
+  expect((await berth.call('GET', `${path}/SECRET`, { token: owner })).body).toEqual({ key: 'SECRET', value: '********', visibility: 'secret' })
+})
+
+test('a PATCH without a visibility leaves it as it was, and new keys are sensitive', async () => {
+  await berth.call('PATCH', `${path}?visibility=secret`, { token: owner, body: { KEPT: 'a' } })
+  await berth.call('PATCH', path, { token: owner, body: { KEPT: 'b', NEW: 'c' } })
+  expect((await berth.call('GET', `${path}/KEPT`, { token: owner })).body).toMatchObject({ visibility: 'secret' })
+  expect((await berth.call('GET', `${path}/NEW`, { token: owner })).body).toMatchObject({ visibility: 'sensitive' })
+})
+
+const forbiddenKeys = ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'LD_AUDIT', 'PATH', 'IFS', 'BASH_ENV', 'ENV', 'SHELLOPTS', 'PS4', 'PROMPT_COMMAND', 'NODE_OPTIONS', 'PYTHONPATH', 'PYTHONSTARTUP', 'PERL5OPT', 'RUBYOPT', 'GIT_SSH_COMMAND', 'GIT_CONFIG_COUNT', 'JAVA_TOOL_OPTIONS', 'DYLD_INSERT_LIBRARIES', 'BERTH_X', 'SYSTEM_X', 'path', 'Ld_Preload', ' PATH', 'PATH ', 'A=B', '', '1A', 'ä', 'A\u0000B', 'A'.repeat(129)]
+test.each(forbiddenKeys)('the key %j is refused and nothing of the body is stored', async (key) => {
+  for (const method of ['PATCH', 'PUT']) {
+    const refused = await berth.call(method, path, { token: owner, body: { GOOD: 'x', [key]: 'y' } })
+    expect(refused.status).toBe(400)
+  }
+  expect((await berth.call<Env>('GET', path, { token: owner })).body.env).toEqual({})
+})
+
+test.each([['NUL', 'a\u0000b', ''], ['a line break in plaintext', 'a\nb', '?visibility=plaintext'], ['a shell function', '() { :;}; echo x', ''], ['33 KiB', 'x'.repeat(33 * 1024), ''], ['a number', 5, ''], ['null', null, ''], ['a list', ['a'], '']])(
+  'a value with %s is refused', async (_what, value, query) => {
+    const refused = await berth.call<{ error: string }>('PATCH', path + query, { token: owner, body: { A: value } })
+    expect(refused.status).toBe(400)
+    expect((await berth.call<Env>('GET', path, { token: owner })).body.env).toEqual({})
+  })
+
+test('a line break is allowed in a sensitive value, and comes back whole', async () => {
+  await berth.call('PATCH', path, { token: owner, body: { KEY: 'a\nb' } })
+  expect((await berth.call<Env>('GET', path, { token: owner })).body.env).toEqual({ KEY: 'a\nb' })
+})
+
+test('the hundred-and-first variable is refused, also when it comes in a second request', async () => {
+  const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`K${i}`, 'x']))
+  expect((await berth.call('PUT', path, { token: owner, body: many })).status).toBe(200)
+  expect((await berth.call('PATCH', path, { token: owner, body: { ONE_MORE: 'x' } })).status).toBe(400)
+  expect(Object.keys((await berth.call<Env>('GET', path, { token: owner })).body.env)).toHaveLength(100)
+})
+
+test('an unknown visibility is refused; unknown and write-only sources answer an empty object', async () => {
+  expect((await berth.call('PATCH', `${path}?visibility=public`, { token: owner, body: { A: '1' } })).status).toBe(400)
+  await berth.call('PATCH', path, { token: owner, body: { A: '1' } })
+  for (const source of ['provision', 'nonsense', 'system']) expect((await berth.call<Env>('GET', `${path}?source=${source}`, { token: owner })).body.env).toEqual({})
+  expect((await berth.call<Env>('GET', `${path}?source=user`, { token: owner })).body.env).toEqual({ A: '1' })
+})
+
+test('a VM that is not there, or another organization’s, answers 403 where the documents list no 404', async () => {
+  const stranger = await berth.token('mallory', 'evil', 'owner')
+  const absent = await berth.call('GET', `/api/v1/vms/${newId('vm')}/env`, { token: owner })
+  expect(absent).toMatchObject({ status: 403, body: { error: 'forbidden' } })
+  expect((await berth.call('GET', path, { token: stranger })).body).toEqual(absent.body)
+  expect((await berth.call('PATCH', path, { token: stranger, body: { A: '1' } })).status).toBe(403)
+  expect((await berth.call('DELETE', `${path}/A`, { token: stranger })).status).toBe(404)
+})
+
+test('a viewer may not change variables', async () => {
+  expect(await berth.call('PATCH', path, { token: viewer, body: { A: '1' } })).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
+})

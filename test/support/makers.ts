@@ -1,0 +1,28 @@
+/** Rows made without their worker, for tests of what the web process alone decides. */
+import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
+import { getOne, sql, type Db } from '#src/platform/postgres.ts'
+import { decodeJwt } from 'jose'
+
+/** The organization and user that a token names, as stored uuids. */
+export function idsOf(token: string): { organizationId: string; userId: string } {
+  const claims = decodeJwt(token)
+  return { organizationId: decodeId('organization', String(claims['org_id'])) ?? '', userId: decodeId('user', String(claims.sub)) ?? '' }
+}
+
+/** A node whose worker does not answer. */
+export async function makeSilentNode(db: Db): Promise<string> {
+  const id = newUuid()
+  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb) values (${id}, 'silent', 'unix:/nonexistent/node.sock', 'emulation', 100000)`.execute(db)
+  return id
+}
+
+/** A VM row of the token's organization, in the given status; its public id. */
+export async function makeVmRow(db: Db, token: string, nodeId: string, { status = 'running', id = newUuid() }: { status?: string; id?: string } = {}): Promise<string> {
+  const { organizationId, userId } = idsOf(token)
+  const desired = status === 'stopped' || status === 'paused' || status === 'deleted' ? status : 'running'
+  const vm = await getOne<{ id: string }>(db, sql`
+    insert into vms (id, organization_id, user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb, event_position)
+    values (${id}, ${organizationId}, ${userId}, 'made', ${status}, ${desired}, '00000000-0000-7000-8000-000000000001', ${nodeId}, 2, 2048, 10240, 1) returning id`)
+  await sql`insert into vm_events (vm_id, position, status) values (${vm.id}, 1, ${status})`.execute(db)
+  return encodeId('vm', vm.id)
+}
