@@ -3,7 +3,7 @@
  * A verified token is remembered by its exact text for 60 s at most, so revocation never looks at the text: tokens
  * can be respelt (padding, order of bits in the last character). It looks at claims: memberships, on every request.
  */
-import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult } from 'jose'
 import { z } from 'zod'
 import { roles, type Role } from './access.ts'
 import { now, nowMs } from './clock.ts'
@@ -12,6 +12,7 @@ import { decodeId } from './ids.ts'
 import { sameDigest, sha256 } from './secrets.ts'
 
 const algorithms = ['RS256', 'ES256', 'EdDSA']
+const accessTypes = ['jwt', 'at+jwt', 'application/at+jwt'] // ours: issuers write one of these, or none
 const leewaySeconds = 60
 const longestTokenCharacters = 8_192
 const membershipsMax = 100
@@ -66,8 +67,8 @@ export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { s
     const trusted = issuers.find((one) => one.issuer === claimed.iss)
     const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp', 'iat'], algorithms, currentDate: now() }
     try {
-      if (trusted) return read((await jwtVerify(text, trusted.keys, { ...options, issuer: trusted.issuer, audience: trusted.audience })).payload)
-      if (hs256) return read((await jwtVerify(text, Buffer.from(hs256.secret), { ...options, algorithms: ['HS256'], audience: hs256.audience })).payload)
+      if (trusted) return read(await jwtVerify(text, trusted.keys, { ...options, issuer: trusted.issuer, audience: trusted.audience }))
+      if (hs256) return read(await jwtVerify(text, Buffer.from(hs256.secret), { ...options, algorithms: ['HS256'], audience: hs256.audience }))
     } catch (error) {
       throw explain(error)
     }
@@ -87,7 +88,10 @@ export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { s
   }
 }
 
-function read(payload: JWTPayload): Token {
+function read({ payload, protectedHeader }: JWTVerifyResult): Token {
+  // An issuer signs other things with the same key: logout and event tokens say so in their type.
+  if (protectedHeader.typ !== undefined && !accessTypes.includes(protectedHeader.typ.toLowerCase())) throw refused('it is not an access token')
+  if ((payload.iat ?? 0) > nowMs() / 1000 + leewaySeconds) throw refused('it was issued in the future; check the clocks')
   const outcome = claims.safeParse(payload)
   if (!outcome.success) throw refused('its claims are not the ones Berth reads')
   const said = outcome.data
