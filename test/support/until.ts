@@ -1,0 +1,13 @@
+/** Waiting for something outside that tells nobody when it is done. */
+import { setTimeout as pause } from 'node:timers/promises'
+
+const lookMs = 50
+
+/** Looks every 50 ms until it is so. @throws Error naming what did not become true in time. */
+export async function until(what: string, isSo: () => Promise<boolean> | boolean, limitMs = 20_000): Promise<void> {
+  const endMs = performance.now() + limitMs
+  while (!(await isSo())) {
+    if (performance.now() > endMs) throw new Error(`not in ${limitMs} ms: ${what}`)
+    await pause(lookMs)
+  }
+}
