@@ -3,9 +3,8 @@ import {
   getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isScalarType, Kind, typeFromAST,
   type FieldNode, type GraphQLOutputType, type GraphQLSchema, type GraphQLType, type OperationDefinitionNode, type SelectionSetNode, type VariableDefinitionNode,
 } from 'graphql'
-import type { Route } from './routes.ts'
+import type { Route, Surface } from './routes.ts'
 import type { Runner } from './run.ts'
-import type { Surface } from './surfaces.ts'
 
 type Json = Record<string, unknown>
 

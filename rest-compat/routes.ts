@@ -1,4 +1,8 @@
-/** What a documented path is: one GraphQL document and how its answer is sent. */
+/** What a documented path is: one GraphQL document and how its answer is sent; and what a surface of such paths is. */
+import type { GraphQLSchema } from 'graphql'
+import type { Authenticator } from '#schema/context.ts'
+import type { BerthError } from '#src/platform/errors.ts'
+import type { Services } from '#src/platform/services.ts'
 
 /** One documented path. The key of a table of routes is `METHOD /path/{parameter}`. */
 export type Route = {
@@ -26,3 +30,21 @@ export type Route = {
 
 /** Routes by `METHOD /path`. */
 export type Routes = Readonly<Record<string, Route>>
+
+/** A documented surface. */
+export type Surface = {
+  name: 'infra' | 'agents' | 'llm'
+  title: string
+  /** What stands before its documented paths, and the part of both that all its paths share. */
+  mount: string
+  prefix: string
+  /** Where its description is. */
+  openapiPath: string
+  routes: Routes
+  bodyBytes: number
+  /** The documented body of an error. */
+  envelope: (error: BerthError, requestId: string) => Record<string, unknown>
+}
+
+/** What the surfaces are served with. */
+export type SurfaceParts = { services: Services; schema: GraphQLSchema; authenticator: Authenticator }

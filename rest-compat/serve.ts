@@ -10,10 +10,9 @@ import { limits } from '#src/platform/limits.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
-import type { Route } from './routes.ts'
+import type { Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner, Variables } from './run.ts'
 import { sendStream } from './stream.ts'
-import type { Surface, SurfaceParts } from './surfaces.ts'
 import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */

@@ -1,30 +1,12 @@
 /** The three documented surfaces: where each is mounted, its routes, and its envelope for errors. */
 import type { FastifyInstance } from 'fastify'
-import type { GraphQLSchema } from 'graphql'
-import type { Authenticator } from '#schema/context.ts'
 import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { Services } from '#src/platform/services.ts'
 import { infraRoutes } from './infra/routes.ts'
 import { describeSurface } from './openapi.ts'
-import type { Routes } from './routes.ts'
+import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
 import { serveRoutes } from './serve.ts'
-
-/** A documented surface. */
-export type Surface = {
-  name: 'infra' | 'agents' | 'llm'
-  title: string
-  /** What stands before its documented paths, and the part of both that all its paths share. */
-  mount: string
-  prefix: string
-  /** Where its description is. */
-  openapiPath: string
-  routes: Routes
-  bodyBytes: number
-  /** The documented body of an error. */
-  envelope: (error: BerthError, requestId: string) => Record<string, unknown>
-}
 
 /** The extra documented fields of an error's body; headers and bookkeeping stay out. */
 function documentedDetails({ details }: BerthError): Record<string, unknown> {
@@ -56,9 +38,6 @@ export const surfaces: readonly Surface[] = [
     envelope: (error, requestId) => ({ error: { type: agentsType(error.code, error.status), code: error.code, message: error.message, param: null, request_id: requestId, service_id: 'gateway' } }),
   },
 ]
-
-/** What the surfaces are served with. */
-export type SurfaceParts = { services: Services; schema: GraphQLSchema; authenticator: Authenticator }
 
 /** Adds every documented path, and each surface's description, to the app. */
 export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts): Promise<void> {
