@@ -1,0 +1,83 @@
+/** The floors of the house: what may import what, and no circles. */
+import { describe, expect, test } from 'vitest'
+import { blankOut, importsOf, productFolders, readSources, type Source } from './sources.ts'
+
+const sources = readSources(productFolders)
+
+/** Each floor with the folders and files on it, and the floors it may import. The longest prefix wins. */
+const floors: Readonly<Record<string, { on: readonly string[]; mayImport: readonly string[] }>> = {
+  platform: { on: ['src/platform/'], mayImport: [] },
+  drivers: { on: ['src/drivers/'], mayImport: ['platform'] },
+  resources: { on: ['src/resources/'], mayImport: ['platform', 'drivers'] },
+  schema: { on: ['schema/'], mayImport: ['platform', 'drivers', 'resources'] },
+  workers: { on: ['workers/'], mayImport: ['platform', 'drivers', 'resources'] },
+  'rest-compat': { on: ['rest-compat/'], mayImport: ['platform', 'schema'] },
+  identity: { on: ['src/identity/'], mayImport: ['platform', 'drivers', 'resources', 'start'] },
+  edge: { on: ['src/edge/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
+  gateway: { on: ['src/gateway/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
+  start: { on: ['src/start/', 'src/start.ts', 'src/doctor.ts'], mayImport: ['platform', 'drivers', 'resources'] },
+}
+
+function floorOf(path: string): string {
+  const found = Object.keys(floors).find((name) => floors[name]?.on.some((place) => path.startsWith(place)))
+  if (!found) throw new Error(`${path} lies on no floor`)
+  return found
+}
+
+describe('the floors', () => {
+  test('every source file lies on one', () => {
+    expect(sources.length).toBeGreaterThan(80)
+    for (const { path } of sources) floorOf(path)
+  })
+
+  test('imports go down only, and schema and workers do not see each other', () => {
+    const wrong = sources.flatMap((source) => importsOf(source).filter((target) => {
+      const from = floorOf(source.path)
+      const to = floorOf(target)
+      return from !== to && !floors[from]?.mayImport.includes(to)
+    }).map((target) => `${source.path} imports ${target}`))
+    expect(wrong).toEqual([])
+  })
+
+  test('no file imports itself by way of others', () => {
+    expect(circles(sources)).toEqual([])
+  })
+})
+
+describe('the scan itself', () => {
+  const source = (path: string, text: string): Source => ({ path, text, code: blankOut(text) })
+
+  test('sees imports of values, of types, for effect, late, and of names handed on', () => {
+    const text = "import a from './a.ts'\nimport type { B } from '../b.ts'\nimport './c.ts'\nexport { d } from '#src/d.ts'\nconst e = await import('#workers/e.ts')\nimport {\n  f,\n} from \"./f.ts\"\nimport g from 'g'"
+    expect(importsOf(source('x/y/z.ts', text))).toEqual(['x/y/a.ts', 'x/b.ts', 'x/y/c.ts', 'src/d.ts', 'workers/e.ts', 'x/y/f.ts'])
+  })
+
+  test('is not misled by comments, strings, templates and patterns', () => {
+    const text = "// import './no.ts'\n/* import './no.ts' */\nconst s = \"import './no.ts'\"\nconst t = `import './no.ts' ${'}'} ${`import './no.ts'`}`\nconst r = /['\"`]/g\nconst n = 6 / 2 / 1\nimport './yes.ts'"
+    expect(importsOf(source('a.ts', text))).toEqual(['yes.ts'])
+  })
+
+  test('finds a circle of three', () => {
+    const three = [source('a.ts', "import './b.ts'"), source('b.ts', "import './c.ts'"), source('c.ts', "import './a.ts'"), source('d.ts', "import './a.ts'")]
+    expect(circles(three)).toEqual(['a.ts -> b.ts -> c.ts -> a.ts'])
+  })
+})
+
+/** Every circle once, as `a -> b -> a`. Imports of types count: who needs each other's types belongs together. */
+function circles(files: readonly Source[]): string[] {
+  const targets = new Map(files.map((file) => [file.path, importsOf(file)]))
+  const done = new Set<string>()
+  const found: string[] = []
+  const walk = (path: string, trail: readonly string[]): void => {
+    const before = trail.indexOf(path)
+    if (before >= 0) {
+      found.push([...trail.slice(before), path].join(' -> '))
+      return
+    }
+    if (done.has(path)) return
+    for (const target of targets.get(path) ?? []) walk(target, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of files) walk(path, [])
+  return found
+}
