@@ -2,7 +2,7 @@
  * State machines: the only code that writes a status column. A move that the table does not allow changes nothing.
  */
 import { BerthError } from './errors.ts'
-import { findOne, sql, type Tx } from './postgres.ts'
+import { change, findOne, sql, type Db, type Tx } from './postgres.ts'
 import type { RawBuilder } from 'kysely'
 
 /** Every status of a noun, and where each may go. */
@@ -30,6 +30,15 @@ export async function transition<Row, Status extends string>(
   return findOne<Row>(tx, sql`
     update ${sql.table(machine.table)} set status = ${to}, ${set}
     where id = ${id} and status = any(${allowed}) returning *`)
+}
+
+/**
+ * Moves every row that belongs to something, where the table of moves allows it.
+ * @param whose which rows: sql`vm_id = ${id}`.
+ * @returns how many moved.
+ */
+export async function transitionAll<Status extends string>(tx: Db, machine: States<Status>, whose: RawBuilder<unknown>, to: Status, set: RawBuilder<unknown>): Promise<number> {
+  return change(tx, sql`update ${sql.table(machine.table)} set status = ${to}, ${set} where ${whose} and status = any(${sourcesOf(machine, to)})`)
 }
 
 /** The 409 for a move that is not possible from where the object is. */

@@ -6,9 +6,13 @@ import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import { states, transition, transitionAll } from '#src/platform/states.ts'
 import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { reachVm, type RunningVm } from './vm-access.ts'
 import { lockVm } from './vm-rows.ts'
+
+/** Where a process's record may go: the first to say how it ended wins. */
+export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', { running: ['exited', 'killed'], exited: [], killed: [] })
 
 /** A process's record. */
 export type VmProcess = { id: string; vmId: string; command: string; status: 'running' | 'exited' | 'killed'; exitCode: number | null; startedAt: string; finishedAt: string | null }
@@ -81,14 +85,14 @@ export async function* followProcess(call: Call, vmId: string, processId: string
 /** Marks a record as ended; the first to say so wins. */
 export async function finishProcess(db: Db, id: string, end: { status: 'exited' | 'killed'; exitCode: number | null }): Promise<void> {
   await transaction(db, async (tx) => {
-    const row = await findOne<{ vmId: string }>(tx, sql`update vm_processes set status = ${end.status}, exit_code = ${end.exitCode}, finished_at = now() where id = ${id} and status = 'running' returning vm_id`)
-    if (row) await publish(tx, 'vm_process', id)
+    const moved = await transition(tx, processStates, id, end.status, sql`exit_code = ${end.exitCode}, finished_at = now()`)
+    if (moved) await publish(tx, 'vm_process', id)
   })
 }
 
 /** Ends every running record of a VM that stopped: its processes are gone with it. */
 export async function endProcessesOf(db: Db, vmId: string): Promise<void> {
-  await change(db, sql`update vm_processes set status = 'killed', finished_at = now() where vm_id = ${vmId} and status = 'running'`)
+  await transitionAll(db, processStates, sql`vm_id = ${vmId}`, 'killed', sql`finished_at = now()`)
 }
 
 /** Removes the records of processes that ended more than 24 hours ago. */
