@@ -31,72 +31,40 @@ export type Pubsub = {
   close: () => Promise<void>
 }
 
-type Waiter = { due: boolean; wake: (() => void) | null }
-
 /** Starts listening; keeps trying for as long as Postgres is away. */
 export function openPubsub(databaseUrl: string): Pubsub {
+  const { hear, gap, subscribe, listen } = createHearers()
+  const line = keepListening(databaseUrl, hear, gap)
+  return {
+    get connected() {
+      return line.connected()
+    },
+    subscribe,
+    listen,
+    close: line.close,
+  }
+}
+
+type Waiter = { due: boolean; wake: (() => void) | null }
+type Hearers = Pick<Pubsub, 'subscribe' | 'listen'> & { hear: (payload: string) => void; gap: () => void }
+
+/** Who waits for what, in this process. */
+function createHearers(): Hearers {
   const waiters = new Map<string, Set<Waiter>>()
   const listeners = new Map<string, Set<(id: string | null) => void>>()
-  let client: pg.Client | null = null
-  let connected = false
-  let closed = false
-  let retry: NodeJS.Timeout | undefined
-
   const stir = (waiter: Waiter): void => {
     waiter.due = true
     waiter.wake?.()
   }
-  const hear = (payload: string): void => {
-    const space = payload.indexOf(' ')
-    const topic = payload.slice(0, space)
-    for (const waiter of waiters.get(payload) ?? []) stir(waiter)
-    for (const onNotice of listeners.get(topic) ?? []) onNotice(payload.slice(space + 1))
-  }
-  const gap = (): void => {
-    for (const group of waiters.values()) for (const waiter of group) stir(waiter)
-    for (const group of listeners.values()) for (const onNotice of group) onNotice(null)
-  }
-
-  const connect = async (afterMs: number): Promise<void> => {
-    if (closed) return
-    const next = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-listen', keepAlive: true, connectionTimeoutMillis: heartbeatTimeoutMs, query_timeout: heartbeatTimeoutMs })
-    let beat: NodeJS.Timeout | undefined
-    let lost = false
-    const lose = (reason: string): void => {
-      if (lost) return
-      lost = true
-      connected = false
-      clearInterval(beat)
-      client = null
-      next.end().catch((error: Error) => log.debug({ reason: error.message }, 'a dead listening connection did not close cleanly'))
-      if (closed) return
-      log.warn({ reason }, 'notices are interrupted; listening again soon')
-      retry = setTimeout(() => void connect(Math.min(afterMs * 2, reconnectMsMax)), afterMs)
-    }
-    next.on('error', (error) => lose(error.message))
-    next.on('end', () => lose('the connection ended'))
-    next.on('notification', (notice) => hear(notice.payload ?? ''))
-    try {
-      await next.connect()
-      await next.query(`listen ${channel}`)
-    } catch (error) {
-      lose(error instanceof Error ? error.message : String(error))
-      return
-    }
-    client = next
-    connected = true
-    afterMs = reconnectMsFirst
-    gap()
-    beat = setInterval(() => {
-      next.query('select 1').catch((error: Error) => lose(error.message))
-    }, heartbeatMs)
-    beat.unref()
-  }
-  void connect(reconnectMsFirst)
-
   return {
-    get connected() {
-      return connected
+    hear(payload) {
+      const space = payload.indexOf(' ')
+      for (const waiter of waiters.get(payload) ?? []) stir(waiter)
+      for (const onNotice of listeners.get(payload.slice(0, space)) ?? []) onNotice(payload.slice(space + 1))
+    },
+    gap() {
+      for (const group of waiters.values()) for (const waiter of group) stir(waiter)
+      for (const group of listeners.values()) for (const onNotice of group) onNotice(null)
     },
     subscribe(topic, id, signal) {
       const key = `${topic} ${id}`
@@ -128,6 +96,54 @@ export function openPubsub(databaseUrl: string): Pubsub {
     listen(topic, onNotice) {
       listeners.set(topic, (listeners.get(topic) ?? new Set()).add(onNotice))
     },
+  }
+}
+
+/** Holds one listening connection, and opens it again whenever it is lost; `gap` is called each time it is open. */
+function keepListening(databaseUrl: string, hear: (payload: string) => void, gap: () => void): { connected: () => boolean; close: () => Promise<void> } {
+  let client: pg.Client | null = null
+  let connected = false
+  let closed = false
+  let retry: NodeJS.Timeout | undefined
+
+  const connect = async (afterMs: number): Promise<void> => {
+    const next = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-listen', keepAlive: true, connectionTimeoutMillis: heartbeatTimeoutMs, query_timeout: heartbeatTimeoutMs })
+    client = next
+    let beat: NodeJS.Timeout | undefined
+    let lost = false
+    const lose = (reason: string): void => {
+      if (lost) return
+      lost = true
+      connected = false
+      clearInterval(beat)
+      next.end().catch((error: Error) => log.debug({ reason: error.message }, 'a dead listening connection did not close cleanly'))
+      if (closed) return
+      log.warn({ reason }, 'notices are interrupted; listening again soon')
+      retry = setTimeout(() => void connect(Math.min(afterMs * 2, reconnectMsMax)), afterMs)
+    }
+    next.on('error', (error) => lose(error.message))
+    next.on('end', () => lose('the connection ended'))
+    next.on('notification', (notice) => hear(notice.payload ?? ''))
+    try {
+      await next.connect()
+      await next.query(`listen ${channel}`)
+    } catch (error) {
+      lose(error instanceof Error ? error.message : String(error))
+      return
+    }
+    if (closed) return
+    connected = true
+    afterMs = reconnectMsFirst
+    gap()
+    beat = setInterval(() => {
+      next.query('select 1').catch((error: Error) => lose(error.message))
+    }, heartbeatMs)
+    beat.unref()
+  }
+  void connect(reconnectMsFirst)
+
+  return {
+    connected: () => connected,
     async close() {
       closed = true
       clearTimeout(retry)
