@@ -9,6 +9,7 @@ export type Context = Call & { signal?: AbortSignal }
 /** A map of text to text, such as environment variables. */
 export type TextMap = Readonly<Record<string, string>>
 
+/** Every noun adds its types and root fields to this. Fields are not null unless they say so. */
 export const builder = new SchemaBuilder<{
   Context: Context
   DefaultFieldNullability: false

@@ -6,6 +6,7 @@ import { builder } from './builder.ts'
 /** Says only that the stream lives. */
 export type Heartbeat = { heartbeatAt: string }
 
+/** The sign of life in every subscription’s union. */
 export const heartbeat = builder.objectRef<Heartbeat>('Heartbeat').implement({
   description: 'Sent every 10 s while nothing else happens. It has no cursor.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'heartbeatAt' in value,

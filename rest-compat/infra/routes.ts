@@ -6,4 +6,5 @@ import { vmEnvRoutes } from './vm-env.ts'
 import { vmFileRoutes } from './vm-files.ts'
 import { vmRoutes } from './vms.ts'
 
+/** The routes of the infrastructure surface. */
 export const infraRoutes: Routes = { ...vmRoutes, ...vmEnvRoutes, ...vmCommandRoutes, ...vmFileRoutes, ...usageRoutes }

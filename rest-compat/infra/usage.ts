@@ -1,6 +1,7 @@
 /** infrastructure.md "Usage". */
 import type { Routes } from '../routes.ts'
 
+/** Usage sessions. */
 export const usageRoutes: Routes = {
   'GET /api/v1/usage': {
     status: 200, errors: [400, 401, 500], summary: 'Usage sessions of the organization’s VMs, newest first',

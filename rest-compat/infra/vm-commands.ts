@@ -3,6 +3,7 @@ import type { Routes } from '../routes.ts'
 
 const processFields = 'process { process_id: id vm_id: vmId command status exit_code: exitCode started_at: startedAt finished_at: finishedAt } stdout stderr'
 
+/** Commands and background processes of a VM. */
 export const vmCommandRoutes: Routes = {
   'POST /api/v1/vms/{vm_id}/envd/exec': {
     status: 200, errors: [400, 401, 403, 404, 429, 502, 504], summary: 'Runs a command in the VM',

@@ -3,6 +3,7 @@ import type { Routes } from '../routes.ts'
 
 const absentIs403 = ['VM']
 
+/** A VM’s environment variables, system credentials and session. */
 export const vmEnvRoutes: Routes = {
   'GET /api/v1/vms/{vm_id}/env': {
     status: 200, errors: [403], absentIs403, summary: 'The readable variables',

@@ -1,6 +1,7 @@
 /** infrastructure.md "In-VM operations": deleting, and the additive paths of decisions.md §4.3 for files. */
 import type { Routes } from '../routes.ts'
 
+/** Files of a VM. */
 export const vmFileRoutes: Routes = {
   'POST /api/v1/vms/{vm_id}/envd/delete': {
     status: 200, errors: [400, 401, 500], absentIs403: ['VM'], summary: 'Deletes a file, or with recursive a folder',

@@ -1,6 +1,7 @@
 /** infrastructure.md "VMs", and the event stream of one (ours). */
 import type { Routes } from '../routes.ts'
 
+/** VMs, sandboxes, and the events of one VM. */
 export const vmRoutes: Routes = {
   'GET /api/v1/vms': {
     status: 200, errors: [401, 500], summary: 'The organization’s VMs, newest first',

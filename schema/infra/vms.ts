@@ -8,6 +8,7 @@ import type { NetworkPolicy, Vm, VmEvent, VmStatus } from '#src/resources/infra/
 import { vmStates } from '#src/resources/infra/vm-states.ts'
 import { createVm, deleteVm, getVm, getVmByExternalRef, listVms, pageVms, requestStatus, updateVm, type VmSummary } from '#src/resources/infra/vms.ts'
 
+/** Where a VM is. */
 export const vmStatus = builder.enumType('VmStatus', {
   description: 'Steady: running, stopped, paused, deleted, error. The others are on their way to one of those.',
   values: Object.keys(vmStates.moves) as VmStatus[], // the keys of a closed table
@@ -22,6 +23,7 @@ const networkPolicy = builder.objectRef<NetworkPolicy>('NetworkPolicy').implemen
   }),
 })
 
+/** A VM, whole. */
 export const vmType = builder.objectRef<Vm>('Vm').implement({
   description: 'A microVM.',
   fields: (t) => ({

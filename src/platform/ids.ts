@@ -73,7 +73,7 @@ export function decodeId(kind: IdKind, id: string): string | undefined {
   return uuidText(bytes)
 }
 
-/** Lower-case letters and digits, unpredictable; for names and tokens that are not ids. */
+/** So many unpredictable bytes as base64url text; for tokens and other secrets. */
 export function randomToken(bytes: number): string {
   return randomBytes(bytes).toString('base64url')
 }
