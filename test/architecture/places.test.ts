@@ -1,0 +1,69 @@
+/** Each concept in its one place: the environment, the clock, randomness, digests, status columns, package hosts. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { packageManagerHosts } from '#src/drivers/compute/egress-policies.ts'
+import { listFiles, productFolders, readSources, root } from './sources.ts'
+
+const product = readSources(productFolders)
+
+/** Product files whose code has the pattern. */
+const filesWith = (pattern: RegExp): string[] => product.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
+/** The same in the whole text, comments and strings too. */
+const textsWith = (pattern: RegExp): string[] => product.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
+
+test('process.env is read by config.ts only', () => {
+  expect(filesWith(/\bprocess\s*\.\s*env\b|\bprocess\s*\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/)).toEqual(['src/platform/config.ts'])
+})
+
+test('the wall clock is read by clock.ts only', () => {
+  expect(filesWith(/\bDate\s*\.\s*now\b|\bnew\s+Date\s*\(\s*\)/)).toEqual(['src/platform/clock.ts'])
+  // A moment made of a stored text is no reading of the clock; the page's script runs in the browser.
+  const madeOfText = ['src/platform/clock.ts', 'src/platform/postgres.ts']
+  expect(textsWith(/\bnew Date\(/)).toEqual(['src/gateway/graphiql-bar.ts', ...madeOfText])
+})
+
+test('ids and digests are made where they belong', () => {
+  expect(filesWith(/\brandomUUID\b|\bMath\s*\.\s*random\b/)).toEqual([])
+  // config.ts names a folder by a short digest, before there are secrets.
+  expect(filesWith(/\bcreateHash\b|\bcreateHmac\b/)).toEqual(['src/platform/config.ts', 'src/platform/secrets.ts'])
+  expect(filesWith(/\bcreateCipheriv\b|\bcreateDecipheriv\b/)).toEqual(['src/platform/secrets.ts'])
+})
+
+/** Who takes random bytes, and what for. */
+const randomness: Readonly<Record<string, string>> = {
+  'src/drivers/compute/guest-line.ts': 'fresh entropy for a restored guest',
+  'src/drivers/compute/keys.ts': 'a guest’s own keys and machine id',
+  'src/drivers/compute/loopback-addresses.ts': 'an address of a VM’s own on loopback',
+  'src/platform/ids.ts': 'ids and tokens',
+  'src/platform/secrets.ts': 'nonces and the sealing key',
+  'src/resources/llm/api-keys.ts': 'the letters of a key id',
+}
+test('random bytes are taken only where the list above says', () => {
+  const taking = filesWith(/\brandomBytes\b|\brandomFill(?:Sync)?\b|\brandomInt\b|\bgetRandomValues\b/)
+  expect(taking.filter((path) => !(path in randomness))).toEqual([])
+})
+
+test('a status column is written by states.ts only', () => {
+  expect(textsWith(/\bset\s+status\b|[,\s]status\s*=\s*\$\{/)).toEqual(['src/platform/states.ts'])
+})
+
+test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
+  const importing = (name: string): string[] => product.filter(({ text }) => new RegExp(`(?:from|import\\() ?'${name}'`).test(text)).map(({ path }) => path)
+  expect(importing('pg-boss')).toEqual(['src/platform/jobs.ts'])
+  expect(importing('mercurius')).toEqual(['rest-compat/run.ts'])
+  expect(importing('graphql-yoga')).toEqual(['src/gateway/graphql.ts'])
+  expect(textsWith(/pg_notify|\blisten \$\{/)).toEqual(['src/platform/pubsub.ts'])
+})
+
+/** Where packages come from is said once for VMs' policies, and once for what a template is built from. */
+const tablesOfHosts = ['src/drivers/compute/egress-policies.ts', 'src/drivers/compute/guest/files/etc/apt/sources.list.d/debian.sources', 'src/drivers/compute/host-packages.ts']
+test('the names of package hosts stand in their tables only', () => {
+  const hosts = Object.values(packageManagerHosts).flat()
+  expect(hosts.length).toBeGreaterThan(5)
+  const files = [...listFiles([...productFolders, 'test', '.ci'], ''), 'package.json', 'package-lock.json', 'Procfile', 'tsconfig.json']
+  const naming = files.filter((path) => {
+    const text = readFileSync(`${root}/${path}`, 'utf8')
+    return hosts.some((host) => text.includes(host))
+  })
+  expect(naming.filter((path) => !tablesOfHosts.includes(path))).toEqual([])
+})

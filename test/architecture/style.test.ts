@@ -1,0 +1,97 @@
+/** The law of style, as far as a scan can tell: sizes, names, words of the language that are not used, docstrings. */
+import { basename } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { blankOut, listFiles, productFolders, readSources, type Source } from './sources.ts'
+
+const product = readSources(productFolders)
+const all = [...product, ...readSources(['test'])]
+const longestFile = 300
+const longestFunction = 70
+
+/** Where in these files the code has the pattern, as `path:line`. */
+function places(sources: readonly Source[], pattern: RegExp, where: (source: Source) => string = ({ code }) => code): string[] {
+  return sources.flatMap((source) => [...where(source).matchAll(pattern)].map((match) => `${source.path}:${where(source).slice(0, match.index).split('\n').length}`))
+}
+
+describe('files', () => {
+  test(`have at most ${longestFile} lines, and functions at most ${longestFunction}`, () => {
+    expect(all.filter(({ text }) => text.split('\n').length - 1 > longestFile).map(({ path }) => path)).toEqual([])
+    // The page's script is one function because it is sent to the browser as its text.
+    expect(product.flatMap(longFunctions).filter((one) => !one.startsWith('src/gateway/graphiql-bar.ts: barScript'))).toEqual([])
+  })
+
+  test('are named in kebab-case after what they hold, never after a kind of file', () => {
+    const paths = listFiles([...productFolders, 'test'], '.ts')
+    expect(paths.filter((path) => !/^(?:[a-z0-9]+(?:-[a-z0-9]+)*\/)*[a-z0-9]+(?:-[a-z0-9]+)*(?:\.(?:vm\.)?test|\.config)?\.ts$/.test(path))).toEqual([])
+    expect(paths.filter((path) => /^(?:index|types?|utils?|helpers?|misc|common|constants|interfaces?|managers?|services?\.)\.ts$/.test(basename(path)))).toEqual([])
+    expect(paths.filter((path) => path.split('/').some((part) => ['utils', 'helpers', 'types', 'lib', 'common', 'services', 'managers', 'dto'].includes(part)))).toEqual([])
+  })
+
+  test('begin with what they are for', () => {
+    expect(product.filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text)).map(({ path }) => path)).toEqual([])
+  })
+})
+
+describe('code', () => {
+  test('has no any, and nothing that type stripping cannot take away', () => {
+    expect(places(all, /(?:[:<,|&]|\bas|=>)\s*any\b(?!\()/g)).toEqual([])
+    expect(places(all, /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s+\w/gm)).toEqual([])
+    expect(places(all, /^\s*(?:export\s+)?(?:declare\s+)?namespace\s+\w/gm)).toEqual([])
+    expect(places(all, /constructor\s*\([^)]*\b(?:public|private|protected|readonly)\s+\w+\s*[?:]/g)).toEqual([])
+    expect(places(all, /^\s*@\w+/gm)).toEqual([])
+  })
+
+  test('switches no check off', () => {
+    // The words are put together so that this file is not found by itself.
+    expect(places(all, new RegExp(`@ts-${'(?:ignore|nocheck|expect-error)'}|eslint-${'disable'}`, 'g'), ({ text }) => text)).toEqual([])
+  })
+
+  test('swallows no error in silence', () => {
+    // A comment inside the braces, or at the end of the line, says why nothing is done.
+    const silent = /catch\s*(?:\([^)]*\)\s*)?\{\s*\}|\.catch\(\(\w*\)\s*=>\s*(?:\{\s*\}|undefined|null)\)(?!.*\/\/ )/g
+    expect(places(product, silent, ({ text }) => text)).toEqual([])
+  })
+
+  test('spells cancelled with two l', () => {
+    expect(places(all, new RegExp(`\\bcancel${'ed'}\\b|\\bcancel${'ing'}\\b`, 'gi'), ({ text }) => text)).toEqual([])
+  })
+})
+
+describe('exports', () => {
+  test('say what they are, each or together with the one right above', () => {
+    expect(product.flatMap(undocumentedExports)).toEqual([])
+  })
+
+  test('without a docstring are found by this test', () => {
+    const made = (text: string): Source => ({ path: 'x.ts', text, code: blankOut(text) })
+    expect(undocumentedExports(made('/** What for. */\n\nimport a from "a"\n\nexport const b = 1\n'))).toEqual(['x.ts: b'])
+    expect(undocumentedExports(made('/** B. */\nexport const b = 1\nexport type B = typeof b\n\nexport type C = 1\n'))).toEqual(['x.ts: C'])
+    expect(undocumentedExports(made('/** B. */\nexport async function* b() {\n}\n/** C. */\nexport class C {}\n'))).toEqual([])
+  })
+})
+
+/** Names of exports with no docstring right above them; one of a run of lines without a gap is documented by the first. */
+function undocumentedExports({ path, text, code }: Source): string[] {
+  const lines = code.split('\n')
+  const original = text.split('\n')
+  const documented = (line: number): boolean => {
+    const above = original[line - 1]?.trimEnd() ?? ''
+    if (above.endsWith('*/')) return true
+    return /^export\b/.test(lines[line - 1] ?? '') && documented(line - 1)
+  }
+  return lines.flatMap((line, number) => {
+    const name = /^export\s+(?:declare\s+)?(?:async\s+)?(?:default\s+)?(?:abstract\s+)?(?:function\s*\*?|const|let|class|type|interface)\s*(\w+)/.exec(line)?.[1]
+    return name && !documented(number) ? [`${path}: ${name}`] : []
+  })
+}
+
+/** Top-level functions longer than allowed, as `path: name (lines)`. */
+function longFunctions({ path, code }: Source): string[] {
+  const lines = code.split('\n')
+  return lines.flatMap((line, number) => {
+    const name = /^(?:export\s+)?(?:default\s+)?(?:async\s+)?function\s*\*?\s*(\w+)/.exec(line)?.[1]
+    if (!name) return []
+    const length = lines.slice(number).findIndex((one) => one.startsWith('}')) + 1
+    return length > longestFunction ? [`${path}: ${name} (${length})`] : []
+  })
+}
