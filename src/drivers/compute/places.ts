@@ -1,0 +1,69 @@
+/** Where the driver keeps what: the one file that knows names of folders and files. */
+import { join } from 'node:path'
+
+/** The folders of this node, as the options give them. */
+export type Roots = { cacheDir: string; dataDir: string; runDir: string }
+
+/** A built template: read-only, shared by all machines that started from it. */
+export type TemplatePlaces = { folder: string; baseImage: string; kernel: string; initramfs: string; folderDisk: string; made: string }
+/** A saved moment of a booted template of one size; overlay is the empty disk that each restored machine copies. */
+export type SnapshotPlaces = { folder: string; memory: string; state: string; disk: string; overlay: string; made: string }
+/** One machine's own files, and its two sockets. */
+export type MachinePlaces = { folder: string; record: string; disk: string; errors: string; pausedMemory: string; qmp: string; line: string; saving: string }
+
+/** Templates by the hash of their recipe. */
+export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
+  const folder = join(cacheDir, 'templates', `base-${hash}`)
+  return {
+    folder,
+    baseImage: join(folder, 'base.img'),
+    kernel: join(folder, 'kernel'),
+    initramfs: join(folder, 'initramfs'),
+    folderDisk: join(folder, 'folder.qcow2'),
+    made: join(folder, 'made.json'),
+  }
+}
+
+/** Snapshots by everything that must be the same when one is restored. */
+export function snapshotPlaces(cacheDir: string, key: string): SnapshotPlaces {
+  const folder = join(cacheDir, 'snapshots', key)
+  return {
+    folder,
+    memory: join(folder, 'memory'),
+    state: join(folder, 'state'),
+    disk: join(folder, 'disk.qcow2'),
+    overlay: join(folder, 'overlay.qcow2'),
+    made: join(folder, 'made.json'),
+  }
+}
+
+/** A machine's folder keeps its name for life, whichever VM it serves; sockets stand apart, because their paths must be short. */
+export function machinePlaces({ dataDir, runDir }: Roots, machineUuid: string): MachinePlaces {
+  const folder = join(machinesFolder(dataDir), machineUuid)
+  const socket = join(socketsFolder(runDir), machineUuid)
+  return {
+    folder,
+    record: join(folder, 'machine.json'),
+    disk: join(folder, 'disk.qcow2'),
+    errors: join(folder, 'qemu.log'),
+    pausedMemory: join(folder, 'paused-memory'),
+    qmp: `${socket}.qmp`,
+    line: `${socket}.con`,
+    saving: `${socket}.sav`,
+  }
+}
+
+/** Every machine has one folder in it. */
+export function machinesFolder(dataDir: string): string {
+  return join(dataDir, 'machines')
+}
+
+/** The sockets of all machines. */
+export function socketsFolder(runDir: string): string {
+  return join(runDir, 'vms')
+}
+
+/** A workspace folder's disk; it outlives the machines it is attached to. */
+export function folderDiskPlace(dataDir: string, folderId: string): string {
+  return join(dataDir, 'folders', `${folderId}.qcow2`)
+}

@@ -1,0 +1,86 @@
+/** Keeps a few machines of the default shape warm: restored, made one of a kind, connected. To take one is to write its new name down. */
+import type { Logger } from 'pino'
+import type { RunningMachine } from './running-machine.ts'
+
+/** Making one costs a second of processor time; it waits until those who just took one had theirs. */
+const refillDelayMs = 300
+const firstPauseMs = 500
+const longestPauseMs = 30_000
+
+/** The warm machines of a node. */
+export type Pool = {
+  /** A warm machine, or the one in the making; undefined when there is neither. */
+  take(): Promise<RunningMachine | undefined>
+  /** Puts a machine in that an earlier worker made. False when the pool is full. */
+  add(machine: RunningMachine): boolean
+  /** The machine has died. */
+  forget(machine: RunningMachine): void
+  /** Starts keeping the pool full. */
+  start(): void
+  /** Stops making machines and waits for the one in the making; the warm ones are left to the next worker. */
+  stop(): Promise<void>
+}
+
+/** @param make starts one machine that belongs to nobody. */
+export function createPool(size: number, make: () => Promise<RunningMachine>, log: Logger): Pool {
+  const warm: RunningMachine[] = []
+  let making: Promise<RunningMachine> | undefined
+  let promised = false
+  let running = false
+  let timer: NodeJS.Timeout | undefined
+  let pauseMs = firstPauseMs
+
+  const schedule = (delayMs: number): void => {
+    clearTimeout(timer)
+    if (running) timer = setTimeout(fill, delayMs)
+  }
+  const fill = (): void => {
+    if (!running || making || warm.length >= size) return
+    promised = false
+    making = make()
+    making.then(
+      (machine) => {
+        making = undefined
+        pauseMs = firstPauseMs
+        if (!promised) warm.push(machine)
+        schedule(promised ? refillDelayMs : 0)
+      },
+      (error: Error) => {
+        making = undefined
+        log.warn({ err: error }, 'a warm machine could not be made')
+        schedule(pauseMs)
+        pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+      },
+    )
+  }
+  return {
+    async take() {
+      const machine = warm.shift()
+      if (machine || !making || promised) {
+        schedule(refillDelayMs)
+        return machine
+      }
+      promised = true
+      return making.catch(() => undefined) // its failure is logged above; the caller starts one of his own
+    },
+    add(machine) {
+      if (warm.length >= size) return false
+      warm.push(machine)
+      return true
+    },
+    forget(machine) {
+      const index = warm.indexOf(machine)
+      if (index >= 0) warm.splice(index, 1)
+      schedule(pauseMs)
+    },
+    start() {
+      running = true
+      fill()
+    },
+    async stop() {
+      running = false
+      clearTimeout(timer)
+      await making?.catch(() => undefined) // logged above
+    },
+  }
+}

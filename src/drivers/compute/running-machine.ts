@@ -1,0 +1,111 @@
+/** A machine whose QEMU runs: its control socket, its line, and an SSH connection that is made again when it breaks. */
+import type { Duplex } from 'node:stream'
+import { BerthError } from '#src/platform/errors.ts'
+import type { GuestLine } from './guest-line.ts'
+import type { Channel, Command, Machine } from './machine.ts'
+import type { ComputeNode } from './compute-node.ts'
+import type { Qmp } from './qmp.ts'
+import type { MachineRecord } from './records.ts'
+import { connectSsh, unreachable, type SshConnection } from './ssh.ts'
+
+const connectLimitMs = 15_000
+/** How long a command waits for a connection that is being made again. */
+const reconnectWaitMs = 8_000
+const firstPauseMs = 100
+const longestPauseMs = 3_000
+
+/** A machine and the handles on it. */
+export type RunningMachine = Machine & {
+  readonly record: MachineRecord
+  readonly pid: number
+  readonly qmp: Qmp
+  readonly line: GuestLine
+  /** As Machine.run, for the guest's program's other requests. */
+  request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
+  /** Makes the first connection. @throws Error */
+  connect(limitMs?: number): Promise<void>
+  /** Lets go of the machine and leaves it running. */
+  release(): void
+}
+
+/** What came of starting or finding a QEMU. */
+export type Handles = { record: MachineRecord; pid: number; qmp: Qmp; line: GuestLine }
+
+/** Makes the machine of a running QEMU; not connected yet. */
+export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handles): RunningMachine {
+  let connection: SshConnection | undefined
+  let connecting: Promise<SshConnection> | undefined
+  let released = false
+
+  const takeEgress = (egress: Duplex): void => {
+    if (record.id === null) egress.destroy() // nobody's machine has no business outside
+    else node.onEgress(record.id, egress)
+  }
+  const connect = async (limitMs: number): Promise<SshConnection> => {
+    const made = await connectSsh(record, takeEgress, limitMs)
+    if (released) {
+      made.end()
+      throw unreachable()
+    }
+    connection = made
+    void made.closed.then(() => {
+      connection = undefined
+      if (!released) connecting ??= reconnect()
+      connecting?.catch(() => undefined) // whoever runs a command hears of it; the next command tries again
+    })
+    return made
+  }
+  const reconnect = async (): Promise<SshConnection> => {
+    try {
+      for (let pauseMs = firstPauseMs; !released; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+        try {
+          await line.endSessions() // the old connection's places are still taken in the guest
+          return await connect(connectLimitMs)
+        } catch (error) {
+          node.log.debug({ machine: record.machineUuid, err: error }, 'a machine does not answer')
+        }
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      }
+      throw unreachable()
+    } finally {
+      connecting = undefined
+    }
+  }
+  const connected = async (): Promise<SshConnection> => {
+    if (connection) return connection
+    if (released) throw unreachable()
+    connecting ??= reconnect()
+    return withinMs(connecting, reconnectWaitMs)
+  }
+  return {
+    get id() { return record.id ?? '' },
+    get address() { return record.address },
+    get folderId() { return record.hasFolder ? record.folderId : null },
+    record, pid, qmp, line,
+    run: async (command: Command, signal) => (await connected()).run(command, signal),
+    request: async (fields, signal) => (await connected()).request(fields, signal),
+    async connect(limitMs = connectLimitMs) {
+      await connect(limitMs)
+    },
+    release() {
+      released = true
+      connection?.end()
+      line.close()
+      qmp.close()
+    },
+  }
+}
+
+async function withinMs<T>(promise: Promise<T>, limitMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unreachable()), limitMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } catch (error) {
+    throw error instanceof BerthError ? error : unreachable()
+  } finally {
+    clearTimeout(timer)
+  }
+}

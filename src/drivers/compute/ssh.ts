@@ -1,0 +1,131 @@
+/**
+ * The SSH connection into a machine: commands are channels of it, and the guest's way out comes back through it.
+ * Always to a pinned host key; always without Nagle, which would triple the time of a command.
+ */
+import type { Duplex } from 'node:stream'
+import ssh2, { type Client, type ClientChannel } from 'ssh2'
+import { BerthError } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { clientPrivateKey, pinnedHostKey, type MachineKeys } from './keys.ts'
+import type { Channel, Command, Exit } from './machine.ts'
+
+/** Where the guest's proxy settings point; templates set the same. */
+const proxyPort = 3128
+/** A dead guest is noticed after keepalive × (missed + 1): 9 s. */
+const keepaliveMs = 3000
+const keepalivesMissed = 2
+/** Base64 of a request longer than this does not fit dropbear's command line and goes ahead of standard input. Unit: characters. */
+const inlineRequestMax = 6000
+/** Measured under emulation: the curve and the stream cipher that dropbear does in software the fastest. */
+const algorithms = {
+  kex: ['curve25519-sha256'], cipher: ['chacha20-poly1305@openssh.com'], serverHostKey: ['ssh-ed25519'], hmac: ['hmac-sha2-256'], compress: ['none'],
+} as const
+
+/** Where a machine's SSH server is, and the keys of both ends. */
+export type SshTarget = { address: string; port: number; keys: MachineKeys }
+
+/** An open connection. */
+export type SshConnection = {
+  /** @throws BerthError vm_unreachable */
+  run(command: Command, signal?: AbortSignal): Promise<Channel>
+  /** Sends a request to the guest's program as it is (see guest/main.c). @throws BerthError vm_unreachable */
+  request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
+  /** Resolves when the connection is gone. */
+  readonly closed: Promise<void>
+  end(): void
+}
+
+/** What a caller is told while a machine cannot be reached. */
+export function unreachable(): BerthError {
+  return new BerthError('vm_unreachable', 'The VM does not answer right now. Try again in a few seconds.', { retryAfterSeconds: 3 })
+}
+
+/**
+ * Connects, and opens the guest's way out.
+ * @param onEgress takes each connection that the guest opened to its proxy.
+ * @throws Error when the server does not answer in time, shows another host key, or refuses.
+ */
+export async function connectSsh(target: SshTarget, onEgress: (connection: Duplex) => void, limitMs: number): Promise<SshConnection> {
+  const client = new ssh2.Client()
+  const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
+  const pinned = pinnedHostKey(target.keys)
+  await new Promise<void>((resolve, reject) => {
+    client.once('error', reject)
+    client.once('close', () => reject(new Error('the guest closed the SSH connection')))
+    client.once('ready', resolve)
+    client.connect({
+      host: target.address, port: target.port, username: 'root', privateKey: clientPrivateKey(target.keys),
+      hostVerifier: (key: Buffer) => key.equals(pinned),
+      readyTimeout: limitMs, keepaliveInterval: keepaliveMs, keepaliveCountMax: keepalivesMissed,
+      algorithms: algorithms as never, // ssh2's types want mutable lists
+    })
+  })
+  client.on('error', () => client.end()) // 'close' follows
+  setNoDelay(client)
+  client.on('tcp connection', (_details, accept) => onEgress(accept()))
+  await new Promise<void>((resolve, reject) => {
+    client.forwardIn('127.0.0.1', proxyPort, (error) => {
+      if (!error) return resolve()
+      client.destroy()
+      reject(error)
+    })
+  })
+  const request = (fields: readonly string[], signal?: AbortSignal): Promise<Channel> => openChannel(client, fields, signal)
+  return {
+    closed,
+    request,
+    run: ({ argv, as = 'user', workingDir, timeoutMs }, signal) => request(['run', newUuid(), as, workingDir ?? (as === 'user' ? '/home/user' : '/'), String(Math.ceil(timeoutMs)), ...argv], signal),
+    end: () => client.destroy(),
+  }
+}
+
+/** ssh2 has the method; its types do not. */
+function setNoDelay(client: Client): void {
+  ;(client as Client & { setNoDelay(on: boolean): void }).setNoDelay(true)
+}
+
+function openChannel(client: Client, fields: readonly string[], signal: AbortSignal | undefined): Promise<Channel> {
+  const request = Buffer.from(`${fields.join('\0')}\0`)
+  const inline = request.toString('base64')
+  return new Promise((resolve, reject) => {
+    const lost = (): void => reject(unreachable())
+    client.once('close', lost)
+    try {
+      client.exec(inline.length <= inlineRequestMax ? inline : '-', (error, stream) => {
+        client.off('close', lost)
+        if (error) return reject(unreachable())
+        if (inline.length > inlineRequestMax) stream.write(sized(request))
+        resolve(channelOf(stream, signal))
+      })
+    } catch {
+      client.off('close', lost)
+      reject(unreachable()) // ssh2 throws when the connection has gone
+    }
+  })
+}
+
+function channelOf(stream: ClientChannel, signal: AbortSignal | undefined): Channel {
+  const exit = Promise.withResolvers<Exit>()
+  exit.promise.catch(() => undefined) // who does not ask how it ended need not hear that it was lost
+  let ended: Exit | undefined
+  const close = (): void => stream.close()
+  stream.on('exit', (code: number | null, signalName?: string) => {
+    ended = signalName === 'SIGALRM' ? { exitCode: 124, timedOut: true } : { exitCode: code ?? 137, timedOut: false } // 137: the guest's own helper was killed
+  })
+  stream.once('close', () => {
+    signal?.removeEventListener('abort', close)
+    if (ended) exit.resolve(ended)
+    else exit.reject(unreachable())
+  })
+  stream.on('error', () => stream.destroy()) // 'close' follows
+  if (signal?.aborted) close()
+  else signal?.addEventListener('abort', close, { once: true })
+  return { stdin: stream, stdout: stream, stderr: stream.stderr, exit: exit.promise, close }
+}
+
+function sized(request: Buffer): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(request.length)
+  return Buffer.concat([length, request])
+}
+
