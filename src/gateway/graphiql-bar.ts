@@ -5,14 +5,18 @@
 import { roles } from '#src/platform/access.ts'
 import { signInHeader, signInPath } from '#src/identity/sign-in.ts'
 
-/** The bar's looks; it follows the light or dark theme of GraphiQL, which puts a class on the body. */
+const dark = '--ink: #e8ecf6; --soft: #a3aec6; --line: #3a465e; --ground: #1b2534; --accent: #7aa2ff; --on-accent: #10162a; --alarm: #ff8f8f;'
+
+/** The bar's looks. As GraphiQL it is dark where the system is, unless GraphiQL's settings put the other class on the body. */
 export const signInStyle = `
   body { margin: 0; height: 100vh; display: flex; flex-direction: column; overflow: hidden; }
   #root { flex: 1; min-height: 0; }
-  #berth-bar { --ink: #1f2a44; --soft: #5b6784; --line: #d9dfeb; --ground: #f5f7fb; --accent: #2456d6;
+  #root .graphiql-container { height: 100% !important; min-height: 0; }
+  #berth-bar { --ink: #1f2a44; --soft: #5b6784; --line: #d9dfeb; --ground: #f5f7fb; --accent: #2456d6; --on-accent: #fff; --alarm: #c0292f;
     display: flex; flex-wrap: wrap; align-items: center; gap: 8px 12px; padding: 9px 16px; min-height: 32px; border-bottom: 1px solid var(--line);
     background: var(--ground); color: var(--ink); font: 14px/1.3 system-ui, -apple-system, "Segoe UI", sans-serif; }
-  body.graphiql-dark #berth-bar { --ink: #e8ecf6; --soft: #a3aec6; --line: #333d55; --ground: #1b2232; --accent: #7aa2ff; }
+  @media (prefers-color-scheme: dark) { body:not(.graphiql-light) #berth-bar { ${dark} } }
+  body.graphiql-dark #berth-bar { ${dark} }
   #berth-bar form { display: contents; }
   #berth-bar [hidden] { display: none !important; }
   #berth-bar b { font-weight: 650; }
@@ -21,28 +25,25 @@ export const signInStyle = `
     background: transparent; color: var(--ink); font: inherit; }
   #berth-bar option { color: #1f2a44; background: #fff; }
   #berth-bar input.token { width: 220px; }
-  #berth-bar button { height: 30px; padding: 0 12px; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: #fff; font: inherit; font-weight: 600; cursor: pointer; }
-  body.graphiql-dark #berth-bar button { color: #10162a; }
+  #berth-bar button { height: 30px; padding: 0 12px; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer; }
   #berth-bar button.plain { background: transparent; color: var(--accent); font-weight: 500; }
   #berth-bar button:disabled { opacity: .6; cursor: wait; }
   #berth-bar :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
   #berth-bar code { padding: 3px 7px; border-radius: 5px; background: color-mix(in srgb, var(--line) 60%, transparent); font: 12.5px ui-monospace, Menlo, monospace; }
-  #berth-bar .grow { flex: 1; }
   #berth-bar .soft { color: var(--soft); }
-  #berth-bar [role=alert] { color: #c0292f; }
-  body.graphiql-dark #berth-bar [role=alert] { color: #ff8f8f; }
+  #berth-bar [role=alert] { color: var(--alarm); }
 `
 
 const command = 'npm run -s token -- --user alice --org acme --role owner'
 
 const askForm = `
   <form id="berth-sign-in" autocomplete="off">
-    <b>Get a token</b>
+    <b>Sign in</b>
     <label>user <input name="user" value="alice" required maxlength="255" spellcheck="false"></label>
     <label>organization <input name="organization" value="acme" required maxlength="255" spellcheck="false"></label>
     <label>role <select name="role">${[...roles].reverse().map((role) => `<option>${role}</option>`).join('')}</select></label>
     <button>Get a token</button>
-    <span class="soft">Only on this machine. A new user or organization is made.</span>
+    <span class="soft">On this machine only. New names are made.</span>
   </form>`
 
 const pasteForm = `
@@ -55,7 +56,7 @@ const pasteForm = `
 
 /** The bar and its script: with the form for a new token, or with a field for one that was made elsewhere. */
 export function signInBar(withSignIn: boolean): string {
-  return `<div id="berth-bar" role="region" aria-label="Token">
+  return `<div id="berth-bar" role="region" aria-label="Sign in">
   ${withSignIn ? askForm : pasteForm}
   <span id="berth-who" hidden></span>
   <button id="berth-copy" class="plain" type="button" hidden>Copy token</button>

@@ -8,7 +8,9 @@ import { mayServeSignIn } from '#src/identity/sign-in.ts'
 import { signInBar, signInStyle } from './graphiql-bar.ts'
 
 /** What the page opens with: a query that runs at once, and what to try next. */
-export const exampleQuery = `# Welcome to Berth. Get a token in the bar above, then press the play button (Ctrl-Enter).
+export const exampleQuery = `# Welcome to Berth!
+# 1. Get a token in the bar above.
+# 2. Press the play button (Ctrl-Enter).
 query Welcome {
   me {
     user { name }
@@ -20,20 +22,29 @@ query Welcome {
   }
 }
 
-# Next: run Python in a fresh microVM. Take out the # in front of these lines and run "Python".
+# 3. Run Python in a fresh microVM: take the #
+#    away below, press play, choose Python.
 #
 # mutation Python {
-#   createSandbox(language: "python", code: "print(sum(range(10)))") {
-#     stdout
-#     stderr
-#     exitCode
+#   runSandbox(
+#     language: "python"
+#     code: "print(sum(range(10)))"
+#   ) {
+#     command { stdout stderr exitCode }
+#     vm { id expiresAt }
 #   }
 # }
 
-# Or start a machine that stays, and watch its status change.
+# 4. Or keep a machine, and follow it.
 #
 # mutation Machine {
-#   createVm(name: "my-first-vm") { id name status }
+#   createVm(name: "my-first-vm") {
+#     id name status
+#   }
+# }
+#
+# subscription Follow {
+#   vmEvents(id: "vm_...") { __typename }
 # }
 `
 
@@ -79,7 +90,7 @@ async function makePage(withSignIn: boolean): Promise<Page> {
   const whole = renderGraphiQL({
     title: 'Berth', logo, endpoint: '/graphql', defaultQuery: exampleQuery,
     shouldPersistHeaders: false, // a token is not to be kept on disk
-    defaultEditorToolsVisibility: 'variables',
+    defaultEditorToolsVisibility: false, // the example needs the room
   })
   const root = '<div id="root"></div>'
   const at = whole.indexOf(root)

@@ -31,14 +31,14 @@ export type RunningApp = {
 export type GraphqlBody = { data?: Record<string, unknown> | null; errors?: { message: string; path?: string[]; extensions: { code: string; requestId: string; http?: { status: number } } }[] }
 
 /** Starts one. `settings` are environment variables as in the README. */
-export async function startApp({ settings = {}, schema = smallSchema(), surfaces, on }: { settings?: Record<string, string>; schema?: GraphQLSchema; surfaces?: RegisterSurfaces; on?: TestPostgres } = {}): Promise<RunningApp> {
+export async function startApp({ settings = {}, schema = smallSchema(), surfaces, on, host = '127.0.0.1' }: { settings?: Record<string, string>; schema?: GraphQLSchema; surfaces?: RegisterSurfaces; on?: TestPostgres; host?: string } = {}): Promise<RunningApp> {
   const database = await createDatabase(on)
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-gateway-'))
   const port = await freePort()
   const config = readConfig({ PORT: String(port), BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error', ...settings })
   const services = await openServices(config, database.url, 'web')
   const app = await buildApp({ services, schema, surfaces })
-  await app.listen({ port, host: '127.0.0.1' })
+  await app.listen({ port, host })
   const url = `http://127.0.0.1:${port}`
   return {
     app, services, port, url,

@@ -1,0 +1,110 @@
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { getOperationAST, parse, validate } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { schema } from '#schema/schema.ts'
+import { exampleQuery } from '#src/gateway/graphiql.ts'
+import { measureOperation, refuseLarge } from '#src/gateway/operation-size.ts'
+import { startApp, type RunningApp } from './running-app.ts'
+
+let running: RunningApp
+let withoutSignIn: RunningApp
+let browser: Browser
+beforeAll(async () => {
+  running = await startApp({ schema })
+  withoutSignIn = await startApp({ schema, settings: { BERTH_LOCAL_SIGN_IN: 'off' } })
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  })
+})
+afterAll(async () => {
+  await browser.close()
+  await running.stop()
+  await withoutSignIn.stop()
+})
+
+/** A page that reaches this machine only; whatever else it asks for is noted. */
+async function offlinePage(): Promise<{ page: Page; outside: string[]; problems: string[] }> {
+  const page = await (await browser.newContext({ viewport: { width: 1280, height: 800 } })).newPage()
+  const outside: string[] = []
+  const problems: string[] = []
+  await page.route('**/*', (route) => {
+    const { hostname, href, protocol } = new URL(route.request().url())
+    if (['localhost', '127.0.0.1'].includes(hostname) || protocol === 'blob:' || protocol === 'data:') return route.continue()
+    outside.push(href)
+    return route.abort()
+  })
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => message.type() === 'error' && problems.push(message.text()))
+  return { page, outside, problems }
+}
+
+describe('the page at /graphql', () => {
+  it('gives a newcomer a token and an answer, with no internet', async () => {
+    const { page, outside, problems } = await offlinePage()
+    await page.goto(`http://localhost:${running.port}/graphql`)
+    await page.getByRole('button', { name: 'Get a token' }).click()
+    await page.getByText('Signed in as alice in acme (owner)').waitFor()
+    await page.locator('.graphiql-execute-button').click()
+    await page.locator('.result-window').getByText('"acme"').waitFor()
+    await page.getByRole('button', { name: 'Show Documentation Explorer' }).click()
+    await page.locator('.graphiql-doc-explorer').getByText('Mutation').first().waitFor() // the schema came with the token
+    expect(await page.evaluate('Object.values(localStorage).join()')).not.toContain('eyJ')
+    await page.reload()
+    await page.getByText('Signed in as alice').waitFor()
+    expect([outside, problems]).toEqual([[], []])
+  })
+
+  it('follows a subscription with the same token', async () => {
+    const { page, problems } = await offlinePage()
+    const query = encodeURIComponent('subscription { vmEvents(id: "vm_01m7xwdcq3ftsrck8w2tcdz3c7") { __typename } }')
+    await page.goto(`http://localhost:${running.port}/graphql?query=${query}`)
+    await page.getByRole('button', { name: 'Get a token' }).click()
+    await page.getByText('Signed in as alice').waitFor()
+    await page.locator('.graphiql-execute-button').click()
+    await page.locator('.result-window').getByText('NOT_FOUND').waitFor() // who is not signed in is told UNAUTHORIZED
+    expect(problems).toEqual([])
+  })
+
+  it('says what is wrong when no token can be had', async () => {
+    const { page } = await offlinePage()
+    await page.goto(`http://localhost:${running.port}/graphql`)
+    await page.locator('#berth-bar input[name=user]').fill('   ')
+    await page.getByRole('button', { name: 'Get a token' }).click()
+    await page.getByText('The user must be a name of 1 to 255 characters.').waitFor()
+  })
+
+  it('where there is no local sign-in, says how to get a token and takes one', async () => {
+    const { page } = await offlinePage()
+    await page.goto(`http://localhost:${withoutSignIn.port}/graphql`)
+    await page.getByText('npm run -s token -- --user alice --org acme --role owner').waitFor()
+    await page.getByLabel('Token', { exact: true }).fill(await withoutSignIn.token('bob', 'other'))
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.locator('.graphiql-execute-button').click()
+    await page.locator('.result-window').getByText('"other"').waitFor()
+  })
+
+  it('is for browsers, is not framed, and comes small and once', async () => {
+    const answer = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html' } })
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(answer.headers.get('content-encoding')).toBe('gzip')
+    expect([answer.headers.get('x-frame-options'), answer.headers.get('content-security-policy')]).toEqual(['DENY', expect.stringContaining("frame-ancestors 'none'")])
+    const again = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html', 'if-none-match': answer.headers.get('etag') ?? '' } })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+    const plain = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html', 'accept-encoding': 'identity' } })
+    expect((await plain.text()).length).toBeGreaterThan(8_000_000)
+    expect((await fetch(`${running.url}/graphql?query=%7B__typename%7D`)).headers.get('content-type')).toContain('json')
+  })
+})
+
+describe('the example that the page opens with', () => {
+  const examples = [exampleQuery, ...exampleQuery.split(/\n\n/).slice(1).map((block) => block.split('\n').map((line) => line.replace(/^# ?/, '')).filter((line) => !/^\d\.|^ {3}away|^$/.test(line)).join('\n'))]
+  it('fits the schema, what is commented included', () => {
+    expect(examples).toHaveLength(3)
+    for (const example of examples) expect([example, validate(schema, parse(example)).map((problem) => problem.message)]).toEqual([example, []])
+  })
+  it('stays within the limits', () => {
+    const document = parse(exampleQuery)
+    refuseLarge(measureOperation(schema, document, getOperationAST(document)!, {}))
+  })
+})

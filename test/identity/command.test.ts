@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { environmentWith } from '#src/platform/config.ts'
+import { startApp, type RunningApp } from '../gateway/running-app.ts'
+
+let running: RunningApp
+beforeAll(async () => {
+  running = await startApp()
+})
+afterAll(() => running.stop())
+
+/** Runs the command as `npm run -s token --` does. */
+function run(words: string[], variables: Record<string, string> = {}): Promise<{ code: number | null; out: string; errors: string }> {
+  const { config, database } = running.services
+  const own = { DATABASE_URL: database.url, BERTH_DATA_DIR: config.dataDir, PORT: String(config.port) }
+  const child = spawn(process.execPath, ['src/identity/token.ts', ...words], { env: environmentWith({ ...own, ...variables }) })
+  let out = ''
+  let errors = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, errors })))
+}
+
+describe('npm run -s token', () => {
+  it('prints a token that works, and nothing else', async () => {
+    const { code, out, errors } = await run(['--user', 'carol', '--org', 'tools', '--role', 'member', '--ttl', '15m'])
+    expect([code, errors]).toEqual([0, ''])
+    expect(out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+    const claims = decodeJwt(out.trim())
+    expect(claims.exp! - claims.iat!).toBe(900)
+    expect(claims['role']).toBe('member')
+    expect((await running.ask('{ me { name } }', { token: out.trim() })).status).toBe(200)
+  })
+
+  it('says in one sentence what is wrong with the command line, and exits 2', async () => {
+    for (const words of [[], ['--user', 'a'], ['--user', 'a', '--org', 'b', '--role', 'king'], ['--user', 'a', '--org', 'b', '--ttl', '31d'], ['--colour'], ['--user', 'a', '--org', 'b', 'c']]) {
+      const { code, out, errors } = await run(words)
+      expect([words, code, out, errors.trim().split('\n').length]).toEqual([words, 2, '', 1])
+    }
+  })
+
+  it('says that Berth does not run, or that its database does not answer, and exits 1', async () => {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'berth-token-'))
+    try {
+      const nothing = await run(['--user', 'a', '--org', 'b'], { DATABASE_URL: '', BERTH_DATA_DIR: elsewhere })
+      expect([nothing.code, nothing.out, nothing.errors]).toEqual([1, '', 'Berth is not running here. Start Berth first: npm start\n'])
+      const away = await run(['--user', 'a', '--org', 'b'], { DATABASE_URL: `postgres://x:y@/x?host=${elsewhere}` })
+      expect([away.code, away.out, away.errors]).toEqual([1, '', 'The database does not answer. Is Berth running? Start it with: npm start\n'])
+    } finally {
+      rmSync(elsewhere, { recursive: true, force: true })
+    }
+  })
+})
