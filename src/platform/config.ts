@@ -214,5 +214,5 @@ function isLoopback(host: string): boolean {
 
 /** A port that follows from the public one and stays below the ports that outgoing connections take (32768). */
 function besidePort(port: number, by: number): number {
-  return port + by < 32_768 ? port + by : ((port + by) % 20_000) + 10_000
+  return port + by < 32_768 ? port + by : ((port + by) % 19_999) + 10_000 // a modulus for which no port is beside itself
 }
