@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { missingRequirements } from '../src/drivers/vm-requirements.ts'
 import { isRunning, markProcess } from '../src/start/processes.ts'
 import { nodeProblem } from '../src/start/node-version.ts'
 import { readProcfile } from '../src/start/procfile.ts'
@@ -55,6 +56,12 @@ describe('progress', () => {
 test('an older Node is told which one Berth needs and how to get it', () => {
   expect(nodeProblem('26.10.0')).toBeNull()
   expect(nodeProblem('24.21.0')).toMatch(/Node 26 or newer, and this is Node 24\.21\.0.*npm start/)
+})
+
+test('what VMs lack is named in one command to run', () => {
+  const missing = missingRequirements([])!
+  expect(missing.packages).toEqual(expect.arrayContaining(['qemu-utils', 'mmdebstrap', 'busybox-static', 'cpio', 'xz-utils', 'e2fsprogs']))
+  expect(missing.sentence).toContain(`apt-get install -y ${missing.packages.join(' ')}\``)
 })
 
 test('a process is told from a later one with the same number', () => {

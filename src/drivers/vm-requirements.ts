@@ -7,7 +7,7 @@ import { findSystemUser, qemuUserName } from './system-users.ts'
 /** What is missing: packages that would bring it (none, when a package is not the remedy), and what to tell a person. */
 export type MissingRequirements = { packages: readonly string[]; sentence: string }
 
-const folders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+const programFolders: readonly string[] = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 const headerBytes = 4096
 
 /** Debian package -> the program by which we know that it, or another system's equal of it, is here. */
@@ -17,19 +17,20 @@ const needed: Readonly<Record<string, string>> = {
   mmdebstrap: 'mmdebstrap',
   'busybox-static': 'busybox',
   cpio: 'cpio',
+  'xz-utils': 'xz',
   e2fsprogs: 'mke2fs',
   ...(isRoot() ? {} : { uidmap: 'newuidmap' }), // how mmdebstrap makes root's files without being root
 }
 
 /**
  * What is missing here before a VM can run, or null when nothing is. Cheap: it looks at a few files.
- * The sentence is what a refused VM creation answers (503) and what the doctor prints.
+ * The folders are where programs are looked for. The sentence is what a refused VM creation answers (503) and what the doctor prints.
  */
-export function missingRequirements(): MissingRequirements | null {
+export function missingRequirements(folders = programFolders): MissingRequirements | null {
   if (platform !== 'linux' || (arch !== 'x64' && arch !== 'arm64')) {
     return { packages: [], sentence: 'VMs run on Linux on x64 or arm64 only; start Berth on such a host.' }
   }
-  const packages = Object.keys(needed).filter((name) => !isHere(needed[name]!))
+  const packages = Object.keys(needed).filter((name) => !isHere(needed[name]!, folders))
   if (packages.length > 0) {
     const command = `apt-get install -y ${packages.join(' ')}`
     return {
@@ -51,7 +52,7 @@ export function isDebianFamily(): boolean {
   return /^ID(_LIKE)?=.*\b(debian|ubuntu)\b/m.test(readFileSync('/etc/os-release', 'utf8'))
 }
 
-function isHere(program: string): boolean {
+function isHere(program: string, folders: readonly string[]): boolean {
   const path = folders.map((folder) => `${folder}/${program}`).find((candidate) => existsSync(candidate))
   if (!path) return false
   return program !== 'busybox' || isStatic(path)
