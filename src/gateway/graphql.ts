@@ -13,7 +13,7 @@ import { log } from '#src/platform/log.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
 import type { Allowance, RateLimiter } from '#src/platform/rate-limits.ts'
 import { showError, showResult } from './graphql-errors.ts'
-import { measureOperation, refuseLarge } from './operation-size.ts'
+import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
 /** One request: what resolvers are given, what the body said, and what the answer's headers should say. */
 export type GraphqlCall = Context & { sent?: unknown; address: string; answer: { allowance?: Allowance; headers?: Record<string, string> } }
@@ -77,6 +77,7 @@ async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, p
   const document = documents.read(params.query)
   const operation = getOperationAST(document, typeof params.operationName === 'string' ? params.operationName : undefined)
   call.answer.allowance = await spend(call, operation?.operation === 'mutation')
+  refuseLong(document)
   if (!operation) return
   const size = measureOperation(schema, document, operation, variables)
   refuseLarge(size)

@@ -14,6 +14,8 @@ import { limits } from '#src/platform/limits.ts'
 export type OperationSize = { depth: number; aliases: number; directives: number; objects: number; readsSchema: boolean }
 
 const directivesMax = 50
+// Ours: graphql compares every selection of a name with every other, so 2000 of them would hold the process for seconds.
+const selectionsMax = 500
 const unsizedListObjects = 10 // ours: what a list without a size argument counts as
 const sizeArguments = ['first', 'last', 'limit']
 
@@ -29,6 +31,16 @@ export function refuseLarge({ depth, aliases, directives, objects }: OperationSi
   if (aliases > limits.graphqlAliases) refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
   if (objects > limits.graphqlCost) refuse(`The operation may answer ${objects} objects; ${limits.graphqlCost} are allowed. Ask for smaller pages (first), or for less inside each.`)
+}
+
+/**
+ * Refuses a document that would take long to validate, whatever its operations ask for.
+ * @throws BerthError invalid_request.
+ */
+export function refuseLong(document: DocumentNode): void {
+  const count = (set: SelectionSetNode | undefined): number => set?.selections.reduce((sum, one) => sum + 1 + count(one.kind === Kind.FRAGMENT_SPREAD ? undefined : one.selectionSet), 0) ?? 0
+  const selections = document.definitions.reduce((sum, one) => sum + count('selectionSet' in one ? one.selectionSet : undefined), 0)
+  if (selections > selectionsMax) throw new BerthError('invalid_request', `The document has ${selections} fields and fragments; ${selectionsMax} are allowed. Send several documents.`)
 }
 
 /** Measures one operation of a document. Fields that the schema does not have count as leaves: validation refuses them. */
