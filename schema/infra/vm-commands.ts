@@ -87,7 +87,7 @@ builder.subscriptionFields((t) => ({
   vmProcessOutput: t.field({
     type: processEventOrHeartbeat, description: 'What a background process prints: from the cursor (from its start without one), live, until it ends. Errors: NOT_FOUND.',
     args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument), after: t.arg.string({ description: 'The cursor of the last piece seen.' }) },
-    subscribe: (_, { vmId, processId, after }, call) => withHeartbeats(followProcess(call, vmId, processId, after, call.signal ?? new AbortController().signal)),
+    subscribe: async (_, { vmId, processId, after }, call) => withHeartbeats(await followProcess(call, vmId, processId, after, call.signal ?? new AbortController().signal)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))

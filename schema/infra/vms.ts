@@ -144,7 +144,7 @@ builder.subscriptionFields((t) => ({
   vmEvents: t.field({
     type: vmEventOrHeartbeat, description: 'What happens to a VM: first what happened after the cursor (without one, its status now), then live, until it is deleted. Errors: NOT_FOUND.',
     args: { id: t.arg.id({ required: true, description: 'Its id.' }), after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
-    subscribe: (_, { id, after }, call) => withHeartbeats(followVm(call, id, after)),
+    subscribe: async (_, { id, after }, call) => withHeartbeats(await followVm(call, id, after)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))

@@ -71,11 +71,15 @@ export type ProcessEvent = { cursor: string; stream: 'stdout' | 'stderr' | null;
 /**
  * Follows a process's output from the cursor (from its start without one) until it ends.
  * A cursor is `<stdout bytes>-<stderr bytes>`; bytes that the guest's ring no longer has are passed over.
+ * @throws BerthError not_found; invalid_request for a text that is no cursor, or a VM that does not run. All before the first event.
  */
-export async function* followProcess(call: Call, vmId: string, processId: string, after: string | null | undefined, signal: AbortSignal): AsyncIterableIterator<ProcessEvent> {
-  const position = readCursor(after)
+export async function followProcess(call: Call, vmId: string, processId: string, after: string | null | undefined, signal: AbortSignal): Promise<AsyncIterableIterator<ProcessEvent>> {
   const record = await findRecord(call, vmId, processId)
-  const vm = await reachVm(call, vmId, 'vms:read')
+  const position = readCursor(after)
+  return outputAfter(call, await reachVm(call, vmId, 'vms:read'), record, position, signal)
+}
+
+async function* outputAfter(call: Call, vm: RunningVm, record: VmProcess, position: { stdout: number; stderr: number }, signal: AbortSignal): AsyncIterableIterator<ProcessEvent> {
   for await (const chunk of vm.node.follow({ vmId: vm.id, processId: record.id, stdoutOffset: position.stdout, stderrOffset: position.stderr }, signal)) {
     yield toEvent(chunk, position)
     if ('ended' in chunk) await finishProcess(call.db, record.id, chunk)
