@@ -1,0 +1,253 @@
+-- What the migrations make, for reading. Not run. Written by: npm run tables
+
+create table api_keys (
+  key_id text not null,
+  organization_id uuid not null,
+  name text not null default ''::text,
+  secret_sha256 bytea not null,
+  secret_last4 text not null,
+  scopes text[] not null,
+  created_by uuid not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint api_keys_pkey PRIMARY KEY (key_id),
+  constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint api_keys_key_id_check CHECK ((key_id ~ '^[0-9a-z]{16}$'::text)),
+  constraint api_keys_name_check CHECK ((length(name) <= 255)),
+  constraint api_keys_secret_last4_check CHECK ((length(secret_last4) = 4)),
+  constraint api_keys_secret_sha256_check CHECK ((length(secret_sha256) = 32))
+);
+CREATE INDEX api_keys_created_by ON public.api_keys USING btree (created_by);
+CREATE INDEX api_keys_organization ON public.api_keys USING btree (organization_id);
+
+create table folders (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  name text not null,
+  node_id uuid not null,
+  size_mb integer not null,
+  created_at timestamp with time zone not null default now(),
+  deleted_at timestamp with time zone,
+  constraint folders_pkey PRIMARY KEY (id),
+  constraint folders_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint folders_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint folders_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint folders_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+);
+CREATE INDEX folders_node ON public.folders USING btree (node_id);
+CREATE INDEX folders_organization ON public.folders USING btree (organization_id, created_at DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX folders_user ON public.folders USING btree (user_id);
+
+create table idempotency_keys (
+  caller text not null,
+  key text not null,
+  request_sha256 bytea not null,
+  response_status integer,
+  sealed_response bytea,
+  in_progress_until timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint idempotency_keys_pkey PRIMARY KEY (caller, key),
+  constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
+);
+CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+create table memberships (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid not null,
+  role text not null,
+  created_at timestamp with time zone not null default now(),
+  deactivated_at timestamp with time zone,
+  constraint memberships_pkey PRIMARY KEY (id),
+  constraint memberships_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text])))
+);
+CREATE INDEX memberships_user ON public.memberships USING btree (user_id);
+CREATE UNIQUE INDEX memberships_active ON public.memberships USING btree (organization_id, user_id) WHERE (deactivated_at IS NULL);
+
+create table migrations (
+  name text not null,
+  ran_at timestamp with time zone not null default now(),
+  constraint migrations_pkey PRIMARY KEY (name)
+);
+
+create table nodes (
+  id uuid not null,
+  name text not null,
+  agent_url text not null,
+  acceleration text,
+  memory_mb integer not null default 0,
+  unavailable_reason text,
+  heartbeat_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  constraint nodes_pkey PRIMARY KEY (id),
+  constraint nodes_acceleration_check CHECK ((acceleration = ANY (ARRAY['kvm'::text, 'emulation'::text])))
+);
+
+create table organizations (
+  id uuid not null,
+  name text not null,
+  created_at timestamp with time zone not null default now(),
+  deactivated_at timestamp with time zone,
+  constraint organizations_name_key UNIQUE (name),
+  constraint organizations_pkey PRIMARY KEY (id),
+  constraint organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+);
+
+create unlogged table rate_buckets (
+  bucket text not null,
+  tokens double precision not null,
+  granted double precision not null,
+  refilled_at timestamp with time zone not null,
+  constraint rate_buckets_pkey PRIMARY KEY (bucket)
+);
+CREATE INDEX rate_buckets_age ON public.rate_buckets USING btree (refilled_at);
+
+create table signing_keys (
+  kid text not null,
+  public_jwk jsonb not null,
+  sealed_private_jwk bytea not null,
+  created_at timestamp with time zone not null default now(),
+  retired_at timestamp with time zone,
+  constraint signing_keys_pkey PRIMARY KEY (kid)
+);
+
+create table templates (
+  id uuid not null,
+  organization_id uuid,
+  name text not null,
+  description text not null default ''::text,
+  created_at timestamp with time zone not null default now(),
+  constraint templates_pkey PRIMARY KEY (id),
+  constraint templates_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint templates_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text))
+);
+CREATE INDEX templates_organization ON public.templates USING btree (organization_id);
+CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name);
+
+create table usage_sessions (
+  id bigint not null generated always as identity,
+  organization_id uuid not null,
+  vm_id uuid not null,
+  vcpu_count integer not null,
+  memory_mb integer not null,
+  cost_per_hour numeric(14,6) not null,
+  started_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  end_reason text,
+  constraint usage_sessions_pkey PRIMARY KEY (id),
+  constraint usage_sessions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint usage_sessions_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint usage_sessions_check CHECK (((ended_at IS NULL) = (end_reason IS NULL))),
+  constraint usage_sessions_end_reason_check CHECK ((end_reason = ANY (ARRAY['request'::text, 'timeout'::text, 'guest_exit'::text, 'error'::text, 'orphaned'::text, 'admin'::text, 'billing'::text])))
+);
+CREATE INDEX usage_sessions_organization ON public.usage_sessions USING btree (organization_id, id DESC);
+CREATE INDEX usage_sessions_vm ON public.usage_sessions USING btree (vm_id);
+CREATE UNIQUE INDEX usage_sessions_open ON public.usage_sessions USING btree (vm_id) WHERE (ended_at IS NULL);
+
+create table users (
+  id uuid not null,
+  name text not null,
+  email text,
+  created_at timestamp with time zone not null default now(),
+  constraint users_name_key UNIQUE (name),
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+);
+
+create table vm_env (
+  vm_id uuid not null,
+  key text not null,
+  source text not null,
+  visibility text not null,
+  sealed_value bytea not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint vm_env_pkey PRIMARY KEY (vm_id, source, key),
+  constraint vm_env_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE,
+  constraint vm_env_key_check CHECK ((key ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text)),
+  constraint vm_env_source_check CHECK ((source = ANY (ARRAY['user'::text, 'provision'::text, 'system'::text, 'session'::text, 'vault'::text, 'link'::text]))),
+  constraint vm_env_visibility_check CHECK ((visibility = ANY (ARRAY['plaintext'::text, 'sensitive'::text, 'secret'::text])))
+);
+
+create table vm_events (
+  vm_id uuid not null,
+  position bigint not null,
+  status text not null,
+  status_reason text,
+  created_at timestamp with time zone not null default now(),
+  constraint vm_events_pkey PRIMARY KEY (vm_id, "position"),
+  constraint vm_events_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE
+);
+
+create table vm_processes (
+  id uuid not null,
+  vm_id uuid not null,
+  command text not null,
+  status text not null,
+  exit_code integer,
+  started_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint vm_processes_pkey PRIMARY KEY (id),
+  constraint vm_processes_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE,
+  constraint vm_processes_status_check CHECK ((status = ANY (ARRAY['running'::text, 'exited'::text, 'killed'::text])))
+);
+CREATE INDEX vm_processes_finished ON public.vm_processes USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX vm_processes_vm ON public.vm_processes USING btree (vm_id, started_at DESC);
+
+create table vms (
+  id uuid not null,
+  organization_id uuid not null,
+  user_id uuid,
+  name text not null,
+  status text not null,
+  desired_status text not null,
+  status_reason text,
+  end_reason text,
+  template_id uuid not null,
+  node_id uuid not null,
+  ip_address text,
+  vcpu_count integer not null,
+  memory_mb integer not null,
+  disk_mb integer not null,
+  external_ref text,
+  folder_id uuid,
+  wants_folder boolean not null default true,
+  metadata jsonb not null default '{}'::jsonb,
+  network_policy jsonb not null default '{"type": "unrestricted"}'::jsonb,
+  sealed_git_repos bytea,
+  warnings jsonb not null default '[]'::jsonb,
+  boot_failures integer not null default 0,
+  env_generation integer not null default 0,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  stopped_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  constraint vms_pkey PRIMARY KEY (id),
+  constraint vms_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
+  constraint vms_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint vms_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint vms_template_id_fkey FOREIGN KEY (template_id) REFERENCES templates(id),
+  constraint vms_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint vms_desired_status_check CHECK ((desired_status = ANY (ARRAY['running'::text, 'stopped'::text, 'paused'::text, 'deleted'::text]))),
+  constraint vms_disk_mb_check CHECK ((disk_mb > 0)),
+  constraint vms_external_ref_check CHECK (((length(external_ref) >= 1) AND (length(external_ref) <= 255))),
+  constraint vms_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
+  constraint vms_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint vms_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'stopping'::text, 'stopped'::text, 'starting'::text, 'pausing'::text, 'paused'::text, 'resuming'::text, 'deleting'::text, 'deleted'::text, 'error'::text]))),
+  constraint vms_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
+);
+CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status <> 'deleted'::text) AND (expires_at IS NOT NULL));
+CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);
+CREATE INDEX vms_organization ON public.vms USING btree (organization_id, created_at DESC) WHERE (status <> 'deleted'::text);
+CREATE INDEX vms_template ON public.vms USING btree (template_id);
+CREATE INDEX vms_unsteady ON public.vms USING btree (updated_at) WHERE (status = ANY (ARRAY['creating'::text, 'stopping'::text, 'starting'::text, 'pausing'::text, 'resuming'::text, 'deleting'::text]));
+CREATE INDEX vms_user ON public.vms USING btree (user_id);
+CREATE UNIQUE INDEX vms_external_ref ON public.vms USING btree (organization_id, external_ref) WHERE (status <> 'deleted'::text);
+CREATE UNIQUE INDEX vms_folder ON public.vms USING btree (folder_id) WHERE (status <> 'deleted'::text);
