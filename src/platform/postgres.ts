@@ -110,13 +110,3 @@ export function isDatabaseAway(error: unknown): boolean {
 export function databaseAway(): BerthError {
   return new BerthError('service_unavailable', 'The database is not reachable right now. Try again in a few seconds.', { retryAfterSeconds: 2 })
 }
-
-/** Whether Postgres answers; for /readyz. */
-export async function databaseAnswers(db: Db): Promise<boolean> {
-  try {
-    await sql`select 1`.execute(db)
-    return true
-  } catch {
-    return false // the question was only whether it answers; the pool logs why it does not
-  }
-}
