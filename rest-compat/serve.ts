@@ -7,6 +7,7 @@ import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
+import { beginStream } from '#src/platform/open-streams.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -59,8 +60,13 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
     setAllowance(reply, await spendFor(services, caller, false))
     const gone = new AbortController()
     request.raw.socket.once('close', () => gone.abort())
-    const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal })
-    return sendStream(request, reply, events, gone, scope.stopping)
+    const over = beginStream('sse', callerName(caller))
+    try {
+      const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal })
+      return await sendStream(request, reply, events, gone, scope.stopping)
+    } finally {
+      over()
+    }
   }
 }
 

@@ -2,11 +2,12 @@
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bearerOf, type Authenticator } from '#schema/context.ts'
-import type { Caller } from '#src/platform/access.ts'
+import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
-import { openStreams } from '#src/platform/metrics.ts'
+import { log } from '#src/platform/log.ts'
+import { beginStream } from '#src/platform/open-streams.ts'
 import type { Services } from '#src/platform/services.ts'
 import { countRefusedCredential, type Engine, type GraphqlCall } from './graphql.ts'
 import { showError } from './graphql-errors.ts'
@@ -54,8 +55,22 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
   reply.code(response.status).headers(headers ?? {}).header('cache-control', 'no-store')
   response.headers.forEach((value, name) => void reply.header(name, value))
   if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) return reply.send(await response.text())
-  const leave = caller.kind === 'nobody' || credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, () => gone.abort())
-  return sendEvents(reply, response.body, gone, stopping).finally(leave)
+  const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
+  const unwatch = credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, () => gone.abort())
+  return sendEvents(reply, response.body, gone, stopping).finally(() => {
+    unwatch()
+    over()
+  })
+}
+
+/** Counts the stream; one too many is ended before it is refused. */
+function beginOrCancel(whose: string, gone: AbortController): () => void {
+  try {
+    return beginStream('graphql-sse', whose)
+  } catch (error) {
+    gone.abort()
+    throw error
+  }
 }
 
 function callOf(services: Services, caller: Caller, request: FastifyRequest, signal: AbortSignal): GraphqlCall {
@@ -80,13 +95,15 @@ async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array
     if (stalledBeats > stalledBeatsMax) raw.destroy()
     else if (stalledBeats === 0) raw.write(':\n\n')
   }, limits.streamHeartbeatSeconds * 1000)
-  openStreams.inc({ kind: 'graphql-sse' })
   stopping.addEventListener('abort', stop, { once: true })
   raw.writeHead(reply.statusCode, {
     ...(reply.getHeaders() as Record<string, string>), // set above; all are text
     'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', connection: 'keep-alive', 'x-accel-buffering': 'no',
   })
   const reader = events.getReader()
+  const leave = (): void => void reader.cancel().catch((error: unknown) => log.debug({ err: error }, 'a subscription did not end cleanly'))
+  gone.signal.addEventListener('abort', leave, { once: true })
+  if (gone.signal.aborted) leave()
   try {
     // Ends with the subscription, the client, or the process: each makes the reader done, or the signal aborted.
     for (;;) {
@@ -99,9 +116,7 @@ async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array
   } finally {
     clearInterval(beat)
     stopping.removeEventListener('abort', stop)
-    openStreams.dec({ kind: 'graphql-sse' })
     gone.abort()
-    await reader.cancel()
     if (!raw.writableEnded) raw.end()
   }
 }

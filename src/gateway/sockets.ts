@@ -6,12 +6,12 @@ import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import { CloseCode, handleProtocols, makeServer, type Context as SocketContext, type ServerOptions, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { bearerOf } from '#schema/context.ts'
-import type { Caller } from '#src/platform/access.ts'
+import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { openStreams } from '#src/platform/metrics.ts'
+import { beginStream } from '#src/platform/open-streams.ts'
 import { countRefusedCredential, type GraphqlCall } from './graphql.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
@@ -117,17 +117,30 @@ async function connect(socket: Socket, { services, authenticator }: GraphqlParts
   try {
     peer.caller = await authenticator.authenticate(peer.credential)
     if (peer.caller.kind !== 'nobody') {
-      if (peer.credential !== undefined) peer.leave = watchCaller(authenticator, peer.credential, (refusal) => close(peer, ended, refusal))
-      if (peer.socket.readyState !== peer.socket.OPEN) peer.leave()
+      remain(peer, callerName(peer.caller), peer.credential === undefined ? undefined : watchCaller(authenticator, peer.credential, (refusal) => close(peer, ended, refusal)))
       return true
     }
-    if (peer.credential === undefined) return true
+    if (peer.credential === undefined) {
+      remain(peer, peer.address)
+      return true
+    }
     await countRefusedCredential(services.limiter, peer.address)
     close(peer, CloseCode.Forbidden, peer.caller.refusal)
   } catch (error) {
     close(peer, tryAgainLater, showError(error, newId('request')).error)
   }
   return false
+}
+
+/** Counts the socket for whom it belongs to, until it closes. @throws BerthError rate_limited when they have too many. */
+function remain(peer: Peer, whose: string, unwatch: () => void = () => { /* nobody's permission can end */ }): void {
+  peer.leave = unwatch
+  const over = beginStream('websocket', whose)
+  peer.leave = () => {
+    unwatch()
+    over()
+  }
+  if (peer.socket.readyState !== peer.socket.OPEN) peer.leave() // it closed while we looked
 }
 
 /** The credential of the first message: `{"authorization": "Bearer …"}`, in any spelling of the name, or inside `headers`. */
@@ -149,7 +162,6 @@ async function begin(socket: Socket, id: string, payload: SubscribePayload, { se
     const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
     if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
     peer.open.set(id, { call, gone })
-    openStreams.inc({ kind: 'websocket' })
     if (caller.kind === 'nobody' && peer.credential !== undefined) throw caller.refusal
     await engine.admit(payload, call)
     const params = { query: payload.query, operationName: payload.operationName ?? undefined, variables: payload.variables ?? undefined }
@@ -192,7 +204,6 @@ function finish({ open }: Peer, id: string): void {
   const entry = open.get(id)
   if (!entry) return
   open.delete(id)
-  openStreams.dec({ kind: 'websocket' })
   entry.gone.abort()
 }
 

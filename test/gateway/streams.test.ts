@@ -61,6 +61,17 @@ describe('a subscription over server-sent events', () => {
     expect(await soon(() => open.changes === 0)).toBe(true)
   })
 
+  it(`is refused beyond ${limits.streamsPerCaller} for one caller, and only for that one`, async () => {
+    const bearer = await running.token('greedy', 'greedy')
+    const leaving = new AbortController()
+    const answers = await Promise.all(Array.from({ length: limits.streamsPerCaller + 5 }, () => subscribe('subscription { changes(id: "c") }', { signal: leaving.signal, bearer })))
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(5)
+    expect((await subscribe('subscription { ticks(count: 1) }')).status).toBe(200)
+    leaving.abort()
+    expect(await soon(() => open.changes === 0)).toBe(true)
+    expect((await subscribe('subscription { ticks(count: 1) }', { bearer })).status).toBe(200)
+  })
+
   it('shows nothing of a bug in the middle', async () => {
     const text = await (await subscribe('subscription { failing }')).text()
     expect(text).toContain('INTERNAL_ERROR')
