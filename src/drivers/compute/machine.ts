@@ -56,6 +56,8 @@ export type Machine = {
    * @throws BerthError `vm_unreachable` when the guest does not answer.
    */
   run(command: Command, signal?: AbortSignal): Promise<Channel>
+  /** As `run`, for the other requests that the guest's own program knows (guest/main.c). */
+  request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
 }
 
 /** Where a taken machine came from: the warm pool, a snapshot, or a cold boot. */

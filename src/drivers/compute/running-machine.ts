@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import type { GuestLine } from './guest-line.ts'
-import type { Channel, Command, Machine } from './machine.ts'
+import type { Command, Machine } from './machine.ts'
 import type { ComputeNode } from './compute-node.ts'
 import type { Qmp } from './qmp.ts'
 import type { MachineRecord } from './records.ts'
@@ -20,8 +20,6 @@ export type RunningMachine = Machine & {
   readonly pid: number
   readonly qmp: Qmp
   readonly line: GuestLine
-  /** As Machine.run, for the guest's program's other requests. */
-  request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
   /** Makes the first connection. @throws Error */
   connect(limitMs?: number): Promise<void>
   /** Lets go of the machine and leaves it running. */

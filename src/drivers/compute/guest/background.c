@@ -50,19 +50,26 @@ static void put_state(const char *id, const char *state) {
 static void child_ended(int number) { (void)number; }
 
 /* Copies both pipes into the rings until both end; then notes the exit. What the command's own children say
-   after it has ended, on a pipe they kept, is not waited for. */
-static void supervise(const char *id, pid_t child, const int pipes[2], const int rings[2]) {
+   after it has ended, on a pipe they kept, is not waited for. A limit of 0 is none. */
+static void supervise(const char *id, pid_t child, const int pipes[2], const int rings[2], long long limit_ms) {
   static char bytes[CHUNK_BYTES];
   struct pollfd ready[2] = {{pipes[0], POLLIN, 0}, {pipes[1], POLLIN, 0}};
-  const struct timespec at_once = {0, 0};
+  long long deadline = now_ms() + limit_ms;
   uint64_t totals[2] = {0, 0};
   sigset_t none;
   char state[64];
-  int stream, status = 0, running = 1;
+  int stream, status = 0, running = 1, timed_out = 0;
   sigemptyset(&none);
   for (;;) {
     /* SIGCHLD is let in only while we wait here, so it cannot be missed. */
-    int count = ppoll(ready, 2, running ? NULL : &at_once, &none);
+    long long left = running ? deadline - now_ms() : 0;
+    struct timespec wait = {left > 0 ? left / 1000 : 0, left > 0 ? left % 1000 * 1000000 : 0};
+    int count = ppoll(ready, 2, running && limit_ms == 0 ? NULL : &wait, &none);
+    if (running && limit_ms > 0 && deadline <= now_ms()) {
+      end_group(id, 1, child, timed_out ? SIGKILL : SIGTERM);
+      deadline = now_ms() + KILL_AFTER_MS;
+      timed_out = 1;
+    }
     for (stream = 0; count > 0 && stream < 2; stream++) {
       ssize_t got;
       if (ready[stream].fd < 0 || !ready[stream].revents) continue;
@@ -73,18 +80,19 @@ static void supervise(const char *id, pid_t child, const int pipes[2], const int
     if (!running && count <= 0) break;
     if (running && waitpid(child, &status, WNOHANG) == child) running = 0;
   }
-  snprintf(state, sizeof state, "%s %d\n", WIFSIGNALED(status) ? "killed" : "exited", exit_code_of(status));
+  if (timed_out) end_group(id, 1, child, SIGKILL);
+  snprintf(state, sizeof state, "%s %d\n", timed_out || WIFSIGNALED(status) ? "killed" : "exited", timed_out ? 124 : exit_code_of(status));
   put_state(id, state);
   sweep_groups();
 }
 
-/* fields: id, directory, argv. Returns once the process is started and its record is on disk. */
+/* fields: id, directory, limit in ms (0: none), argv. Returns once the process is started and its record is on disk. */
 int run_background(char **fields, int count) {
   char folder[512], none;
   int out[2], err[2], started[2], fds[3], rings[2], pipes[2], stream, nothing;
   sigset_t child_signal;
   pid_t child;
-  if (count < 3) return 125;
+  if (count < 4) return 125;
   join_path(folder, sizeof folder, PROCESSES, fields[0], "");
   if (mkdir(folder, 0700)) return errno == EEXIST ? 0 : 126;
   for (stream = 0; stream < 2; stream++) {
@@ -108,11 +116,11 @@ int run_background(char **fields, int count) {
   signal(SIGCHLD, child_ended);
   dup2(nothing, 0), dup2(nothing, 1), dup2(nothing, 2);
   signal(SIGPIPE, SIG_IGN);
-  child = start_child(fields[0], 1, fields[1], fields + 2, fds);
+  child = start_child(fields[0], 1, fields[1], fields + 3, fds);
   close(out[1]), close(err[1]), close(started[1]);
   pipes[0] = out[0], pipes[1] = err[0];
   if (child < 0) put_state(fields[0], "exited 126\n");
-  else supervise(fields[0], child, pipes, rings);
+  else supervise(fields[0], child, pipes, rings, atoll(fields[2]));
   _exit(0);
   return 0;
 }

@@ -1,6 +1,7 @@
 /* Reads which request it is. dropbear starts us as `berth -c <text>`, the text being base64 of NUL-terminated fields;
    what is too long for a command line comes on standard input behind its length, and the text is `-`. */
 #include "guest.h"
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,25 @@ static size_t read_request(const char *text, char **request) {
   return length > 0 && (*request)[length - 1] == 0 ? length : 0;
 }
 
+/* fields: env or session.json. Keeps standard input in memory, never on disk: the variables of all commands, for root
+   only; or the session, for the user. Nothing on standard input removes it; exit code 3 when there was none. */
+int put_private(char **fields, int count) {
+  static char bytes[MESSAGE_BYTES];
+  char path[64], next[64];
+  size_t length = 0;
+  ssize_t got;
+  int fd;
+  if (count != 1 || (strcmp(fields[0], "env") && strcmp(fields[0], "session.json"))) return 125;
+  snprintf(path, sizeof path, "/run/berth/%s", fields[0]);
+  snprintf(next, sizeof next, "%s.next", path);
+  while (length < sizeof bytes && (got = read(0, bytes + length, sizeof bytes - length)) > 0) length += (size_t)got;
+  if (length == 0) return unlink(path) ? 3 : 0;
+  fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0 || write_fully(fd, bytes, length)) return 126;
+  if (!strcmp(fields[0], "session.json") && fchown(fd, USER_ID, USER_ID)) return 126;
+  return rename(next, path) ? 126 : 0;
+}
+
 int main(int argc, char **argv) {
   char *request = NULL, **fields;
   size_t length, at;
@@ -55,6 +75,7 @@ int main(int argc, char **argv) {
   if (!strcmp(fields[0], "run")) return run_foreground(fields + 1, count - 1);
   if (!strcmp(fields[0], "start")) return run_background(fields + 1, count - 1);
   if (!strcmp(fields[0], "watch")) return watch_background(fields + 1, count - 1);
+  if (!strcmp(fields[0], "put")) return put_private(fields + 1, count - 1);
   if (!strcmp(fields[0], "kill")) return kill_group(fields + 1, count - 1);
   return 125;
 }

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #define ENVIRONMENT_ENTRIES 512
-#define KILL_AFTER_MS 5000
 #define JOIN_TRIES 5
 #define CLONE_INTO_CGROUP 0x200000000ULL
 
@@ -161,7 +160,7 @@ int start_child(const char *id, int as_user, const char *directory, char **argv,
   return -1;
 }
 
-static long long now_ms(void) {
+long long now_ms(void) {
   struct timespec now;
   clock_gettime(CLOCK_BOOTTIME, &now);
   return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
@@ -185,7 +184,8 @@ int kill_group(char **fields, int count) {
   return signal_group(fields[0], atoi(fields[1])) ? 3 : 0;
 }
 
-static void end_group(const char *id, int as_user, pid_t child, int number) {
+/* At first the process group is asked to end; later everything that came of the command is killed. */
+void end_group(const char *id, int as_user, pid_t child, int number) {
   if (!as_user || number == SIGTERM) kill(-child, number);
   else signal_group(id, number);
 }
