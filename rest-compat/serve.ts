@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
 import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
+import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
@@ -56,15 +57,18 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
 function streamHandler(scope: FastifyInstance, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
   return async (request, reply) => {
-    const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
+    const credential = bearerOf(request.headers)
+    const caller = await knownCaller(authenticator.authenticate(credential))
     setAllowance(reply, await spendFor(services, caller, false))
     const gone = new AbortController()
     request.raw.socket.once('close', () => gone.abort())
     const over = beginStream('sse', callerName(caller))
+    const unwatch = watchCaller(authenticator, credential ?? '', () => gone.abort()) // a known caller has one
     try {
       const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal })
       return await sendStream(request, reply, events, gone, scope.stopping)
     } finally {
+      unwatch()
       over()
     }
   }

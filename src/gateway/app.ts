@@ -1,4 +1,5 @@
 /** The web process as one Fastify app: GraphQL, its page and its sockets, the REST surfaces, identity, health. It does not listen. */
+import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
@@ -31,6 +32,7 @@ export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: R
 const receiveTimeoutMs = 10_000 // for receiving a whole request; a long answer may take as long as it takes
 const headersTimeoutMs = 5_000
 const connectionsCheckMs = 1_000
+const idleSweepMs = 50
 const longestParameter = 300 // characters; a domain name has up to 253
 
 /** Builds the app, ready to listen or to be tested by `inject`. */
@@ -44,6 +46,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     requestTimeout: receiveTimeoutMs,
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
     routerOptions: { maxParamLength: longestParameter },
+    clientErrorHandler: answerBadHttp,
     frameworkErrors: (error, request, reply) => {
       const plain = reply as FastifyReply // Fastify types a reply without a route in a way of its own
       markAnswer(request.id, plain)
@@ -54,6 +57,11 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   app.decorate('stopping', stopping.signal)
   app.addHook('preClose', (done) => {
     stopping.abort()
+    if (!app.server.listening) return done()
+    // A connection whose last answer went out after closing began would idle until its client gives up.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
+    app.server.once('close', () => clearInterval(sweep))
+    sweep.unref()
     done()
   })
   app.addHook('onRequest', (request, reply, done) => {
@@ -82,6 +90,20 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   }
   await surfaces?.(app, { services, schema, authenticator })
   return app
+}
+
+/** Answers what is not HTTP, or too slow or too long for it, where there is no request yet to answer. */
+function answerBadHttp(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const [status, sentence] = badHttp[error.code ?? ''] ?? ['400 Bad Request', 'The request is not well-formed HTTP.']
+  const id = newId('request')
+  const body = JSON.stringify({ error: 'invalid_request', message: sentence })
+  socket.end(`HTTP/1.1 ${status}\r\nx-request-id: ${id}\r\nrequest-id: ${id}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+}
+
+const badHttp: Readonly<Record<string, [status: string, sentence: string]>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive.'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The headers are longer than 16 KB.'],
 }
 
 /** What every answer carries, whatever it is. */

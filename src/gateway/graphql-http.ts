@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bearerOf, type Authenticator } from '#schema/context.ts'
+import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
@@ -12,7 +13,6 @@ import type { Services } from '#src/platform/services.ts'
 import { countRefusedCredential, type Engine, type GraphqlCall } from './graphql.ts'
 import { showError } from './graphql-errors.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
-import { watchCaller } from './watch-caller.ts'
 
 const reconnectMs = 2_000
 const stalledBeatsMax = 3 // a reader that takes nothing for three heartbeats is gone

@@ -6,6 +6,7 @@ import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
 import { CloseCode, handleProtocols, makeServer, type Context as SocketContext, type ServerOptions, type SubscribePayload } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { bearerOf } from '#schema/context.ts'
+import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
@@ -15,7 +16,6 @@ import { beginStream } from '#src/platform/open-streams.ts'
 import { countRefusedCredential, type GraphqlCall } from './graphql.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
-import { watchCaller } from './watch-caller.ts'
 
 const initWaitMs = 5_000
 const pingMs = 10_000

@@ -133,6 +133,11 @@ describe('every answer', () => {
     }
     expect(ids.size).toBe(7)
   })
+  it('also to what is no HTTP', async () => {
+    expect((await exchange('HELLO\r\n\r\n')).said).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nx-request-id: req_/)
+    expect((await exchange(`GET / HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(20_000)}\r\n\r\n`)).said).toMatch(/^HTTP\/1\.1 431 /)
+    expect((await exchange('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n')).said).toMatch(/^HTTP\/1\.1 400 /)
+  })
   it('takes no request id from the caller', async () => {
     expect((await fetch(`${running.url}/healthz`, { headers: { 'x-request-id': 'mine', 'request-id': 'mine' } })).headers.get('x-request-id')).toMatch(/^req_/)
   })

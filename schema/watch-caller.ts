@@ -1,7 +1,7 @@
 /** Ends what stays open when its caller's permission ends: the token expires, the key is revoked, the membership is deactivated. */
-import type { Authenticator } from '#schema/context.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
+import type { Authenticator } from './context.ts'
 
 const everyMs = 1_000
 
