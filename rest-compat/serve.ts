@@ -77,9 +77,16 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
 /** Runs the document and makes the body's text; null for an answer without one. */
 async function answer(runner: Runner, route: Route, operation: Operation, variables: Variables, context: Context): Promise<string | null> {
   const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
-    throw error instanceof BerthError && error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun'])) ? new BerthError('forbidden', error.message) : error
+    throw error instanceof BerthError ? asListed(error, route) : error
   })
   return route.status === 204 ? null : JSON.stringify('body' in data ? data['body'] : data)
+}
+
+/** The error with a status that the documents list for this path (decisions.md §1: all but 401 and 403 stay inside the list). */
+function asListed(error: BerthError, route: Route): BerthError {
+  if (error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun']))) return new BerthError('forbidden', error.message)
+  const outOfReach = error.status === 502 || error.status === 504
+  return outOfReach && !route.errors.includes(error.status) ? new BerthError('internal_error', error.message) : error
 }
 
 /** Runs a keyed POST once in 24 hours; the same request again gets the same response. */

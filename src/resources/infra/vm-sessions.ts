@@ -25,11 +25,16 @@ export async function syncSession(call: Call, vmId: string): Promise<SessionChan
   return { status: 'synced', warning: null }
 }
 
-/** Removes the session from the VM. */
+/** Removes the session from the VM. One that does not run has none: it is kept in memory only. */
 export async function removeSession(call: Call, vmId: string): Promise<SessionChange> {
-  const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
-  const { removed } = await vm.node.call('removeSession', { vmId: vm.id }, { silenceMs: callSilenceMs })
-  return { status: removed ? 'removed' : 'not_present', warning: null }
+  try {
+    const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
+    const { removed } = await vm.node.call('removeSession', { vmId: vm.id }, { silenceMs: callSilenceMs })
+    return { status: removed ? 'removed' : 'not_present', warning: null }
+  } catch (error) {
+    if (error instanceof BerthError && error.code === 'invalid_request') return { status: 'not_present', warning: null }
+    throw error
+  }
 }
 
 /** Brings the VM's system credentials up to date. Until a code-hosting account can be linked there are none. */
