@@ -1,0 +1,67 @@
+/** The ten kinds of caller (the issue's list), and a VM of the first one's organization for them to try. */
+import { decodeJwt } from 'jose'
+import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
+import { sql } from '#src/platform/postgres.ts'
+import { deactivateMembership } from '#src/resources/infra/memberships.ts'
+import { makeApiKey } from '#src/resources/llm/api-keys.ts'
+import type { Berth } from '../support/berth.ts'
+import { idsOf, makeVmRow } from '../support/makers.ts'
+
+/** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
+export const callerNames = ['none', 'garbage', 'expired', 'deactivated', 'owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'] as const
+export type CallerName = (typeof callerNames)[number]
+/** Each caller's bearer credential. */
+export type Callers = Readonly<Record<CallerName, string | undefined>> & { readonly owner: string; readonly stranger: string }
+
+/** Text that only the owner's organization may read; it stands in everything that its VMs hold. */
+export const canary = 'canary-8d2f61'
+const expiredSeconds = -3600
+
+/** Makes all ten. */
+export async function makeCallers(berth: Berth): Promise<Callers> {
+  const owner = await berth.token('alice', 'acme', 'owner')
+  const { organizationId, userId } = idsOf(owner)
+  const key = async (scopes: readonly string[]): Promise<string> => (await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix, scopes })).key
+  const deactivated = await berth.token('quentin', 'acme', 'owner')
+  const memberships = decodeJwt<{ org_memberships: { membership_id: string }[] }>(deactivated).org_memberships
+  await deactivateMembership(berth.services.db, decodeId('membership', memberships[0]?.membership_id ?? '') ?? '')
+  return {
+    none: undefined, garbage: 'not.a.token', expired: await berth.token('alice', 'acme', 'owner', expiredSeconds), deactivated, owner,
+    member: await berth.token('martha', 'acme', 'member'), viewer: await berth.token('victor', 'acme', 'viewer'), stranger: await berth.token('mallory', 'evil', 'owner'),
+    keyWithout: await key(['models:read', 'chat:stateless', 'agents:use']), keyWith: await key(['compute:use']),
+  }
+}
+
+/** Something of the owner's to try to reach: public ids. */
+export type Target = { vm: string; process: string; folder: string; externalRef: string }
+
+/** A node that refuses every connection and has no memory left, so that nothing here makes a real VM. */
+export async function makeRefusingNode(berth: Berth): Promise<string> {
+  const id = newUuid()
+  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb) values (${id}, 'refusing', 'unix:/nonexistent/node.sock', 'emulation', 0)`.execute(berth.services.db)
+  return id
+}
+
+/** A running VM of the owner with a variable, a process and a folder, each holding the canary. */
+export async function makeTarget(berth: Berth, owner: string, nodeId: string): Promise<Target> {
+  const { db, sealer } = berth.services
+  const { organizationId, userId } = idsOf(owner)
+  const [vmId, processId, folderId] = [newUuid(), newUuid(), newUuid()]
+  const externalRef = `${canary}-${vmId}`
+  const vm = await makeVmRow(db, owner, nodeId, { id: vmId })
+  await sql`update vms set name = ${canary}, external_ref = ${externalRef}, metadata = ${JSON.stringify({ note: canary })} where id = ${vmId}`.execute(db)
+  await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(db)
+  await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(db)
+  await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
+  return { vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef }
+}
+
+/** Everything stored of the target, as text: equal before and after means that nothing was changed. */
+export async function picture(berth: Berth, { vm, folder }: Target): Promise<string> {
+  const vmId = decodeId('vm', vm)
+  const { rows } = await sql<{ row: string }>`
+    select 'vm ' || v::text as row from vms v where id = ${vmId} union all select 'env ' || e::text from vm_env e where vm_id = ${vmId}
+    union all select 'process ' || p::text from vm_processes p where vm_id = ${vmId} union all select 'event ' || e::text from vm_events e where vm_id = ${vmId}
+    union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)} order by 1`.execute(berth.services.db)
+  return rows.map(({ row }) => row).join('\n')
+}

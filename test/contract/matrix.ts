@@ -1,0 +1,92 @@
+/**
+ * Who may do what: one row for each REST operation and each root field of GraphQL. A row says what six callers get; the
+ * other four (none, garbage, expired, deactivated) get 401 everywhere. An operation without a row fails the test.
+ * The VM of these rows runs on a node that refuses connections: 502 (or 500 where the documents list no 502) is "allowed".
+ */
+
+/** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
+export type Outcomes = readonly [owner: string, member: string, viewer: string, stranger: string, keyWithout: string, keyWith: string]
+
+/** `{vm}`, `{process}`, `{folder}` and `{ref}` in paths, bodies and arguments become the target's. */
+export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown }
+export type GraphqlRow = { outcomes: Outcomes; args?: string }
+
+const noScope = '403 forbidden'
+const tooLittle = '403 not_permitted_for_role'
+const absent = '404 not_found'
+const reads = (yes: string, foreign: string): Outcomes => [yes, yes, yes, foreign, noScope, yes]
+const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, noScope, yes]
+const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
+const peopleWrite = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, '401 unauthorized', '401 unauthorized']
+
+/** Every documented REST operation of the infrastructure surface that exists so far. */
+export const restRows: Readonly<Record<string, RestRow>> = {
+  'GET /api/v1/vms': { outcomes: reads('200', '200') },
+  'POST /api/v1/vms': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), body: { name: 'x' } },
+  'GET /api/v1/vms/external/{external_ref}': { outcomes: reads('200', absent) },
+  'POST /api/v1/vms/sandbox': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), body: { command: 'true' } },
+  'GET /api/v1/vms/{vm_id}': { outcomes: reads('200', absent) },
+  'DELETE /api/v1/vms/{vm_id}': { outcomes: writes('204', absent) },
+  'GET /api/v1/vms/{vm_id}/events': { outcomes: reads('200', absent) },
+  'GET /api/v1/vms/{vm_id}/env': { outcomes: reads('200', '403 forbidden') },
+  'PATCH /api/v1/vms/{vm_id}/env': { outcomes: writes('200', '403 forbidden'), body: { NEW: 'x' } },
+  'PUT /api/v1/vms/{vm_id}/env': { outcomes: writes('200', '403 forbidden'), body: { NEW: 'x' } },
+  'GET /api/v1/vms/{vm_id}/env/{key}': { outcomes: reads('200', '403 forbidden') },
+  'DELETE /api/v1/vms/{vm_id}/env/{key}': { outcomes: writes('200', absent) },
+  'POST /api/v1/vms/{vm_id}/env/refresh-system': { outcomes: writes('502 vm_unreachable', absent) },
+  'POST /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
+  'DELETE /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
+  'POST /api/v1/vms/{vm_id}/envd/delete': { outcomes: writes('500 internal_error', '403 forbidden'), body: { path: '/home/user/x' } },
+  'POST /api/v1/vms/{vm_id}/envd/exec': { outcomes: writes('502 vm_unreachable', absent), body: { command: 'true' } },
+  'GET /api/v1/vms/{vm_id}/envd/processes': { outcomes: reads('200', absent) },
+  'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}': { outcomes: reads('502 vm_unreachable', absent) },
+  'POST /api/v1/vms/{vm_id}/envd/processes/{process_id}/kill': { outcomes: writes('502 vm_unreachable', absent), body: { signal: 'TERM' } },
+  'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': { outcomes: reads('200', absent) },
+  'POST /api/v1/vms/{vm_id}/envd/read': { outcomes: reads('502 vm_unreachable', absent), body: { path: '/home/user/x' } },
+  'POST /api/v1/vms/{vm_id}/envd/write': { outcomes: writes('502 vm_unreachable', absent), body: { path: '/home/user/x', content: 'eA==' } },
+  'POST /api/v1/vms/{vm_id}/envd/list': { outcomes: reads('502 vm_unreachable', absent), body: { path: '/home/user' } },
+  'GET /api/v1/usage': { outcomes: peopleRead('200') },
+}
+
+const vmArgument = 'id: "{vm}"'
+const inVm = 'vmId: "{vm}"'
+
+/** Every root field of GraphQL. `200` is an answer without errors. */
+export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
+  'query me': { outcomes: peopleRead('200') },
+  'query vm': { outcomes: reads('200', absent), args: vmArgument },
+  'query vmByExternalRef': { outcomes: reads('200', absent), args: 'externalRef: "{ref}"' },
+  'query vms': { outcomes: reads('200', '200'), args: 'first: 5' },
+  'query vmList': { outcomes: reads('200', '200'), args: 'limit: 5' },
+  'query folders': { outcomes: reads('200', '200'), args: 'first: 5' },
+  'query templates': { outcomes: reads('200', '200') },
+  'query usage': { outcomes: peopleRead('200'), args: 'limit: 5' },
+  'query vmEnv': { outcomes: reads('200', absent), args: inVm },
+  'query vmEnvVariables': { outcomes: reads('200', absent), args: inVm },
+  'query vmEnvVariable': { outcomes: reads('200', absent), args: `${inVm}, key: "KEPT"` },
+  'query vmProcesses': { outcomes: reads('200', absent), args: inVm },
+  'query vmProcess': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+  'query vmFile': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
+  'query vmFolder': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user"` },
+  'mutation createVm': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), args: 'name: "x"' },
+  'mutation runSandbox': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), args: 'command: "true"' },
+  'mutation updateVm': { outcomes: writes('200', absent), args: `${vmArgument}, name: "y"` },
+  'mutation deleteVm': { outcomes: writes('200', absent), args: vmArgument },
+  'mutation startVm': { outcomes: writes('200', absent), args: vmArgument },
+  'mutation resumeVm': { outcomes: writes('200', absent), args: vmArgument },
+  'mutation stopVm': { outcomes: writes('200', absent), args: vmArgument },
+  'mutation pauseVm': { outcomes: writes('200', absent), args: vmArgument },
+  'mutation execInVm': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, command: "true"` },
+  'mutation killVmProcess': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+  'mutation setVmEnv': { outcomes: writes('200', absent), args: `${inVm}, env: {NEW: "x"}` },
+  'mutation replaceVmEnv': { outcomes: writes('200', absent), args: `${inVm}, env: {NEW: "x"}` },
+  'mutation deleteVmEnvVariable': { outcomes: writes('200', absent), args: `${inVm}, key: "KEPT"` },
+  'mutation writeVmFile': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x", content: "eA=="` },
+  'mutation removeVmPath': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
+  'mutation syncVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
+  'mutation removeVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
+  'mutation refreshVmSystemEnv': { outcomes: writes('502 vm_unreachable', absent), args: inVm },
+  'mutation deleteFolder': { outcomes: writes('200', absent), args: 'id: "{folder}"' },
+  'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },
+  'subscription vmProcessOutput': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+}

@@ -1,0 +1,116 @@
+/** Every operation as each of ten callers: who is let in, what the others are told, and that a refusal changes and shows nothing. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { surfaces } from '#rest-compat/surfaces.ts'
+import { newId } from '#src/platform/ids.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { callerNames, canary, makeCallers, makeRefusingNode, makeTarget, picture, type CallerName, type Callers, type Target } from './callers.ts'
+import { documentOf, rootFields } from './documents.ts'
+import { graphqlRows, restRows, type Outcomes, type RestRow } from './matrix.ts'
+
+let berth: Berth
+let callers: Callers
+let node: string
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
+  callers = await makeCallers(berth)
+  node = await makeRefusingNode(berth)
+})
+afterAll(() => berth.stop())
+
+const routes = surfaces.flatMap((surface) => Object.keys(surface.routes).map((key) => ({ key: key.replace(' ', ` ${surface.mount}`), route: surface.routes[key] })))
+
+/** What this caller should get. */
+function expected(outcomes: Outcomes, caller: CallerName): string {
+  if (caller === 'deactivated') return '401 authentication_invalid'
+  if (caller === 'none' || caller === 'garbage' || caller === 'expired') return '401 unauthorized'
+  return outcomes[['owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'].indexOf(caller)] ?? ''
+}
+
+type Outcome = { said: string; text: string }
+const refused = (said: string): boolean => /^(401|403|404)/.test(said)
+
+async function callRest(key: string, row: RestRow, token: string | undefined, target: Target): Promise<Outcome> {
+  const [method = '', path = ''] = key.split(' ')
+  const filled = path.replace('{vm_id}', target.vm).replace('{process_id}', target.process).replace('{external_ref}', target.externalRef).replace('{key}', 'KEPT')
+  const leaving = new AbortController()
+  const answer = await fetch(berth.url + filled, {
+    method, signal: leaving.signal, headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(row.body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(row.body === undefined ? {} : { body: JSON.stringify(row.body) }),
+  })
+  const streams = answer.headers.get('content-type')?.startsWith('text/event-stream')
+  const text = streams ? '' : await answer.text()
+  leaving.abort()
+  const code = answer.ok || text === '' ? '' : String((JSON.parse(text) as { error: unknown }).error)
+  return { said: `${answer.status}${code ? ` ${code}` : ''}`, text }
+}
+
+async function askGraphql(rootField: string, args: string | undefined, token: string | undefined, target: Target): Promise<Outcome> {
+  const filled = args?.replaceAll('{vm}', target.vm).replace('{process}', target.process).replace('{folder}', target.folder).replace('{ref}', target.externalRef)
+  const { body } = await berth.ask(documentOf(rootField, filled), { token })
+  const error = body.errors?.[0]
+  return { said: error ? `${error.extensions.http?.status} ${error.extensions.code.toLowerCase()}` : '200', text: JSON.stringify(body) }
+}
+
+/** Runs one row as all callers, each against a target of its own. */
+async function tryAll(outcomes: Outcomes, run: (token: string | undefined, target: Target) => Promise<Outcome>, prepare: (target: Target) => Promise<void> = async () => { /* as it is */ }): Promise<void> {
+  const said: Record<string, string> = {}
+  const wanted: Record<string, string> = {}
+  for (const caller of callerNames) {
+    const target = await makeTarget(berth, callers.owner, node)
+    await prepare(target)
+    const before = await picture(berth, target)
+    const outcome = await run(callers[caller], target)
+    said[caller] = outcome.said
+    wanted[caller] = expected(outcomes, caller)
+    if (refused(outcome.said)) expect(await picture(berth, target), `${caller} was refused, and yet something changed`).toBe(before)
+    const outsider = refused(outcome.said) || caller === 'stranger'
+    if (outsider) expect(outcome.text, `${caller} must see nothing of the target`).not.toContain(canary)
+  }
+  expect(said).toEqual(wanted)
+}
+
+const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]{26}/g, 'req')
+
+/** A stranger cannot tell what is another's from what is absent or no id at all. */
+async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {
+  const foreign = await makeTarget(berth, callers.owner, node)
+  const bodies = await Promise.all([
+    run(foreign), run({ vm: newId('vm'), process: newId('process'), folder: newId('folder'), externalRef: 'absent' }), run({ vm: 'vm_x', process: 'prc_x', folder: 'fld_x', externalRef: 'x' }),
+    run({ ...foreign, vm: newId('node') }),
+  ])
+  for (const body of bodies) expect({ ...body, text: withoutRequestId(body.text) }).toEqual({ ...bodies[0], text: withoutRequestId(bodies[0].text) })
+}
+
+test('every REST operation has a row, and every row an operation', () => {
+  expect(Object.keys(restRows).sort()).toEqual(routes.map(({ key }) => key).sort())
+})
+
+test('every root field of GraphQL has a row, and every row a field', () => {
+  expect(Object.keys(graphqlRows).sort()).toEqual(rootFields().sort())
+})
+
+describe('REST', () => {
+  test.each(Object.entries(restRows))('%s answers ten callers as its row says', async (key, row) => {
+    await tryAll(row.outcomes, (token, target) => callRest(key, row, token, target))
+  })
+
+  test.each(Object.entries(restRows).filter(([key]) => key.includes('{')))('%s does not tell a stranger what is foreign from what is absent', async (key, row) => {
+    await tryAbsent((target) => callRest(key, row, callers.stranger, target))
+  })
+})
+
+/** The status in which a VM can do this. */
+const startsFrom: Readonly<Record<string, string>> = { 'mutation startVm': 'stopped', 'mutation resumeVm': 'paused' }
+
+describe('GraphQL', () => {
+  test.each(Object.entries(graphqlRows).filter(([rootField]) => !rootField.startsWith('subscription')))('%s answers ten callers as its row says', async (rootField, row) => {
+    const status = startsFrom[rootField]
+    await tryAll(row.outcomes, (token, target) => askGraphql(rootField, row.args, token, target), async ({ externalRef }) => {
+      if (status) await berth.services.database.pool.query('update vms set status = $1, desired_status = $1 where external_ref = $2', [status, externalRef])
+    })
+  })
+
+  test.each(Object.entries(graphqlRows).filter(([rootField, { args }]) => !rootField.startsWith('subscription') && args?.includes('{')))('%s does not tell a stranger what is foreign from what is absent', async (rootField, row) => {
+    await tryAbsent((target) => askGraphql(rootField, row.args, callers.stranger, target))
+  })
+})
