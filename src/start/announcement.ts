@@ -1,10 +1,12 @@
 /** What a start ends with: where Berth is, and how to get in. */
+import { knownAcceleration } from '../drivers/compute/acceleration.ts'
 import type { Config } from '../platform/config.ts'
 
 const askTimeoutMs = 2_000
 
 /** The addresses, the state of the VMs, how to get a token, and the ready line last. */
-export function announcement({ publicUrl, webMetricsPort, workerMetricsPort }: Config, withoutVms: string | null): string {
+export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cacheDir }: Config, withoutVms: string | null): string {
+  const speed = knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
   return [
     '',
     `  GraphQL, GraphiQL  ${publicUrl}/graphql`,
@@ -12,7 +14,7 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort }: C
     `  Agents             ${publicUrl}/agents`,
     `  Models             ${publicUrl}/llm`,
     `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker); the next free port where one is taken`,
-    `  VMs                ${withoutVms === null ? 'yes' : `none. ${withoutVms}`}`,
+    `  VMs                ${withoutVms === null ? speed : `none. ${withoutVms}`}`,
     '',
     '  Get a token:       npm run -s token -- --user alice --org acme --role owner',
     '',
