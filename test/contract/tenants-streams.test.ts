@@ -1,0 +1,95 @@
+/** Every subscription as each of ten callers, over server-sent events and over web sockets. */
+import { createClient } from 'graphql-ws'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { newId } from '#src/platform/ids.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { callerNames, canary, makeCallers, makeRefusingNode, makeTarget, type CallerName, type Callers, type Target } from './callers.ts'
+import { documentOf } from './documents.ts'
+import { graphqlRows, type Outcomes } from './matrix.ts'
+
+let berth: Berth
+let callers: Callers
+let target: Target
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
+  callers = await makeCallers(berth)
+  target = await makeTarget(berth, callers.owner, await makeRefusingNode(berth))
+})
+afterAll(() => berth.stop())
+
+type Answer = { data?: unknown; errors?: readonly { extensions?: Record<string, unknown>; message: string }[] | null }
+const subscriptions = Object.entries(graphqlRows).filter(([rootField]) => rootField.startsWith('subscription'))
+
+function documentFor(rootField: string, args: string | undefined, { vm, process }: Target): string {
+  return documentOf(rootField, args?.replaceAll('{vm}', vm).replace('{process}', process))
+}
+
+/** `200`, or status and code of the first error. */
+function told({ errors }: Answer): string {
+  const { code, http } = errors?.[0]?.extensions ?? {}
+  return errors?.[0] ? `${(http as { status: number } | undefined)?.status} ${String(code).toLowerCase()}` : '200'
+}
+
+/** The first answer of a subscription over server-sent events, heartbeats of the connection left out. */
+async function firstByEvents(document: string, token: string | undefined): Promise<Answer> {
+  const leaving = new AbortController()
+  const answer = await fetch(`${berth.url}/graphql`, {
+    method: 'POST', signal: leaving.signal, body: JSON.stringify({ query: document }),
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+  })
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return (await answer.json()) as Answer
+  let read = ''
+  try {
+    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+      read += piece
+      const data = /^event: next\ndata: (.*)\n\n/m.exec(read)?.[1]
+      if (data) return JSON.parse(data) as Answer
+    }
+    return { errors: [{ message: `ended: ${read}` }] }
+  } finally {
+    leaving.abort()
+  }
+}
+
+/** The same over a web socket; a socket that is closed instead answers its close code as the status. */
+async function firstBySocket(document: string, token: string | undefined): Promise<Answer> {
+  const client = createClient({ url: `ws://127.0.0.1:${berth.port}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams: token ? { authorization: `Bearer ${token}` } : {} })
+  try {
+    const first = await client.iterate({ query: document }).next()
+    return first.value as Answer
+  } catch (refusal) {
+    // graphql-ws throws the errors of a refused operation, or the close event of a refused socket.
+    if (Array.isArray(refusal)) return { errors: refusal as NonNullable<Answer['errors']> }
+    return { errors: [{ message: '', extensions: { http: { status: (refusal as { code?: number }).code }, code: 'closed' } }] }
+  } finally {
+    await client.dispose()
+  }
+}
+
+function expected(outcomes: Outcomes, caller: CallerName, refusedCredential: string): string {
+  if (caller === 'none') return '401 unauthorized'
+  if (caller === 'deactivated') return refusedCredential || '401 authentication_invalid'
+  if (caller === 'garbage' || caller === 'expired') return refusedCredential || '401 unauthorized'
+  return outcomes[['owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'].indexOf(caller)] ?? ''
+}
+
+describe.each([['server-sent events', firstByEvents, ''], ['a web socket', firstBySocket, '4403 closed']] as const)('over %s', (_way, first, refusedCredential) => {
+  test.each(subscriptions)('%s answers ten callers as its row says', async (rootField, { args, outcomes }) => {
+    const said: Record<string, string> = {}
+    for (const caller of callerNames) {
+      const answer = await first(documentFor(rootField, args, target), callers[caller])
+      said[caller] = told(answer)
+      if (said[caller] !== '200') expect(JSON.stringify(answer)).not.toContain(canary)
+    }
+    expect(said).toEqual(Object.fromEntries(callerNames.map((caller) => [caller, expected(outcomes, caller, refusedCredential)])))
+  })
+
+  test.each(subscriptions)('%s does not tell a stranger what is foreign from what is absent', async (rootField, { args }) => {
+    const tries = [target, { ...target, vm: newId('vm'), process: newId('process') }, { ...target, vm: 'vm_x', process: 'prc_x' }]
+    const answers = await Promise.all(tries.map((one) => first(documentFor(rootField, args, one), callers.stranger)))
+    const texts = answers.map((answer) => JSON.stringify(answer).replaceAll(/req_[0-9a-z]{26}/g, 'req').replaceAll(/"column":\d+/g, '"column":0'))
+    expect(new Set(texts).size).toBe(1)
+    expect(texts[0]).toContain('NOT_FOUND')
+  })
+})

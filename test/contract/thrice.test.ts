@@ -1,0 +1,154 @@
+/** A REST document runs interpreted the first time, is compiled at the second, and runs compiled from the third: all answer the same. */
+import { buildSchema, type GraphQLFieldResolver } from 'graphql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createRunner, type Runner, type Variables } from '#rest-compat/run.ts'
+import { surfaces } from '#rest-compat/surfaces.ts'
+import type { Context } from '#schema/builder.ts'
+import { schema } from '#schema/schema.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { setLogLevel } from '#src/platform/log.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
+import { restRows } from './matrix.ts'
+
+const times = [1, 2, 3, 4]
+const context = { requestId: 'req_test' } as Context // the resolvers below use nothing of it
+
+/** A small schema whose `echo` tells which arguments came, and how. */
+function smallSchema(): ReturnType<typeof buildSchema> {
+  const made = buildSchema(`
+    scalar JSON
+    input Inner { a: String b: Int }
+    type Item { id: ID! note: String }
+    type Query { items(count: Int): [Item!]! failing(how: String!): Item maybe: Item }
+    type Mutation { echo(text: String, number: Int, flag: Boolean, list: [String!], any: JSON, inner: Inner): JSON }
+  `)
+  const resolve = (type: string, field: string, resolver: GraphQLFieldResolver<unknown, unknown>): void => {
+    const found = made.getType(type)
+    if (!found || !('getFields' in found)) throw new Error(`no type ${type}`)
+    ;(found.getFields()[field] as { resolve?: unknown }).resolve = resolver // graphql-js allows it before the first execution
+  }
+  resolve('Mutation', 'echo', (_root, args) => args)
+  resolve('Query', 'items', (_root, { count }) => Array.from({ length: Number(count ?? 2) }, (_, id) => ({ id: String(id), note: null })))
+  resolve('Query', 'maybe', () => null)
+  resolve('Query', 'failing', (_root, { how }) => {
+    if (how === 'refused') throw new BerthError('invalid_transition', 'not now', { retryAfterSeconds: 3 })
+    if (how === 'absent') throw notFound('thing')
+    throw new Error('the secret reason')
+  })
+  return made
+}
+
+describe('the runner', () => {
+  const echo = 'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $any: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, any: $any, inner: $inner) }'
+  let runner: Runner
+  beforeAll(async () => { runner = await createRunner(smallSchema()) })
+  afterAll(() => runner.close())
+
+  /** Runs a document of its own for each set of variables, so that every set meets the first, the compiling and the compiled run. */
+  async function runAll(source: string, variables: Variables): Promise<unknown[]> {
+    const own = await createRunner(smallSchema())
+    const operation = own.prepare(source)
+    const outcomes: unknown[] = []
+    for (const _ of times) {
+      outcomes.push(await own.execute(operation, structuredClone(variables), { ...context }).catch((error: unknown) => error instanceof BerthError ? { code: error.code, message: error.message, details: error.details } : error))
+    }
+    await own.close()
+    return outcomes
+  }
+
+  test.each<[string, Variables]>([
+    ['nothing', {}], ['null everywhere', { text: null, number: null, flag: null, list: null, any: null, inner: null }], ['values', { text: 'x', number: 0, flag: false, list: [], any: { a: [1, null] }, inner: { a: null } }],
+    ['one null, one value, others absent', { text: null, list: ['a'] }], ['an empty input', { inner: {} }],
+  ])('hands %s on to the resolver as it came, every time', async (_what, variables) => {
+    for (const outcome of await runAll(echo, variables)) expect(outcome).toEqual({ body: variables })
+  })
+
+  test('hands variables on as they came also when the one before was different', async () => {
+    const operation = runner.prepare(echo)
+    for (const variables of [{}, { text: null }, { text: 'x' }, {}, { number: null }, {}, { text: null }]) expect(await runner.execute(operation, variables, { ...context })).toEqual({ body: variables })
+  })
+
+  test.each(['refused', 'absent', 'broken'])('throws the same error every time when a resolver is %s', async (how) => {
+    setLogLevel('silent') // the broken one is logged whole, as it should be
+    const outcomes = await runAll('query ($how: String!) { body: failing(how: $how) { id } }', { how })
+    expect(outcomes[0]).toHaveProperty('code')
+    for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0])
+    setLogLevel('error')
+    expect(JSON.stringify(outcomes)).not.toContain('secret')
+  })
+
+  test.each<[string, Variables]>([['a wrong type', { number: 'x' }], ['a fraction', { number: 1.5 }], ['a huge number', { number: 2 ** 40 }], ['a null in a list', { list: [null] }], ['an unknown key of an input', { inner: { c: 1 } }], ['a list for a text', { text: ['a', 'b'] }]])(
+    'refuses %s with the same sentence every time, without the value', async (_what, variables) => {
+      const outcomes = await runAll(echo, variables)
+      expect(outcomes[0]).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/must be/) })
+      for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0])
+    })
+
+  test('answers null and lists the same every time', async () => {
+    for (const outcome of await runAll('query ($count: Int) { maybe { id } items(count: $count) { id note } }', { count: 3 })) {
+      expect(outcome).toEqual({ maybe: null, items: ['0', '1', '2'].map((id) => ({ id, note: null })) })
+    }
+  })
+
+  test.each(['mutation ($a: String) { echo(inner: {a: $a}) }', 'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }', 'mutation ($a: String) { echo(any: {deep: [{a: $a}]}) }'])('refuses a document with a variable inside a literal: %s', (source) => {
+    expect(() => runner.prepare(source)).toThrow(/variable inside an object literal/)
+  })
+
+  test.each(['{ nothing }', 'query ($a: Int) { items(count: $b) { id } }', 'not a document', '{ items }'])('refuses a document that does not fit the schema: %s', (source) => {
+    expect(() => runner.prepare(source)).toThrow()
+  })
+})
+
+test('every REST document fits the schema, and none has a variable inside a literal', async () => {
+  const runner = await createRunner(schema)
+  for (const { routes } of surfaces) for (const { operation } of Object.values(routes)) runner.prepare(operation)
+  await runner.close()
+})
+
+const optional: Readonly<Record<string, unknown>> = {
+  name: 'made', template_id: 'base', env: {}, folder_id: '', skip_folder_create: true, git_repo_url: '', git_branch: '', git_repos: [], external_ref: 'ref', language: '', args: ['a'], timeout: 5, ttl: 60,
+  working_dir: '/tmp', recursive: true, signal: 'KILL', background: false,
+}
+
+/** The bodies with which every path is called: what it needs, the same with null for all else, and with everything. */
+const variants: Readonly<Record<string, (body: unknown) => unknown>> = {
+  'only what it needs': (body) => body,
+  'null for all else': (body) => isObject(body) ? { ...Object.fromEntries(Object.keys(optional).map((name) => [name, null])), ...body } : body,
+  'everything': (body) => isObject(body) ? { ...optional, ...body } : body,
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+describe.each(Object.keys(variants))('every path, called with %s,', (variant) => {
+  let berth: Berth
+  let callers: Callers
+  let node: string
+  beforeAll(async () => {
+    berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } }) // a runner of its own: nothing is compiled yet
+    callers = await makeCallers(berth)
+    node = await makeRefusingNode(berth)
+  })
+  afterAll(() => berth.stop())
+
+  /** Ids, moments and request ids differ between targets; all else must not. */
+  const same = (text: string, { vm, process, externalRef }: Target): string => text.replaceAll(vm, 'VM').replaceAll(process, 'PROCESS').replaceAll(externalRef, 'REF').replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
+  const plain = Object.entries(restRows).filter(([key]) => !/\/(?:events|stream)$|GET \/api\/v1\/vms$/.test(key))
+
+  test.each(plain)('answers the same every time: %s', async (key, { body }) => {
+    const [method = '', path = ''] = key.split(' ')
+    const isEnv = path.endsWith('/env')
+    const outcomes: string[] = []
+    for (const _ of times) {
+      const target = await makeTarget(berth, callers.owner, node)
+      const filled = path.replace('{vm_id}', target.vm).replace('{process_id}', target.process).replace('{external_ref}', target.externalRef).replace('{key}', 'KEPT')
+      const sent = isEnv ? body : variants[variant]?.(body)
+      const answer = await berth.call(method, filled, { token: callers.owner, ...(sent === undefined ? {} : { body: sent }) })
+      outcomes.push(same(`${answer.status} ${JSON.stringify(answer.body)}`, target))
+    }
+    expect(new Set(outcomes).size, outcomes.join('\n')).toBe(1)
+    expect(outcomes[0]).not.toMatch(/^500 (?!.*internal_error","message":"The VM)/)
+  })
+})
