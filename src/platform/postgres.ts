@@ -1,12 +1,12 @@
 /**
- * Postgres: the pool, transactions, and the only place where snake_case becomes camelCase.
- * Queries are Kysely's `sql` templates, so a value can only ever be a parameter.
+ * Postgres: the pool and transactions. Queries are Kysely's `sql` templates, so a value can only ever be a parameter;
+ * statements.ts runs them.
  */
-import { CamelCasePlugin, Kysely, PostgresDialect, sql, type RawBuilder, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type RawBuilder, type Transaction } from 'kysely'
 import pg from 'pg'
-import { timestamp } from './clock.ts'
 import { BerthError } from './errors.ts'
 import { log } from './log.ts'
+import { isStalePlan, runStatement, type Answer } from './statements.ts'
 
 export { sql } from 'kysely'
 
@@ -26,12 +26,6 @@ const transactionTriesMax = 3
 /** A connected database, and how to leave it. */
 export type Database = { db: Db; pool: pg.Pool; url: string; close: () => Promise<void> }
 
-// Wire types come out of Postgres as they go out to callers: timestamps as RFC 3339 text, numbers as numbers.
-const { builtins } = pg.types
-pg.types.setTypeParser(builtins.TIMESTAMPTZ, (text) => timestamp(new Date(text)))
-pg.types.setTypeParser(builtins.INT8, (text) => Number(text)) // our bigints are counters below 2^53
-pg.types.setTypeParser(builtins.NUMERIC, (text) => Number(text))
-
 /**
  * Opens a pool. Nothing is sent before the first query.
  * @param applicationName shown in pg_stat_activity: which process of Berth this is.
@@ -49,12 +43,44 @@ export function openDatabase(url: string, { connections, applicationName }: { co
   // Without these two a restart of Postgres would end the process: pg emits, and nobody listens.
   pool.on('error', (error) => log.warn({ reason: error.message }, 'an idle database connection was lost'))
   pool.on('connect', (client) => client.on('error', (error) => log.warn({ reason: error.message }, 'a database connection was lost')))
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }), plugins: [new CamelCasePlugin({ maintainNestedObjectKeys: true })] })
-  return { db, pool, url, close: () => db.destroy() }
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: kyselyPool(pool) }) })
+  pools.set(db, pool)
+  return { db, pool, url, close: () => db.destroy().then(() => pool.end()) }
+}
+
+/** The pool behind a database, for queries outside a transaction: they need none of Kysely's machinery. */
+const pools = new WeakMap<Db, pg.Pool>()
+
+/** The pool as Kysely uses it for transactions: each statement runs our way. */
+function kyselyPool(pool: pg.Pool): PostgresPool {
+  return {
+    options: {},
+    end: async () => undefined, // closing ends it, also when no transaction ever was
+    async connect() {
+      const client = await pool.connect()
+      return { query: (text: string, values: readonly unknown[]) => runStatement(client, text, values), release: (broken?: boolean) => client.release(broken) } as PostgresPoolClient // we use no cursors
+    },
+  }
+}
+
+async function run(db: Db, query: RawBuilder<unknown>): Promise<Pick<Answer, 'rows' | 'rowCount'>> {
+  const compiled = query.compile(db)
+  const pool = pools.get(db)
+  if (!pool) {
+    const { rows, numAffectedRows } = await db.executeQuery(compiled)
+    return { rows: rows as Answer['rows'], rowCount: Number(numAffectedRows ?? 0) } // runStatement made them
+  }
+  const { sql: text, parameters } = compiled
+  try {
+    return await runStatement(pool, text, parameters)
+  } catch (error) {
+    if (!isStalePlan(error)) throw error
+    return runStatement(pool, text, parameters)
+  }
 }
 
 /**
- * Runs the work in one transaction, again when Postgres asks for it (serialization, deadlock), three times at most.
+ * Runs the work in one transaction, again when Postgres asks for it (serialization, deadlock, a table changed by a migration), three times at most.
  * The work must therefore have no effect outside the transaction.
  */
 export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> {
@@ -63,7 +89,7 @@ export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Resu
     try {
       return await db.transaction().execute(work)
     } catch (error) {
-      const again = isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock)
+      const again = isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock) || isStalePlan(error)
       if (!again || attempt >= transactionTriesMax) throw error
     }
   }
@@ -71,12 +97,12 @@ export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Resu
 
 /** All rows of a query. */
 export async function findAll<Row>(db: Db, query: RawBuilder<Row>): Promise<Row[]> {
-  return (await query.execute(db)).rows
+  return (await run(db, query)).rows as Row[] // the caller says what its columns are
 }
 
 /** The first row, or undefined. */
 export async function findOne<Row>(db: Db, query: RawBuilder<Row>): Promise<Row | undefined> {
-  return (await query.execute(db)).rows[0]
+  return (await run(db, query)).rows[0] as Row | undefined // the caller says what its columns are
 }
 
 /** The row that must be there: its absence is a bug. */
@@ -88,7 +114,7 @@ export async function getOne<Row>(db: Db, query: RawBuilder<Row>): Promise<Row> 
 
 /** Runs a statement for its effect; answers how many rows it changed. */
 export async function change(db: Db, query: RawBuilder<unknown>): Promise<number> {
-  return Number((await query.execute(db)).numAffectedRows ?? 0n)
+  return (await run(db, query)).rowCount ?? 0
 }
 
 /** Whether this is Postgres' error with that code, and, when given, of that constraint. */

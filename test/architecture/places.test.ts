@@ -18,7 +18,7 @@ test('process.env is read by config.ts only', () => {
 test('the wall clock is read by clock.ts only', () => {
   expect(filesWith(/\bDate\s*\.\s*now\b|\bnew\s+Date\s*\(\s*\)/)).toEqual(['src/platform/clock.ts'])
   // A moment made of a stored text is no reading of the clock; the page's script runs in the browser.
-  const madeOfText = ['src/platform/clock.ts', 'src/platform/postgres.ts']
+  const madeOfText = ['src/platform/clock.ts', 'src/platform/statements.ts']
   expect(textsWith(/\bnew Date\(/)).toEqual(['src/gateway/graphiql-bar.ts', ...madeOfText])
 })
 
