@@ -1,0 +1,143 @@
+/** The OpenAPI documents: whole, well formed, and true of what the paths really answer. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { surfaces } from '#rest-compat/surfaces.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
+import { follow, problemsOf, type Schema } from './json-schema.ts'
+import { restRows } from './matrix.ts'
+
+type Operation = { operationId: string; summary: string; parameters: { name: string; in: string; required: boolean; schema: Schema }[]; requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }; responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>; 'x-berth-additive'?: true }
+type Document = { openapi: string; info: { title: string; version: string; license: { identifier: string } }; servers: { url: string }[]; security: unknown[]; paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> } }
+
+let berth: Berth
+let callers: Callers
+let node: string
+const documents: Record<string, Document> = {}
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+  callers = await makeCallers(berth)
+  node = await makeRefusingNode(berth)
+  for (const { name, openapiPath } of surfaces) documents[name] = (await berth.call<Document>('GET', openapiPath)).body
+})
+afterAll(() => berth.stop())
+
+const operationsOf = (document: Document): [string, Operation][] => Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation]))
+const infra = (): Document => documents['infra']!
+
+/** The operations of infrastructure.md that exist so far, as the document writes them. */
+const documented = [
+  'GET /api/v1/usage', 'GET /api/v1/vms', 'POST /api/v1/vms', 'GET /api/v1/vms/external/{external_ref}', 'POST /api/v1/vms/sandbox', 'GET /api/v1/vms/{vm_id}', 'DELETE /api/v1/vms/{vm_id}',
+  'GET /api/v1/vms/{vm_id}/env', 'PATCH /api/v1/vms/{vm_id}/env', 'PUT /api/v1/vms/{vm_id}/env', 'GET /api/v1/vms/{vm_id}/env/{key}', 'DELETE /api/v1/vms/{vm_id}/env/{key}',
+  'POST /api/v1/vms/{vm_id}/env/refresh-system', 'POST /api/v1/vms/{vm_id}/env/sync-session', 'DELETE /api/v1/vms/{vm_id}/env/sync-session', 'POST /api/v1/vms/{vm_id}/envd/delete', 'POST /api/v1/vms/{vm_id}/envd/exec',
+]
+/** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
+const requestKeys: Readonly<Record<string, readonly string[]>> = {
+  'POST /api/v1/vms': ['name', 'template_id', 'vm_id', 'env', 'folder_id', 'skip_folder_create', 'git_repo_url', 'git_branch', 'git_repos'],
+  'POST /api/v1/vms/sandbox': ['language', 'code', 'command', 'args', 'timeout', 'ttl'],
+  'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'], 'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
+}
+const answerKeys: Readonly<Record<string, readonly string[]>> = {
+  'GET /api/v1/usage': ['sessions', 'limit', 'offset'], 'POST /api/v1/vms': ['vm_id', 'name', 'status', 'ip_address', 'node_id', 'user_id', 'memory_mb', 'vcpu_count', 'warnings'],
+  'GET /api/v1/vms/external/{external_ref}': ['vm_id', 'status', 'external_ref'], 'POST /api/v1/vms/sandbox': ['vm', 'command', 'ttl'], 'GET /api/v1/vms/{vm_id}': ['vm_id', 'status', 'ip_address'],
+  'GET /api/v1/vms/{vm_id}/env': ['env'], 'PATCH /api/v1/vms/{vm_id}/env': ['env', 'warning'], 'PUT /api/v1/vms/{vm_id}/env': ['env', 'warning'], 'GET /api/v1/vms/{vm_id}/env/{key}': ['key', 'value', 'visibility'], 'DELETE /api/v1/vms/{vm_id}/env/{key}': ['env', 'warning'],
+  'POST /api/v1/vms/{vm_id}/env/refresh-system': ['status', 'warning'], 'POST /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'], 'DELETE /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'],
+  'POST /api/v1/vms/{vm_id}/envd/delete': ['vm_id', 'path', 'success'], 'POST /api/v1/vms/{vm_id}/envd/exec': ['stdout', 'stderr', 'exit_code', 'duration', 'timeout', 'background', 'process_id', 'error'],
+}
+
+describe('the description', () => {
+  test('has every routed path, and marks exactly those as additive that the documents do not have', () => {
+    const operations = operationsOf(infra())
+    expect(operations.map(([key]) => key).sort()).toEqual(Object.keys(restRows).sort())
+    expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documented].sort())
+  })
+
+  test('has the documented keys of every request and every answer', () => {
+    const byKey = Object.fromEntries(operationsOf(infra()))
+    for (const [key, keys] of Object.entries(requestKeys)) {
+      const properties = Object.keys(byKey[key]?.requestBody?.content['application/json']?.schema['properties'] ?? {})
+      expect(properties.filter((name) => name !== 'external_ref'), key).toEqual(keys) // decisions.md §4.1 adds external_ref
+    }
+    for (const [key, keys] of Object.entries(answerKeys)) {
+      const success = Object.entries(byKey[key]?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
+      expect(Object.keys(success?.content?.['application/json']?.schema['properties'] ?? {}), key).toEqual(keys)
+    }
+  })
+
+  test('of every surface is OpenAPI 3.1 with a server, a license and security', () => {
+    for (const { name, mount } of surfaces) {
+      const document = documents[name]!
+      expect(document.openapi).toBe('3.1.0')
+      expect(document.servers).toEqual([{ url: `${berth.services.config.publicUrl}${mount}` }])
+      expect(document.info).toMatchObject({ title: expect.stringMatching(/^Berth /), version: '1.0', license: { identifier: 'Apache-2.0' } })
+      expect(document.security).toEqual([{ bearer: [] }])
+      expect(document.components.securitySchemes).toHaveProperty('bearer')
+    }
+  })
+
+  test('has unique operation ids, a summary and a success for each, and every parameter of the path', () => {
+    const operations = operationsOf(infra())
+    expect(new Set(operations.map(([, { operationId }]) => operationId)).size).toBe(operations.length)
+    for (const [key, operation] of operations) {
+      expect(operation.operationId, key).toMatch(/^[a-z][A-Za-z0-9]*$/)
+      expect(operation.summary.length, key).toBeGreaterThan(5)
+      expect(Object.keys(operation.responses).filter((status) => status.startsWith('2')), key).toHaveLength(1)
+      expect(operation.parameters.filter((one) => one.in === 'path').map((one) => one.name), key).toEqual([...key.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
+      expect(operation.parameters.filter((one) => one.in === 'path' && !one.required), key).toEqual([])
+      for (const status of ['401', '403', '429', '500']) expect(operation.responses, key).toHaveProperty(status)
+      for (const [status, { description }] of Object.entries(operation.responses)) expect(description.length, `${key} ${status}`).toBeGreaterThan(3)
+    }
+  })
+
+  test('uses only words that a client generator knows, and references that lead somewhere', () => {
+    const look = (value: unknown, path: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      const reference = (value as Schema)['$ref']
+      if (typeof reference === 'string') follow(reference, infra() as unknown as Schema)
+      const { type } = value as { type?: unknown }
+      if (path.endsWith('schema') && type !== undefined) for (const one of [type].flat()) expect(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'], path).toContain(one)
+      for (const [key, item] of Object.entries(value)) look(item, `${path}.${key}`)
+    }
+    look(infra(), '')
+  })
+})
+
+describe('what a path answers fits its description:', () => {
+  test.each(Object.entries(restRows).filter(([key]) => !/\/(?:events|stream)$/.test(key)))('%s', async (key, { body }) => {
+    const [method = '', path = ''] = key.split(' ')
+    const operation = infra().paths[path]?.[method.toLowerCase()]
+    for (const caller of ['owner', 'viewer', 'stranger', 'keyWithout', 'none'] as const) {
+      const target = await makeTarget(berth, callers.owner, node)
+      const filled = path.replace('{vm_id}', target.vm).replace('{process_id}', target.process).replace('{external_ref}', target.externalRef).replace('{key}', 'KEPT')
+      const answer = await berth.call<unknown>(method, filled, { token: callers[caller], ...(body === undefined ? {} : { body }) })
+      const described = operation?.responses[String(answer.status)]
+      expect(described, `${answer.status} as ${caller} is not described`).toBeDefined()
+      const schema = described?.content?.['application/json']?.schema
+      if (answer.body === null) expect(schema).toBeUndefined()
+      else expect(problemsOf(answer.body, schema ?? {}, infra() as unknown as Schema, { closed: true })).toEqual([])
+    }
+  })
+
+  test('usage with an open and an ended session', async () => {
+    const { vm } = await makeTarget(berth, callers.owner, node)
+    const { pool } = berth.services.database
+    await pool.query("insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour, started_at, ended_at, end_reason) select organization_id, id, 2, 2048, 0.09, now() - interval '90 minutes', now() - interval '30 minutes', 'request' from vms order by created_at desc limit 1")
+    await pool.query('insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour) select organization_id, id, 2, 2048, 0.09 from vms order by created_at desc limit 1')
+    const { body } = await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token: callers.owner })
+    const schema = infra().paths['/api/v1/usage']?.['get']?.responses['200']?.content?.['application/json']?.schema
+    expect(problemsOf(body, schema ?? {}, infra() as unknown as Schema, { closed: true })).toEqual([])
+    expect(body.sessions).toMatchObject([{ ended_at: null, end_reason: null }, { vm_id: vm, duration_minutes: 60, total_cost_billed: 0.09, end_reason: 'request' }])
+  })
+})
+
+describe('the checker', () => {
+  const check = (value: unknown, schema: Schema): string[] => problemsOf(value, schema, { a: { type: 'string' } }, { closed: true })
+  test.each<[unknown, Schema]>([
+    [5, { type: 'string' }], [null, { type: 'string' }], [1.5, { type: 'integer' }], [{}, { type: 'object', properties: { a: {} }, required: ['a'] }], [{ b: 1 }, { type: 'object', properties: { a: {} } }], [['x'], { type: 'array', items: { type: 'integer' } }],
+    ['2026-01-01', { type: 'string', format: 'date-time' }], ['x', { type: 'string', enum: ['y'] }], [5, { $ref: '#/a' }], ['x', { oneOf: [] }],
+  ])('finds what is wrong with %j by %j', (value, schema) => {
+    expect(check(value, schema)).toHaveLength(1)
+  })
+  test('finds nothing wrong with what fits', () => {
+    expect(check({ a: [null, 'x'], b: { any: 1 } }, { type: 'object', properties: { a: { type: 'array', items: { type: ['string', 'null'] } }, b: {} }, required: ['a'] })).toEqual([])
+  })
+})
