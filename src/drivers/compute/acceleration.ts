@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import type { TemplatePlaces } from './places.ts'
 import { probeArguments, qemuProgram, type QemuUser } from './qemu.ts'
 
+/** How machines run here: with the hardware's help, or some ten times slower without. */
 export type Acceleration = 'kvm' | 'emulation'
 type Verdict = { host: string; qemu: string; user: number; acceleration: Acceleration }
 

@@ -1,5 +1,5 @@
 /** Brings one machine up: its files, its QEMU, what makes it one of a kind, and the first SSH connection. */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { newUuid } from '#src/platform/ids.ts'
@@ -46,7 +46,7 @@ export async function makeFiles(node: ComputeNode, record: MachineRecord, origin
     const { baseImage } = templatePlaces(node.roots.cacheDir, record.templateHash)
     await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', baseImage, places.disk, `${record.diskMb}M`], { timeout: imageTimeoutMs })
   }
-  giveToQemu(node, places.disk)
+  closeToOthers(node, places.disk)
   if (!existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) makeFolderDisk(node, record.folderId)
 }
 
@@ -54,8 +54,13 @@ export async function makeFiles(node: ComputeNode, record: MachineRecord, origin
 export function makeFolderDisk(node: ComputeNode, folderId: string): void {
   const place = folderDiskPlace(node.roots.dataDir, folderId)
   copyFileSync(node.template.places.folderDisk, `${place}.next`)
-  giveToQemu(node, `${place}.next`)
+  closeToOthers(node, `${place}.next`)
   renameSync(`${place}.next`, place)
+}
+
+function closeToOthers(node: ComputeNode, disk: string): void {
+  chmodSync(disk, 0o600)
+  giveToQemu(node, disk)
 }
 
 /**

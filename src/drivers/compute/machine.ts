@@ -69,6 +69,7 @@ export type Resident = { id: string; live: boolean; paused: boolean; folderId: s
 /** Reports how far a long preparation is: 0 to 1, and what it is doing. */
 export type Progress = (fraction: number, sentence: string) => void
 
+/** What a driver needs to know. */
 export type ComputeOptions = {
   /** Templates and snapshots, shared by the checkouts of this host. */
   cacheDir: string

@@ -65,5 +65,10 @@ export function socketsFolder(runDir: string): string {
 
 /** A workspace folder's disk; it outlives the machines it is attached to. */
 export function folderDiskPlace(dataDir: string, folderId: string): string {
-  return join(dataDir, 'folders', `${folderId}.qcow2`)
+  return join(foldersFolder(dataDir), `${folderId}.qcow2`)
+}
+
+/** The disks of all workspace folders. */
+export function foldersFolder(dataDir: string): string {
+  return join(dataDir, 'folders')
 }

@@ -3,10 +3,11 @@
  * Its memory file is shared copy-on-write by all machines restored from it, so it is never written again.
  */
 import { execFile } from 'node:child_process'
-import { createHash, randomUUID } from 'node:crypto'
 import { chmodSync, chownSync, closeSync, copyFileSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { newUuid } from '#src/platform/ids.ts'
+import { sha256 } from '#src/platform/secrets.ts'
 import { chooseAddress } from './loopback-addresses.ts'
 import { openLine } from './guest-line.ts'
 import { withHostLock } from './host-lock.ts'
@@ -54,7 +55,7 @@ export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<Sna
 }
 
 async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPlaces): Promise<void> {
-  const machineUuid = randomUUID()
+  const machineUuid = newUuid()
   const socket = join(socketsFolder(node.roots.runDir), machineUuid)
   const folderDisk = join(building.folder, 'folder.qcow2')
   const errors = join(building.folder, 'qemu.log')
@@ -94,6 +95,6 @@ export function giveToQemu(node: Pick<ComputeNode, 'user'>, path: string): void 
 
 function keyOf(node: ComputeNode, size: Size): string {
   const processor = /^model name\s*:.*$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[0] ?? ''
-  const hash = createHash('sha256').update([node.template.hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n')).digest('hex').slice(0, 16)
+  const hash = sha256([node.template.hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n')).toString('hex').slice(0, 16)
   return `base-${hash}-${size.vcpuCount}x${size.memoryMb}`
 }

@@ -4,7 +4,6 @@
  * recipe is another template; made in a folder of its own and renamed when whole.
  */
 import { execFile, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch } from 'node:process'
@@ -13,6 +12,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { isRoot } from '#src/platform/config.ts'
+import { sha256 } from '#src/platform/secrets.ts'
 import { hostAuthorities, hostPackages } from './host-packages.ts'
 import { withHostLock } from './host-lock.ts'
 import type { Progress } from './machine.ts'
@@ -137,15 +137,13 @@ async function runBuild(program: string, args: readonly string[], input: string,
 }
 
 function recipeHash(): string {
-  const hash = createHash('sha256').update(`${arch} ${baseDiskMb}\n`)
+  const parts: string[] = [arch, String(baseDiskMb)]
   for (const name of readdirSync(guestFolder, { recursive: true, encoding: 'utf8' }).sort()) {
     const path = join(guestFolder, name)
-    if (statSync(path).isFile()) hash.update(`${name}\0`).update(readFileSync(path)).update('\0')
+    if (statSync(path).isFile()) parts.push(name, readFileSync(path, 'latin1'))
   }
-  const versions = [`node-linux-${arch}/package.json`, 'npm/package.json'].map((name) => (require(name) as { version: string }).version) // as every package.json has it
-  hash.update(versions.join(' '))
-  for (const certificate of hostAuthorities()) hash.update(certificate)
-  return hash.digest('hex').slice(0, 16)
+  for (const name of [`node-linux-${arch}/package.json`, 'npm/package.json']) parts.push((require(name) as { version: string }).version) // every package.json has it
+  return sha256(JSON.stringify([...parts, ...hostAuthorities()])).toString('hex').slice(0, 16)
 }
 
 /** The Node of our own package, which is the one that the guests get. */

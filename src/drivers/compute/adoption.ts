@@ -1,0 +1,52 @@
+/** After a restart of the worker: its machines are found by their processes, and connected again with the keys they were given. */
+import { existsSync, rmSync } from 'node:fs'
+import type { ComputeNode } from './compute-node.ts'
+import { removeFiles, type Fleet } from './fleet.ts'
+import { openLine } from './guest-line.ts'
+import { machinePlaces, machinesFolder } from './places.ts'
+import { connectQmp } from './qmp.ts'
+import { findQemus, killQemu } from './qemu.ts'
+import { readRecords, type MachineRecord } from './records.ts'
+import { runMachine, type RunningMachine } from './running-machine.ts'
+
+const connectLimitMs = 5_000
+
+/** Finds what an earlier worker left: machines that live are connected again, what is half made or nobody's is removed. */
+export async function adoptMachines({ node, keep }: Fleet, addToPool: (machine: RunningMachine) => boolean): Promise<RunningMachine[]> {
+  const live = await findQemus(machinesFolder(node.roots.dataDir), node.user)
+  const { records, halfMade } = readRecords(node.roots)
+  const known = new Set(records.map(({ machineUuid }) => machineUuid))
+  for (const [machineUuid, pid] of live) if (!known.has(machineUuid)) await killQemu(pid, machineUuid, node.user)
+  for (const machineUuid of halfMade) rmSync(machinePlaces(node.roots, machineUuid).folder, { recursive: true, force: true })
+  const adopted = await Promise.all(records.map(async (record) => {
+    const pid = live.get(record.machineUuid)
+    const machine = pid === undefined ? undefined : await reach(node, record, pid)
+    const isStock = record.id === null
+    if (machine && (!isStock || (record.templateHash === node.template.hash && addToPool(machine)))) return keep(machine)
+    machine?.release()
+    if (pid !== undefined) await killQemu(pid, record.machineUuid, node.user)
+    if (isStock) removeFiles(node, record)
+    return undefined
+  }))
+  return adopted.filter((machine): machine is RunningMachine => machine !== undefined && machine.record.id !== null)
+}
+
+/** A machine that was still being started is not one that can be adopted. One whose guest is busy is: it is tried again with each command. */
+async function reach(node: ComputeNode, record: MachineRecord, pid: number): Promise<RunningMachine | undefined> {
+  if (!record.up) return undefined
+  const places = machinePlaces(node.roots, record.machineUuid)
+  try {
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`))
+    const machine = runMachine(node, { record, pid, qmp, line: await openLine(places.line) })
+    await qmp.execute('cont') // a worker that was killed while it paused it left it standing
+    await machine.line.endSessions().then(() => machine.connect(connectLimitMs)).catch((error: Error) => {
+      if (record.id === null) throw error
+      node.log.warn({ machine: record.machineUuid, err: error }, 'an adopted machine does not answer yet')
+    })
+    return machine
+  } catch (error) {
+    node.log.warn({ machine: record.machineUuid, err: error }, 'a machine could not be adopted')
+    return undefined
+  }
+}
+

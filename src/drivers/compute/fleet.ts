@@ -1,0 +1,86 @@
+/** The machines that run on this node, each watched for its end; and what is left of one that has ended. */
+import { rmSync } from 'node:fs'
+import type { ComputeNode } from './compute-node.ts'
+import { folderDiskPlace, machinePlaces } from './places.ts'
+import { killQemu } from './qemu.ts'
+import { readRecords, type MachineRecord } from './records.ts'
+import type { RunningMachine } from './running-machine.ts'
+
+const powerOffLimitMs = 10_000
+
+/** Those machines. */
+export type Fleet = {
+  node: ComputeNode
+  /** From now on this machine is watched. */
+  keep(machine: RunningMachine): RunningMachine
+  find(id: string): RunningMachine | undefined
+  /** What is on disk of a VM's machine, running or not. */
+  findRecord(id: string): MachineRecord | undefined
+  isLive(machineUuid: string): boolean
+  /** Ends a machine: cleanly within 10 s when asked to, and in any case. */
+  end(machine: RunningMachine, cleanly: boolean): Promise<void>
+  /** Lets go of every machine and leaves it running. */
+  release(): void
+}
+
+/**
+ * Makes the fleet.
+ * @param onEnd hears of every machine that nobody here ended; its guest powered off, or it is lost.
+ */
+export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, how: 'guest' | 'lost') => void): Fleet {
+  const machines = new Map<string, RunningMachine>()
+  const ending = new Set<string>()
+  const find = (id: string): RunningMachine | undefined => [...machines.values()].find(({ record }) => record.id === id)
+  return {
+    node, find,
+    findRecord: (id) => find(id)?.record ?? readRecords(node.roots).records.find((record) => record.id === id),
+    isLive: (machineUuid) => machines.has(machineUuid),
+    keep(machine) {
+      const { machineUuid } = machine.record
+      machines.set(machineUuid, machine)
+      void machine.qmp.closed.then(({ guestEnd }) => {
+        if (machines.get(machineUuid) !== machine) return
+        machines.delete(machineUuid)
+        machine.release()
+        if (ending.has(machineUuid)) return
+        node.log.warn({ machine: machineUuid, guestEnd }, 'a machine ended')
+        onEnd(machine, guestEnd === 'shutdown' ? 'guest' : 'lost')
+      })
+      return machine
+    },
+    async end(machine, cleanly) {
+      const { machineUuid } = machine.record
+      ending.add(machineUuid)
+      try {
+        if (cleanly) await poweredOff(machine)
+        await killQemu(machine.pid, machineUuid, node.user)
+        machines.delete(machineUuid)
+        machine.release()
+      } finally {
+        ending.delete(machineUuid)
+      }
+    },
+    release() {
+      for (const machine of machines.values()) machine.release()
+      machines.clear()
+    },
+  }
+}
+
+async function poweredOff(machine: RunningMachine): Promise<void> {
+  machine.line.powerOff()
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, powerOffLimitMs)
+  })
+  await Promise.race([machine.qmp.closed, late])
+  clearTimeout(timer)
+}
+
+/** Removes a dead machine's files; its folder's disk only when it is nobody's workspace, or was made for a machine that never ran. */
+export function removeFiles(node: ComputeNode, record: MachineRecord): void {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  if (!record.hasFolder || record.id === null || (record.madeFolder && !record.up)) rmSync(folderDiskPlace(node.roots.dataDir, record.folderId), { force: true })
+  for (const path of [places.qmp, places.line, places.saving]) rmSync(path, { force: true })
+  rmSync(places.folder, { recursive: true, force: true })
+}

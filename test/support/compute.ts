@@ -1,0 +1,78 @@
+/** A driver of real machines for a test, in a folder of its own; what it started is gone after `stop`. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Duplex } from 'node:stream'
+import { pino } from 'pino'
+import { createCompute } from '#src/drivers/compute/compute.ts'
+import { execInGuest, type GuestResult } from '#src/drivers/compute/guest-exec.ts'
+import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
+import { machinesFolder } from '#src/drivers/compute/places.ts'
+import { findQemus } from '#src/drivers/compute/qemu.ts'
+import { readRecords, type MachineRecord } from '#src/drivers/compute/records.ts'
+import { qemuUser } from '#src/drivers/system-users.ts'
+import { readConfig } from '#src/platform/config.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
+
+/** A machine's end as the driver told it. */
+export type Ended = { id: string; how: 'guest' | 'lost' }
+
+/** A node of the test's own. */
+export type TestNode = {
+  readonly compute: Compute
+  readonly dataDir: string
+  readonly ended: Ended[]
+  /** Called for each connection that a guest opens to its proxy. */
+  egress: (id: string, connection: Duplex) => void
+  /** The process ids of the QEMUs of this node. */
+  qemus(): Promise<Map<string, number>>
+  record(id: string): MachineRecord
+  /** As a worker that is killed and started again: the old driver lets go, a new one adopts. */
+  restart(): Promise<Machine[]>
+  stop(): Promise<void>
+}
+
+/** Starts a node that keeps so many machines warm. */
+export async function startNode(poolSize: number): Promise<TestNode> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-compute-'))
+  chmodSync(dataDir, 0o711) // QEMU runs as another user when we are root
+  const { cacheDir } = readConfig()
+  const ended: Ended[] = []
+  const make = (): Compute => createCompute({
+    cacheDir, dataDir, runDir: join(dataDir, 'run'), poolSize, qemuUser: qemuUser(), log: pino({ level: 'error' }),
+    onEgress: (id, connection) => node.egress(id, connection),
+    onExit: (id, how) => ended.push({ id, how }),
+  })
+  let compute = make()
+  const node: TestNode = {
+    get compute() { return compute },
+    dataDir, ended,
+    egress: (_id, connection) => connection.destroy(),
+    qemus: () => findQemus(machinesFolder(dataDir), qemuUser()),
+    record: (id) => readRecords({ cacheDir, dataDir, runDir: join(dataDir, 'run') }).records.find((record) => record.id === id)!, // a test that asks for none fails
+    async restart() {
+      await compute.close()
+      compute = make()
+      await compute.prepare(() => undefined)
+      return compute.adopt()
+    },
+    async stop() {
+      await compute.close()
+      for (const pid of (await node.qemus()).values()) process.kill(pid, 'SIGKILL')
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+  await compute.prepare(() => undefined)
+  await compute.adopt()
+  return node
+}
+
+/** A machine of the default shape with an id of its own. */
+export function newSpec(wanted: Partial<MachineSpec> = {}): MachineSpec {
+  return { id: encodeId('vm', newUuid()).slice('vm_'.length), template: 'base', vcpuCount: 2, memoryMb: 2048, diskMb: 10_240, hostname: 'tester', folder: 'new', ...wanted }
+}
+
+/** Runs a line of bash as `user`, or as root, and waits for it. */
+export function bash(machine: Machine, line: string, options: { as?: 'user' | 'root'; timeoutMs?: number } = {}): Promise<GuestResult> {
+  return execInGuest(machine, { argv: ['/bin/bash', '-lc', line], timeoutMs: 20_000, ...options })
+}
