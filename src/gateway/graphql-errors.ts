@@ -1,6 +1,6 @@
 /** Errors of GraphQL answers: what a caller is shown of them, over HTTP and web sockets alike. */
 import { GraphQLError, type ExecutionResult } from 'graphql'
-import { graphqlError } from '#schema/public-error.ts'
+import { graphqlError, isFinding } from '#schema/public-error.ts'
 
 /** Statuses that mean something of their own for a request that GraphQL itself refused; all others are invalid requests. */
 const codeOfStatus: Readonly<Record<number, string>> = { 413: 'REQUEST_TOO_LARGE' }
@@ -18,7 +18,7 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   const known = thrown instanceof GraphQLError ? alreadyShown.get(thrown) : undefined
   if (known) return known
   const error = graphqlError(thrown, requestId)
-  const own = thrown instanceof GraphQLError && !thrown.originalError && !thrown.extensions['unexpected']
+  const own = isFinding(thrown)
   const http = (error.extensions['http'] ?? {}) as HttpExtension // written by us or by the GraphQL server
   const status = http.status ?? refusedStatus
   const { http: _http, originalError: _originalError, unexpected: _unexpected, ...extensions } = error.extensions

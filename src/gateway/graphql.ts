@@ -46,7 +46,6 @@ export function createEngine(schema: GraphQLSchema): Engine {
     cors: false,
     multipart: false,
     maxRequestBodySize: false, // Fastify has read and measured the body already
-    healthCheckEndpoint: '/graphql/health-check-is-elsewhere',
     logging: { debug() { /* too much */ }, info: (...words) => log.debug({ words: words.map(String) }, 'graphql'), warn: (...words) => log.warn({ words: words.map(String) }, 'graphql'), error: () => { /* showError logs what is ours to mend */ } },
     parserAndValidationCache: { documentCache: documents, errorCache: { get: () => undefined, set: () => { /* a wrong document is rare and read again */ } }, validationCache: true },
     plugins: [gatewayPlugin(admit)],
@@ -113,8 +112,9 @@ function answerOf(result: ExecutionResult, { requestId, answer }: GraphqlCall): 
   const shown = result.errors.map((error) => showError(error, requestId))
   const whole = JSON.stringify({ ...result, errors: shown.map((one) => one.error) })
   for (const { headers } of shown) answer.headers = { ...answer.headers, ...headers }
-  // What ran was answered, whatever it found: 200. What was refused before it ran tells by its status.
-  const ran = 'data' in result
+  // What ran was answered, whatever it found: 200. What was refused before it ran tells by its status. A subscription
+  // whose source failed has no data, but its error has a place.
+  const ran = 'data' in result || result.errors.some((error) => error.path !== undefined)
   const errors = shown.map(({ error, status, bySpecification }) => new GraphQLError(error.message, { extensions: ran ? {} : { http: { status, spec: bySpecification } } }))
   return { ...result, errors, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
 }

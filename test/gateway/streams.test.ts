@@ -78,6 +78,11 @@ describe('a subscription over server-sent events', () => {
     expect(text).not.toContain('secret')
   })
 
+  it('whose source refuses it answers 200 with the error as its event, as clients of streams expect', async () => {
+    const answer = await fetch(`${running.url}/graphql`, { method: 'POST', body: JSON.stringify({ query: 'subscription { changes(id: "a") }' }), headers: { 'content-type': 'application/json', accept: 'text/event-stream' } })
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/event: next\ndata: .*UNAUTHORIZED.*\n\nevent: complete/)])
+  })
+
   it('is refused without permission, in the form of an answer', async () => {
     const answer = await subscribe('subscription { changes(id: "a") }', { bearer: 'garbage' })
     expect(answer.status).toBe(401)

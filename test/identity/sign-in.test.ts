@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../support/ports.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
 
 let running: RunningApp
@@ -82,6 +83,16 @@ describe('local sign-in', () => {
     } finally {
       await off.stop()
       await publicOne.stop()
+    }
+  })
+
+  it('is off while VMs may reach the port, since what they send comes from this machine', async () => {
+    const port = await freePort()
+    const reachable = await startApp({ settings: { PORT: String(port), BERTH_VM_HOST_PORTS: String(port) } })
+    try {
+      expect((await signIn({ to: reachable })).status).toBe(403)
+    } finally {
+      await reachable.stop()
     }
   })
 
