@@ -1,5 +1,5 @@
 /** What a GraphQL client is shown of an error; REST answers with the same, in its own envelope. */
-import { GraphQLError } from 'graphql'
+import { GraphQLError, Kind, print } from 'graphql'
 import { isDatabaseAway, databaseAway } from '#src/platform/postgres.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -18,9 +18,8 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
 
 /** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId` (decisions.md §9). */
 export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
-  // graphql's own findings about the document (syntax, validation, variables) have no cause and are the caller's to see.
-  if (thrown instanceof GraphQLError && !thrown.originalError && !thrown.extensions['unexpected']) {
-    return new GraphQLError(thrown.message, { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path, extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId } })
+  if (isFinding(thrown)) {
+    return new GraphQLError(describeFinding(thrown), { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path, extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId } })
   }
   const shown = shownError(thrown, requestId)
   const { retryAfterSeconds, allowance: _allowance, ...details } = shown.details
@@ -29,6 +28,22 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
     ...at,
     extensions: { code: shown.code.toUpperCase(), http: { status: shown.status }, requestId, ...details, ...(retryAfterSeconds ? { retryAfterSeconds } : {}) },
   })
+}
+
+/**
+ * Whether this is graphql's own finding about the document or its variables, which is the caller's to see. What a
+ * resolver threw has another kind of error inside; what graphql could not send of a resolver's answer has a path.
+ */
+export function isFinding(thrown: unknown): thrown is GraphQLError {
+  return thrown instanceof GraphQLError && thrown.path === undefined && innermost(thrown) instanceof GraphQLError && !thrown.extensions['unexpected']
+}
+
+/** The finding in words that do not quote a variable's value, which may be a secret. */
+function describeFinding({ message, nodes }: GraphQLError): string {
+  const node = nodes?.[0]
+  if (node?.kind !== Kind.VARIABLE_DEFINITION || !message.includes(' got invalid value ')) return message
+  const at = /^[^"]*"\$[^"]*" got invalid value [^]* at "([^"]+)"; /.exec(message)?.[1]
+  return `Variable "$${node.variable.name.value}" must be ${print(node.type)}${at ? `; look at "${at}"` : ''}.`
 }
 
 function innermost(thrown: unknown): unknown {
