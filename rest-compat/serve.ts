@@ -61,7 +61,7 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
     const caller = await knownCaller(authenticator.authenticate(credential))
     setAllowance(reply, await spendFor(services, caller, false))
     const gone = new AbortController()
-    request.raw.socket.once('close', () => gone.abort())
+    reply.raw.once('close', () => gone.abort()) // of the answer, not of the connection, which may carry more requests
     const over = beginStream('sse', callerName(caller))
     const unwatch = watchCaller(authenticator, credential ?? '', () => gone.abort()) // a known caller has one
     try {

@@ -20,6 +20,7 @@ export type EnvChange = { env: Record<string, string>; warning: string | null }
 type EnvRow = { key: string; source: EnvSource; visibility: Visibility; sealedValue: Buffer }
 
 const hidden = '********'
+const keyShape = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 const readableSources: readonly EnvSource[] = ['user', 'system', 'session', 'vault', 'link']
 /** Where two sources set one key, the later in this order wins. */
 const precedence: readonly EnvSource[] = ['system', 'link', 'provision', 'vault', 'session', 'user']
@@ -36,7 +37,7 @@ export function checkEnv(variables: Readonly<Record<string, string>>, visibility
   if (entries.length > limits.envVarsPerVm) throw new BerthError('invalid_env_key', `A VM has at most ${limits.envVarsPerVm} variables.`)
   let totalBytes = 0
   for (const [key, value] of entries) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(key)) throw new BerthError('invalid_env_key', 'A key has letters, digits and underscores, does not begin with a digit, and is at most 128 long.')
+    if (!keyShape.test(key)) throw new BerthError('invalid_env_key', 'A key has letters, digits and underscores, does not begin with a digit, and is at most 128 long.')
     const upper = key.toUpperCase()
     if (reservedKeys.has(upper) || reservedPrefixes.some((prefix) => upper.startsWith(prefix))) throw new BerthError('invalid_env_key', `The key ${key} is reserved; choose another name.`)
     const bytes = Buffer.byteLength(value)
@@ -96,7 +97,8 @@ export async function replaceEnv(call: Call, vmId: string, variables: Readonly<R
 /** Deletes a variable of source `user`. @throws BerthError not_found. */
 export async function deleteEnv(call: Call, vmId: string, key: string): Promise<EnvChange> {
   return changeEnv(call, vmId, async (tx, id) => {
-    const gone = await change(tx, sql`delete from vm_env where vm_id = ${id} and key = ${key} and source = 'user'`)
+    // A text that is no key is not asked for: Postgres refuses NUL with an error of its own.
+    const gone = keyShape.test(key) ? await change(tx, sql`delete from vm_env where vm_id = ${id} and key = ${key} and source = 'user'`) : 0
     if (gone === 0) throw notFound('variable')
   }, {}, null)
 }

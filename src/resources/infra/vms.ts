@@ -76,7 +76,7 @@ export async function getVm(call: Call, publicId: string): Promise<Vm> {
 /** The VM that was made with this external reference. @throws BerthError not_found; invalid_request for an empty one. */
 export async function getVmByExternalRef(call: Call, externalRef: string): Promise<Vm> {
   const scope = allow(call.caller, 'vms:read')
-  if (externalRef.trim() === '') throw new BerthError('invalid_request', 'Name an external reference in the path.')
+  if (externalRef.trim() === '' || externalRef.includes('\0')) throw new BerthError('invalid_request', 'Name an external reference in the path.')
   const vm = await findOne<Vm>(call.db, sql`select * from vms where ${owned(scope)} and external_ref = ${externalRef} and status <> 'deleted'`)
   if (!vm) throw notFound('VM')
   return vm
