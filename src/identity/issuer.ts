@@ -1,18 +1,16 @@
 /** The built-in issuer for a single host: its keys, its tokens, and where others find its public keys. */
 import type { FastifyInstance } from 'fastify'
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose'
-import { permissions, roles, type Permission, type Role } from '#src/platform/access.ts'
-import { nowMs } from '#src/platform/clock.ts'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
+import type { Role } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
+import { signAccessToken, signingAlgorithm } from '#src/resources/infra/access-tokens.ts'
 import { ensureMembership } from '#src/resources/infra/memberships.ts'
-import { addSigningKey, findSigningKey, listPublicKeys } from '#src/resources/infra/signing-keys.ts'
+import { addSigningKey, listPublicKeys } from '#src/resources/infra/signing-keys.ts'
 
-const algorithm = 'ES256'
 const keySetSecondsMax = 300 // how long others may keep the key set: a new key signs at once, and verifiers look again for an unknown one
 
 /** What issuing needs; the command line has no more than this. */
@@ -20,12 +18,6 @@ export type IssuerParts = { db: Db; sealer: Sealer; config: Pick<Config, 'public
 
 /** Who a token is for. `ttlSeconds` is how long it is good for. */
 export type TokenRequest = { user: string; organization: string; role: Role; ttlSeconds: number }
-
-/** The permissions of a role, as they stand in its tokens. */
-export function permissionsOf(role: Role): Permission[] {
-  const names = Object.keys(permissions) as Permission[] // the keys of a closed table
-  return names.filter((name) => roles.indexOf(role) >= roles.indexOf(permissions[name][0]))
-}
 
 /** Makes the first signing key when there is none. Several processes at once make one. */
 export async function ensureSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 'sealer'>): Promise<void> {
@@ -38,11 +30,11 @@ export async function rotateSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 
 }
 
 async function makeKey(db: Db, sealer: Sealer, onlyFirst: boolean): Promise<void> {
-  const pair = await generateKeyPair(algorithm, { extractable: true })
+  const pair = await generateKeyPair(signingAlgorithm, { extractable: true })
   const publicPart = await exportJWK(pair.publicKey)
   const kid = await calculateJwkThumbprint(publicPart)
-  const privateJwk = { ...await exportJWK(pair.privateKey), kid, alg: algorithm }
-  await addSigningKey(db, sealer, { kid, publicJwk: { ...publicPart, kid, alg: algorithm, use: 'sig' }, privateJwk }, { onlyFirst })
+  const privateJwk = { ...await exportJWK(pair.privateKey), kid, alg: signingAlgorithm }
+  await addSigningKey(db, sealer, { kid, publicJwk: { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }, privateJwk }, { onlyFirst })
 }
 
 /**
@@ -55,23 +47,7 @@ export async function issueToken({ db, sealer, config }: IssuerParts, { user, or
   checkName('organization', organization)
   await ensureSigningKey({ db, sealer })
   const identity = await ensureMembership(db, { user, organization, role })
-  const key = await findSigningKey(db, sealer)
-  if (!key?.kid) throw new Error('a signing key was made and is not there')
-  const issuedAtSeconds = Math.floor(nowMs() / 1000)
-  const expiresAtSeconds = issuedAtSeconds + ttlSeconds
-  const token = await new SignJWT({
-    sid: newUuid(),
-    ...(identity.email ? { email: identity.email } : {}),
-    org_id: identity.organizationId,
-    role,
-    permissions: permissionsOf(role),
-    org_memberships: identity.memberships.map((one) => ({ org_id: one.organizationId, membership_id: one.membershipId, role: one.role })),
-  })
-    .setProtectedHeader({ alg: algorithm, kid: key.kid, typ: 'JWT' })
-    .setIssuer(config.publicUrl).setAudience(config.audience).setSubject(identity.userId)
-    .setIssuedAt(issuedAtSeconds).setExpirationTime(expiresAtSeconds).setJti(newUuid())
-    .sign(await importJWK(key, algorithm))
-  return { token, expiresAtSeconds }
+  return signAccessToken({ db, sealer, config }, identity, ttlSeconds)
 }
 
 function checkName(what: string, name: string): void {
@@ -88,7 +64,7 @@ export function serveIssuer(app: FastifyInstance, { db, config }: Pick<IssuerPar
     return {
       issuer: publicUrl,
       jwks_uri: `${publicUrl}/.well-known/jwks.json`,
-      id_token_signing_alg_values_supported: [algorithm],
+      id_token_signing_alg_values_supported: [signingAlgorithm],
       response_types_supported: ['id_token'],
       subject_types_supported: ['public'],
       claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'sid', 'email', 'org_id', 'role', 'permissions', 'org_memberships'],

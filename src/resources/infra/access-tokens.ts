@@ -7,6 +7,9 @@ import type { Background } from '#src/platform/services.ts'
 import type { Identity } from './memberships.ts'
 import { findSigningKey } from './signing-keys.ts'
 
+/** How the built-in issuer signs. */
+export const signingAlgorithm = 'ES256'
+
 /** What a role may do, as the `permissions` claim lists it. */
 export function permissionsOf(role: Role): string[] {
   return Object.entries(permissions).filter(([, [least]]) => roles.indexOf(role) >= roles.indexOf(least)).map(([name]) => name)
@@ -16,16 +19,18 @@ export function permissionsOf(role: Role): string[] {
  * Signs a token for this person.
  * @throws Error when the issuer has no key yet: it is made when the web process first starts.
  */
-export async function signAccessToken({ config, db, sealer }: Pick<Background, 'config' | 'db' | 'sealer'>, identity: Identity, ttlSeconds: number): Promise<string> {
+export async function signAccessToken({ config, db, sealer }: Pick<Background, 'db' | 'sealer'> & { config: Pick<Background['config'], 'publicUrl' | 'audience'> }, identity: Identity, ttlSeconds: number): Promise<{ token: string; expiresAtSeconds: number }> {
   const jwk = await findSigningKey(db, sealer)
   if (!jwk?.kid) throw new Error('the built-in issuer has no signing key yet')
   const issuedAt = Math.floor(nowMs() / 1000)
-  return new SignJWT({
+  const expiresAtSeconds = issuedAt + ttlSeconds
+  const token = await new SignJWT({
     sid: newUuid(), ...(identity.email ? { email: identity.email } : {}), org_id: identity.organizationId, role: identity.role, permissions: permissionsOf(identity.role),
     org_memberships: identity.memberships.map((one) => ({ org_id: one.organizationId, membership_id: one.membershipId, role: one.role })),
   })
-    .setProtectedHeader({ alg: 'ES256', kid: jwk.kid, typ: 'JWT' })
+    .setProtectedHeader({ alg: signingAlgorithm, kid: jwk.kid, typ: 'JWT' })
     .setIssuer(config.publicUrl).setAudience(config.audience).setSubject(identity.userId)
-    .setJti(newUuid()).setIssuedAt(issuedAt).setExpirationTime(issuedAt + ttlSeconds)
-    .sign(await importJWK(jwk, 'ES256'))
+    .setJti(newUuid()).setIssuedAt(issuedAt).setExpirationTime(expiresAtSeconds)
+    .sign(await importJWK(jwk, signingAlgorithm))
+  return { token, expiresAtSeconds }
 }

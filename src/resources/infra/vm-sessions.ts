@@ -2,7 +2,7 @@
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Call } from '#src/platform/services.ts'
-import { timestamp, nowMs } from '#src/platform/clock.ts'
+import { timestamp } from '#src/platform/clock.ts'
 import { identityOf } from './memberships.ts'
 import { signAccessToken } from './access-tokens.ts'
 import { reachVm } from './vm-access.ts'
@@ -19,8 +19,8 @@ export async function syncSession(call: Call, vmId: string): Promise<SessionChan
   const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
   if (!call.config.builtInIssuer) throw new BerthError('invalid_request', 'This Berth signs no tokens of its own, so it has no session to put into a VM.')
   const identity = await identityOf(call.db, userId ?? '', organizationId)
-  const token = await signAccessToken(call, identity, sessionSeconds)
-  const session = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_at: timestamp(nowMs() + sessionSeconds * 1000), base_url: call.config.publicUrl })
+  const { token, expiresAtSeconds } = await signAccessToken(call, identity, sessionSeconds)
+  const session = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_at: timestamp(expiresAtSeconds * 1000), base_url: call.config.publicUrl })
   await vm.node.call('writeSession', { vmId: vm.id, session }, { silenceMs: callSilenceMs })
   return { status: 'synced', warning: null }
 }
