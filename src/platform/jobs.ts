@@ -3,9 +3,13 @@
  * transaction that makes it necessary, and handled in workers/. A handler may run twice: it must read the row first.
  */
 import { CompiledQuery } from 'kysely'
+import pg from 'pg'
 import { PgBoss } from 'pg-boss'
+import { startSlots, type Slots } from './job-slots.ts'
 import { log } from './log.ts'
 import type { Tx } from './postgres.ts'
+import { publish, type Pubsub } from './pubsub.ts'
+import { runForeignStatement } from './statements.ts'
 
 /** A kind of job. `Data` holds ids only: payloads are stored in clear. */
 export type Job<Data extends object> = { readonly name: string; readonly options: JobOptions; readonly data?: Data }
@@ -15,8 +19,7 @@ export type JobOptions = { retryLimit: number; retryDelaySeconds: number; expire
 // Recovery after kill -9: a job whose worker is silent this long runs again. 10 s is pg-boss' minimum.
 const heartbeatSeconds = 10
 const superviseSeconds = 1
-// A retry is not NOTIFYed, so this is how late one may start.
-const pollSeconds = 2
+const topic = 'jobs'
 const keptSeconds = 3600
 const defaults: JobOptions = { retryLimit: 5, retryDelaySeconds: 1, expireInSeconds: 900 }
 
@@ -46,17 +49,19 @@ export type Jobs = {
 }
 
 const stopTimeoutMs = 8_000
+const workerConnections = 6
+const webConnections = 2
 
 /**
  * Connects to the queue, making its tables when they are not there.
  * @param worker whether this process handles jobs; one that only enqueues does not supervise.
  */
-export async function openJobs(databaseUrl: string, { worker }: { worker: boolean }): Promise<Jobs> {
+export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: { worker: boolean }): Promise<Jobs> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, application_name: worker ? 'berth-jobs-worker' : 'berth-jobs', max: worker ? workerConnections : webConnections, keepAlive: true })
+  pool.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection'))
+  pool.on('connect', (client) => client.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection')))
   const boss = new PgBoss({
-    connectionString: databaseUrl,
-    application_name: worker ? 'berth-jobs-worker' : 'berth-jobs',
-    max: worker ? 6 : 2,
-    useListenNotify: worker,
+    db: { executeSql: (text, values = []) => (values.length > 0 ? runForeignStatement(pool, text, values) : pool.query(text)) }, // without values there may be several statements
     supervise: worker,
     schedule: false,
     superviseIntervalSeconds: superviseSeconds,
@@ -66,12 +71,16 @@ export async function openJobs(databaseUrl: string, { worker }: { worker: boolea
   await boss.start()
   const stopping = new AbortController()
   const declared = new Set<string>()
+  const slots = new Map<string, Slots>()
   let stopped: Promise<void> | undefined
+  pubsub.listen(topic, (name) => {
+    for (const [queue, taking] of slots) if (name === null || name === queue) taking.wake()
+  })
 
   const declare = async <Data extends object>(kind: Job<Data>): Promise<void> => {
     if (declared.has(kind.name)) return
     const { retryLimit, retryDelaySeconds, expireInSeconds } = kind.options
-    const options = { notify: true, heartbeatSeconds, retryLimit, retryDelay: retryDelaySeconds, retryBackoff: true, retryDelayMax: 60, expireInSeconds, deleteAfterSeconds: keptSeconds }
+    const options = { heartbeatSeconds, retryLimit, retryDelay: retryDelaySeconds, retryBackoff: true, retryDelayMax: 60, expireInSeconds, deleteAfterSeconds: keptSeconds }
     await boss.createQueue(kind.name, options)
     declared.add(kind.name)
   }
@@ -81,32 +90,29 @@ export async function openJobs(databaseUrl: string, { worker }: { worker: boolea
     async enqueue(tx, kind, data, options = {}) {
       // pg-boss finds the queue by name; the first time, on a connection of its own.
       if (!declared.has(kind.name)) await declare(kind)
-      const id = await boss.send(kind.name, data, {
+      const sending = boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
-        db: { executeSql: async (text, values) => ({ rows: (await tx.withoutPlugins().executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows }) },
+        db: { executeSql: async (text, values) => ({ rows: (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows }) },
       })
+      const [id] = await Promise.all([sending, options.startAfterSeconds ? undefined : publish(tx, topic, kind.name)])
       if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
     },
-    async handle(kind, { concurrency }, handler) {
+    async handle<Data extends object>(kind: Job<Data>, { concurrency }: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>) {
       await declare(kind)
-      for (let slot = 0; slot < concurrency; slot++) {
-        let workerId: string | undefined
-        workerId = await boss.work<Parameters<typeof handler>[0]['data']>(kind.name, { batchSize: 1, pollingIntervalSeconds: pollSeconds, notifyPollingIntervalSeconds: pollSeconds }, async ([taken]) => {
-          if (!taken) return
-          try {
-            await handler({ id: taken.id, data: taken.data, signal: stopping.signal })
-          } catch (error) {
-            log.error({ job: kind.name, data: taken.data, err: error }, 'a job failed and will be tried again')
-            throw error
-          } finally {
-            if (workerId) boss.notifyWorker(workerId) // look for the next one now: a backlog must not wait for the poll
-          }
-        })
-      }
+      slots.set(kind.name, startSlots<Data>(kind.name, {
+        fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
+        touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
+        complete: async (job) => void (await boss.complete(kind.name, job)),
+        fail: async (job, reason) => void (await boss.fail(kind.name, job, { reason })),
+      }, { concurrency, touchMs: (heartbeatSeconds * 1000) / 3 }, ({ id, data }) => handler({ id, data, signal: stopping.signal })))
     },
     stop() {
       stopping.abort()
-      return (stopped ??= boss.stop({ graceful: true, timeout: stopTimeoutMs, close: true }))
+      return (stopped ??= (async () => {
+        await Promise.all([...slots.values()].map((taking) => taking.stop(stopTimeoutMs)))
+        await boss.stop({ graceful: false })
+        await pool.end()
+      })())
     },
   }
 }

@@ -21,7 +21,7 @@ export type Background = Pick<Services, 'config' | 'db' | 'jobs' | 'pubsub' | 's
 export async function openServices(config: Config, databaseUrl: string, role: 'web' | 'worker'): Promise<Services & { close: () => Promise<void> }> {
   const database = openDatabase(databaseUrl, { connections: config.databaseConnections, applicationName: `berth-${role}` })
   const pubsub = openPubsub(databaseUrl)
-  const jobs = await openJobs(databaseUrl, { worker: role === 'worker' })
+  const jobs = await openJobs(databaseUrl, pubsub, { worker: role === 'worker' })
   const sealer = loadSealer(config.secretKey, config.dataDir)
   const limiter = createRateLimiter(database.db, config.rateLimitFactor)
   const idempotency = createIdempotency(database.db, sealer)

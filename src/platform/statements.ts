@@ -23,12 +23,21 @@ const prepared = new Map<string, string>()
 const camelNames = new Map<string, string>()
 let generation = 0
 
-/** Runs a statement on a connection or on the pool. @throws what pg throws. */
+/** Runs a statement on a connection or on the pool; columns become camelCase. @throws what pg throws. */
 export async function runStatement(on: Runner, text: string, values: readonly unknown[]): Promise<Answer> {
+  return send(on, text, values, camelName)
+}
+
+/** Runs a statement that is not ours and reads its columns by the names it gave them. @throws what pg throws. */
+export async function runForeignStatement(on: Runner, text: string, values: readonly unknown[]): Promise<Answer> {
+  return send(on, text, values, (column) => column)
+}
+
+async function send(on: Runner, text: string, values: readonly unknown[], rename: (column: string) => string): Promise<Answer> {
   try {
     const name = values.length > 0 ? nameOf(text) : undefined // begin and commit need no plan
     const { rows, fields, command, rowCount } = await on.query({ name, text, values: values as unknown[], rowMode: 'array' }) // pg only reads them
-    return { rows: rows.length === 0 ? [] : named(rows, fields), command, rowCount }
+    return { rows: rows.length === 0 ? [] : named(rows, fields, rename), command, rowCount }
   } catch (error) {
     if (isStalePlan(error)) forgetStatements()
     throw error
@@ -58,8 +67,8 @@ function nameOf(text: string): string | undefined {
   return name
 }
 
-function named(rows: readonly unknown[][], fields: readonly { name: string }[]): Record<string, unknown>[] {
-  const keys = fields.map((field) => camelName(field.name))
+function named(rows: readonly unknown[][], fields: readonly { name: string }[], rename: (column: string) => string): Record<string, unknown>[] {
+  const keys = fields.map((field) => rename(field.name))
   return rows.map((values) => {
     const row: Record<string, unknown> = {}
     for (let i = 0; i < keys.length; i++) row[keys[i]!] = values[i] // i is below the length

@@ -6,9 +6,10 @@ import { parseArgs } from 'node:util'
 import { setLogLevel } from '#src/platform/log.ts'
 import type { Benchmark, Effort } from './benchmark.ts'
 import { describeMachine, render, writeSection } from './results.ts'
+import { jobs } from './jobs.ts'
 import { rest } from './rest.ts'
 
-const benchmarks: readonly Benchmark[] = [rest]
+const benchmarks: readonly Benchmark[] = [rest, jobs]
 const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }
 
