@@ -22,12 +22,12 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
   ].join('\n')
 }
 
-/** Whether the web process says that everything it needs is there. */
-export async function answersReady({ host, port }: Config): Promise<boolean> {
+/** Whether the web process says that everything it needs is there, and, with VMs, that a worker is ready to run them. */
+export async function answersReady({ host, port }: Config, withVms: boolean): Promise<boolean> {
   try {
     const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, { signal: AbortSignal.timeout(askTimeoutMs) })
-    await response.body?.cancel()
-    return response.status === 200
+    const { checks } = (await response.json()) as { checks?: Record<string, string> } // our own answer
+    return response.status === 200 && (!withVms || checks?.['vms'] === 'ok')
   } catch {
     return false // not listening yet
   }
