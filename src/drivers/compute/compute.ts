@@ -8,6 +8,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { knownAcceleration, probeAcceleration, qemuVersion } from './acceleration.ts'
 import { adoptMachines } from './adoption.ts'
 import type { ComputeNode } from './compute-node.ts'
+import { execInGuest } from './guest-exec.ts'
 import { createFleet, removeFiles, type Fleet } from './fleet.ts'
 import { launch, makeFiles, makeFolderDisk, newRecord } from './launch.ts'
 import type { Compute, ComputeOptions, MachineSpec, Progress, TakenFrom } from './machine.ts'
@@ -22,6 +23,7 @@ import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 /** The shape that the pool keeps warm (decisions.md §4.1). */
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
+const firstCommandLimitMs = 15_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
 const templateShare = 0.9
 
@@ -39,7 +41,7 @@ export function createCompute(options: ComputeOptions): Compute {
     pool.forget(machine)
     removeFiles(node, machine.record)
   })
-  const pool = createPool(options.poolSize, () => startNew(fleet, warmShape, null), options.log)
+  const pool = createPool(options.poolSize, () => startWarm(fleet), options.log)
   return {
     get acceleration() { return node.acceleration },
     prepare: (progress) => prepare(node, options, progress),
@@ -123,6 +125,13 @@ async function assign(node: ComputeNode, machine: RunningMachine, spec: MachineS
   writeRecord(node.roots, record)
   machine.line.setHostname(spec.hostname)
   if (!record.hasFolder) await machine.line.unmountFolder()
+  return machine
+}
+
+/** A machine for the pool. Its first command costs three times a later one under emulation, so it is not a caller's. */
+async function startWarm(fleet: Fleet): Promise<RunningMachine> {
+  const machine = await startNew(fleet, warmShape, null)
+  await execInGuest(machine, { argv: ['/bin/bash', '-lc', 'true'], timeoutMs: firstCommandLimitMs })
   return machine
 }
 

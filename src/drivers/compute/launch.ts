@@ -73,6 +73,7 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
   writeRecord(node.roots, record)
   for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
+  const took = stopwatch()
   const pid = await startQemu({
     machineUuid: record.machineUuid, acceleration: node.acceleration, vcpuCount: record.vcpuCount, memoryMb: record.memoryMb,
     memory: memoryOf(origin), template, places, folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId),
@@ -83,9 +84,12 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   try {
     const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${lastErrors(places)}`) })
     const line = await openLine(places.line)
+    took('qemuMs')
     machine = runMachine(node, { record, pid, qmp, line })
     await continueFrom(node, origin, { record, places, qmp, line })
+    took('personaMs')
     await machine.connect()
+    node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
     if (record.diskMb > baseDiskMb && origin.from !== 'paused') await growDisk(machine, qmp, origin)
     if (!record.up) {
       record.up = true
@@ -96,6 +100,18 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     machine?.release()
     await killQemu(pid, record.machineUuid, node.user)
     throw error
+  }
+}
+
+/** Names the time since the last call. Unit: ms. */
+function stopwatch(): (name: string) => Record<string, number> {
+  const laps: Record<string, number> = {}
+  let lastMs = performance.now()
+  return (name) => {
+    const nowMs = performance.now()
+    laps[name] = Math.round(nowMs - lastMs)
+    lastMs = nowMs
+    return laps
   }
 }
 
