@@ -50,7 +50,7 @@ export async function connectSsh(target: SshTarget, onEgress: (connection: Duple
   const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
   const pinned = pinnedHostKey(target.keys)
   await new Promise<void>((resolve, reject) => {
-    client.once('error', reject)
+    client.on('error', reject) // for good: a connection that fails may say so twice
     client.once('close', () => reject(new Error('the guest closed the SSH connection')))
     client.once('ready', resolve)
     client.connect({
