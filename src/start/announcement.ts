@@ -26,8 +26,9 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
 export async function answersReady({ host, port }: Config, withVms: boolean): Promise<boolean> {
   try {
     const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, { signal: AbortSignal.timeout(askTimeoutMs) })
-    const { checks } = (await response.json()) as { checks?: Record<string, string> } // our own answer
-    return response.status === 200 && (!withVms || checks?.['vms'] === 'ok')
+    const text = await response.text()
+    if (response.status !== 200 || !withVms) return response.status === 200
+    return (JSON.parse(text) as { checks?: Record<string, string> }).checks?.['vms'] === 'ok' // our own answer
   } catch {
     return false // not listening yet
   }
