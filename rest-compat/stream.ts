@@ -1,15 +1,20 @@
 /** Event streams: server-sent events whose ids resume them (decisions.md §0). */
+import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import { limits } from '#src/platform/limits.ts'
 
 const reconnectMs = 2_000
+/** A reader that takes nothing for three heartbeats is gone. */
+const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 
 /**
  * Sends the events of a document's subscription. Each is the object aliased `body`; its `id` is the cursor, and one
- * without an id is a heartbeat. When the process stops the stream ends, and its reader resumes elsewhere by its cursor.
+ * without an id is a heartbeat. Events are taken no faster than the reader reads. When the process stops the stream
+ * ends, and its reader resumes elsewhere by its cursor.
+ * @param stalledMs how long a reader may take nothing before it is cut; it resumes where it was.
  */
-export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal): Promise<void> {
+export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal, stalledMs = stalledMsUsual): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
@@ -30,11 +35,8 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
     for await (const event of events) {
       if (raw.writableEnded || raw.destroyed) break
       const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
-      raw.write(body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n')
-      if (raw.writableLength > limits.streamQueuedBytes) {
-        raw.destroy() // too slow a reader: it resumes where it was
-        break
-      }
+      const taken = raw.write(body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n')
+      if (!taken && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
     }
   } catch (error) {
     const shown = shownError(error, request.id)
@@ -44,5 +46,15 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
     gone.abort()
     await events.return?.()
     if (!raw.destroyed) raw.end()
+  }
+}
+
+/** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */
+async function drains(raw: FastifyReply['raw'], gone: AbortSignal, stalledMs: number): Promise<boolean> {
+  try {
+    await once(raw, 'drain', { signal: AbortSignal.any([gone, AbortSignal.timeout(stalledMs)]) })
+    return true
+  } catch {
+    return false // the signals are the only reason, and both mean the same here
   }
 }
