@@ -77,8 +77,12 @@ export function createCompute(options: ComputeOptions): Compute {
       return folderId
     },
     removeFolder: async (folderId) => rmSync(folderDiskPlace(options.dataDir, folderId), { force: true }),
-    async close() {
-      await pool.stop()
+    async close({ keepPool = false } = {}) {
+      for (const machine of await pool.stop()) {
+        if (keepPool) continue
+        await fleet.end(machine, false)
+        removeFiles(node, machine.record)
+      }
       fleet.release()
     },
   }

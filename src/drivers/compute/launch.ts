@@ -32,7 +32,7 @@ export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'vcpu
     machineUuid: newUuid(), id, templateHash: node.template.hash,
     vcpuCount: spec.vcpuCount, memoryMb: spec.memoryMb, diskMb: Math.max(spec.diskMb, baseDiskMb), hostname: spec.hostname,
     folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(), hasFolder: spec.folder !== 'none', madeFolder: typeof spec.folder === 'string',
-    keys: newKeys(), ...(await chooseAddress()), up: false, paused: null,
+    keys: newKeys(), ...(await chooseAddress()), up: false, reached: false, paused: null,
   }
 }
 
@@ -71,6 +71,7 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   const places = machinePlaces(node.roots, record.machineUuid)
   const template = templatePlaces(node.roots.cacheDir, record.templateHash)
   if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
+  record.reached = false
   writeRecord(node.roots, record)
   for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
   const took = stopwatch()
@@ -91,10 +92,9 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     await machine.connect()
     node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
     if (record.diskMb > baseDiskMb && origin.from !== 'paused') await growDisk(machine, qmp, origin)
-    if (!record.up) {
-      record.up = true
-      writeRecord(node.roots, record)
-    }
+    record.up = true
+    record.reached = true
+    writeRecord(node.roots, record)
     return machine
   } catch (error) {
     machine?.release()

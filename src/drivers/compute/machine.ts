@@ -123,6 +123,9 @@ export type Compute = {
   createFolder(): Promise<string>
   /** Removes a folder's disk. Idempotent. The machine that has it must be gone. */
   removeFolder(folderId: string): Promise<void>
-  /** The worker stops: connections are dropped, machines go on. */
-  close(): Promise<void>
+  /**
+   * The worker stops: connections are dropped and the VMs' machines go on. The pool's are ended, because nobody would
+   * miss them; `keepPool` leaves them to the next worker, as a kill would.
+   */
+  close(options?: { keepPool?: boolean }): Promise<void>
 }

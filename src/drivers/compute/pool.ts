@@ -17,8 +17,8 @@ export type Pool = {
   forget(machine: RunningMachine): void
   /** Starts keeping the pool full. */
   start(): void
-  /** Stops making machines and waits for the one in the making; the warm ones are left to the next worker. */
-  stop(): Promise<void>
+  /** Stops making machines, waits for the one in the making, and answers the warm ones. */
+  stop(): Promise<RunningMachine[]>
 }
 
 /** @param make starts one machine that belongs to nobody. */
@@ -81,6 +81,7 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
       running = false
       clearTimeout(timer)
       await making?.catch(() => undefined) // logged above
+      return warm.splice(0)
     },
   }
 }
