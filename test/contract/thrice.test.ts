@@ -21,7 +21,7 @@ function smallSchema(): ReturnType<typeof buildSchema> {
     input Inner { a: String b: Int }
     type Item { id: ID! note: String }
     type Query { items(count: Int): [Item!]! failing(how: String!): Item maybe: Item }
-    type Mutation { echo(text: String, number: Int, flag: Boolean, list: [String!], any: JSON, inner: Inner): JSON }
+    type Mutation { echo(text: String, number: Int, flag: Boolean, list: [String!], json: JSON, inner: Inner): JSON }
   `)
   const resolve = (type: string, field: string, resolver: GraphQLFieldResolver<unknown, unknown>): void => {
     const found = made.getType(type)
@@ -40,7 +40,7 @@ function smallSchema(): ReturnType<typeof buildSchema> {
 }
 
 describe('the runner', () => {
-  const echo = 'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $any: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, any: $any, inner: $inner) }'
+  const echo = 'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $json: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, json: $json, inner: $inner) }'
   let runner: Runner
   beforeAll(async () => { runner = await createRunner(smallSchema()) })
   afterAll(() => runner.close())
@@ -58,7 +58,7 @@ describe('the runner', () => {
   }
 
   test.each<[string, Variables]>([
-    ['nothing', {}], ['null everywhere', { text: null, number: null, flag: null, list: null, any: null, inner: null }], ['values', { text: 'x', number: 0, flag: false, list: [], any: { a: [1, null] }, inner: { a: null } }],
+    ['nothing', {}], ['null everywhere', { text: null, number: null, flag: null, list: null, json: null, inner: null }], ['values', { text: 'x', number: 0, flag: false, list: [], json: { a: [1, null] }, inner: { a: null } }],
     ['one null, one value, others absent', { text: null, list: ['a'] }], ['an empty input', { inner: {} }],
   ])('hands %s on to the resolver as it came, every time', async (_what, variables) => {
     for (const outcome of await runAll(echo, variables)) expect(outcome).toEqual({ body: variables })
@@ -91,7 +91,7 @@ describe('the runner', () => {
     }
   })
 
-  test.each(['mutation ($a: String) { echo(inner: {a: $a}) }', 'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }', 'mutation ($a: String) { echo(any: {deep: [{a: $a}]}) }'])('refuses a document with a variable inside a literal: %s', (source) => {
+  test.each(['mutation ($a: String) { echo(inner: {a: $a}) }', 'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }', 'mutation ($a: String) { echo(json: {deep: [{a: $a}]}) }'])('refuses a document with a variable inside a literal: %s', (source) => {
     expect(() => runner.prepare(source)).toThrow(/variable inside an object literal/)
   })
 
