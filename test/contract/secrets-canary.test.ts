@@ -113,7 +113,9 @@ describe('a caller', () => {
   })
 })
 
-test('the log at its most talkative holds no secret, no token, no key and no password', () => {
+test('the log at its most talkative holds no secret, no token, no key and no password', async () => {
+  web.child.kill('SIGTERM') // so that its last words are counted
+  await web.ended
   const password = /:\/\/[^:]+:([^@]+)@/.exec(berth.services.database.url)?.[1] ?? ''
   expect(password.length).toBeGreaterThan(5)
   const lines = web.lines.join('\n')

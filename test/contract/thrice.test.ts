@@ -3,6 +3,7 @@ import { buildSchema, type GraphQLFieldResolver } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRunner, type Runner, type Variables } from '#rest-compat/run.ts'
 import { surfaces } from '#rest-compat/surfaces.ts'
+import { variableReader } from '#rest-compat/variables.ts'
 import type { Context } from '#schema/builder.ts'
 import { schema } from '#schema/schema.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -98,6 +99,20 @@ describe('the runner', () => {
   test.each(['{ nothing }', 'query ($a: Int) { items(count: $b) { id } }', 'not a document', '{ items }'])('refuses a document that does not fit the schema: %s', (source) => {
     expect(() => runner.prepare(source)).toThrow()
   })
+})
+
+test('a request’s variables are what it named: absent stays absent, null stays null, and nothing is inherited', async () => {
+  const runner = await createRunner(smallSchema())
+  const operation = runner.prepare('mutation ($text: String, $number: Int, $list: [String!]) { body: echo(text: $text, number: $number, list: $list) }')
+  const route = { operation: operation.source, status: 200, errors: [], summary: '', query: ['list'] } as const
+  const read = variableReader('POST', '/x', route, operation)
+  const request = (body: unknown, query = {}): Variables => read({ body, query, headers: {}, params: {} } as never) // all that it reads of a request
+  expect(request(undefined)).toEqual({})
+  expect(Object.keys(request({}))).toEqual([])
+  expect(Object.keys(request({ text: null, other: 1 }))).toEqual(['text'])
+  expect(request({ text: null, number: 0 }, { list: 'a' })).toEqual({ text: null, number: 0, list: ['a'] })
+  expect(Object.keys(request(Object.create({ text: 'inherited' })))).toEqual([])
+  await runner.close()
 })
 
 test('every REST document fits the schema, and none has a variable inside a literal', async () => {
