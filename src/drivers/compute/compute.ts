@@ -44,6 +44,7 @@ export function createCompute(options: ComputeOptions): Compute {
   const pool = createPool(options.poolSize, () => startWarm(fleet), options.log)
   return {
     get acceleration() { return node.acceleration },
+    get warm() { return pool.warm },
     prepare: (progress) => prepare(node, options, progress),
     adopt: () => adoptMachines(fleet, (machine) => pool.add(machine)),
     fillPool: () => pool.start(),

@@ -91,6 +91,8 @@ export type ComputeOptions = {
 /** A node's machines. */
 export type Compute = {
   readonly acceleration: 'kvm' | 'emulation'
+  /** How many warm machines wait in the pool. */
+  readonly warm: number
   /** Builds the templates and the snapshot of the default shape when they are missing. Idempotent. */
   prepare(progress: Progress): Promise<void>
   /** After a worker's restart: every machine that lives, connected again. The pool's own are kept as the pool. */

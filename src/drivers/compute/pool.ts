@@ -9,6 +9,8 @@ const longestPauseMs = 30_000
 
 /** The warm machines of a node. */
 export type Pool = {
+  /** How many are ready to be taken. */
+  readonly warm: number
   /** A warm machine, or the one in the making; undefined when there is neither. */
   take(): Promise<RunningMachine | undefined>
   /** Puts a machine in that an earlier worker made. False when the pool is full. */
@@ -54,6 +56,7 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
     )
   }
   return {
+    get warm() { return warm.length },
     async take() {
       const machine = warm.shift()
       if (machine || !making || promised) {

@@ -110,7 +110,14 @@ function channelOf(stream: ClientChannel, signal: AbortSignal | undefined): Chan
   const exit = Promise.withResolvers<Exit>()
   exit.promise.catch(() => undefined) // who does not ask how it ended need not hear that it was lost
   let ended: Exit | undefined
-  const close = (): void => stream.close()
+  const close = (): void => {
+    // dropbear keeps a closed channel until its command ends: the signal makes the guest's program end it.
+    stream.signal('TERM')
+    stream.close()
+    // Its end comes after its last byte, which nobody reads any more.
+    stream.resume()
+    stream.stderr.resume()
+  }
   stream.on('exit', (code: number | null, signalName?: string) => {
     ended = signalName === 'SIGALRM' ? { exitCode: 124, timedOut: true } : { exitCode: code ?? 137, timedOut: false } // 137: the guest's own helper was killed
   })
