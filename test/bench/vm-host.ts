@@ -33,11 +33,24 @@ export type VmHost = {
   stop: () => Promise<void>
 }
 
-/** Gets the templates ready and starts the web process. @throws Error saying why VMs cannot run here. */
-export async function prepareHost(world: World): Promise<void> {
+/**
+ * Gets the templates ready, starts the web process and does the work; no machine is left afterwards, whatever happens.
+ * @throws Error saying why VMs cannot run here.
+ */
+export async function withVms<Result>(world: World, work: () => Promise<Result>): Promise<Result> {
   const problem = await prepareVms(world.config, process.stdout)
   if (problem) throw new Error(problem)
   await startWeb(world)
+  try {
+    return await work()
+  } finally {
+    await world.endAll()
+    for (const pid of await machinesOf(world)) process.kill(pid, 'SIGKILL') // they outlive their worker
+  }
+}
+
+async function machinesOf(world: World): Promise<number[]> {
+  return [...(await findQemus(machinesFolder(world.dataDir), qemuUser())).values()]
 }
 
 /** Starts a worker beside the web process. `settings` are further environment variables. */
@@ -50,7 +63,7 @@ export async function startHost(world: World, pool: number, settings: Readonly<R
     const text = await answer.text()
     return { status: answer.status, body: (text ? JSON.parse(text) : null) as Body, ms: performance.now() - startedAt } // the caller says what it expects
   }
-  const machines = async (): Promise<number[]> => [...(await findQemus(machinesFolder(world.dataDir), qemuUser())).values()]
+  const machines = (): Promise<number[]> => machinesOf(world)
   const warm = (): number => readRecords(world.config).records.filter((record) => record.id === null && record.reached).length
   return {
     call, machines,
