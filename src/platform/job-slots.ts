@@ -92,7 +92,7 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
       await Promise.race([Promise.all(running.values()), new Promise<void>((resolve) => (limit = setTimeout(resolve, limitMs)))])
       clearTimeout(limit)
       clearInterval(touching)
-      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped')))
+      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped'))).catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'jobs could not be given back; they run again once their worker counts as silent'))
     },
   }
 }

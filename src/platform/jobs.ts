@@ -103,6 +103,7 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
     },
     async handle<Data extends object>(kind: Job<Data>, { concurrency }: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>) {
       await declare(kind)
+      if (slots.has(kind.name)) throw new Error(`the queue ${kind.name} is handled already in this process`)
       slots.set(kind.name, startSlots<Data>(kind.name, {
         fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
         touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
