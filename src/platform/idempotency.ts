@@ -5,7 +5,7 @@
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 import { log } from './log.ts'
-import { change, findOne, getOne, sql, type Db } from './postgres.ts'
+import { change, findOne, sql, type Db } from './postgres.ts'
 import type { Sealer } from './secrets.ts'
 
 /** What is kept of a response. */
@@ -55,10 +55,12 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
         claims.set(place(caller, key), { caller, key })
         return undefined
       }
-      const kept = await getOne<{ requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null }>(db, sql`
+      const kept = await findOne<{ requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null }>(db, sql`
         select request_sha256, response_status, sealed_response from idempotency_keys where caller = ${caller} and key = ${key}`)
+      const running = new BerthError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running. Try again in a few seconds.', { retryAfterSeconds: 2 })
+      if (!kept) throw running // it gave its claim back just now
       if (!kept.requestSha256.equals(requestSha256)) throw new BerthError('idempotency_conflict', 'This Idempotency-Key was used for another request. Use a new key for a new request.')
-      if (kept.responseStatus === null) throw new BerthError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running. Try again in a few seconds.', { retryAfterSeconds: 2 })
+      if (kept.responseStatus === null) throw running
       return { status: kept.responseStatus, body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null }
     },
     async finish(caller, key, { status, body }) {
