@@ -22,6 +22,10 @@ export const permissions = {
   'folders:read': ['viewer', 'compute:use'],
   'folders:write': ['member', 'compute:use'],
   'templates:read': ['viewer', 'compute:use'],
+  'builds:read': ['viewer', 'compute:use'],
+  'builds:write': ['member', 'compute:use'],
+  'build-secrets:write': ['admin', null],
+  'uploads:write': ['member', 'compute:use'],
   'usage:read': ['viewer', null],
   'sessions-in-vm:write': ['member', null], // puts the caller's own session into a VM: a key has none
   'account:read': ['viewer', null],

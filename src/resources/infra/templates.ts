@@ -5,8 +5,8 @@ import { decodeId } from '#src/platform/ids.ts'
 import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 
-/** A template; without an organization it is everyone's. */
-export type Template = { id: string; organizationId: string | null; name: string; description: string; createdAt: string }
+/** A template; without an organization it is everyone's. One made by a build is a disk on the node that built it. */
+export type Template = { id: string; organizationId: string | null; name: string; description: string; nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; createdAt: string }
 
 /** The languages that a sandbox runs, each with the command that runs a file of it. */
 export const sandboxLanguages: Readonly<Record<string, { file: string; argv: readonly string[] }>> = {
