@@ -1,4 +1,5 @@
 /** A stream on its way into the object store: a file beside it, measured, and gone unless it is taken. */
+import { once } from 'node:events'
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -18,6 +19,9 @@ export async function stage<Result>(folder: string, body: Readable, limitBytes: 
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, newUuid())
   const digest = startSha256()
+  const file = createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true })
+  const closed = once(file, 'close')
+  closed.catch(() => undefined) // the pipeline below tells of it
   let sizeBytes = 0
   try {
     await pipeline(body, async function* (pieces: AsyncIterable<Buffer>) {
@@ -27,9 +31,10 @@ export async function stage<Result>(folder: string, body: Readable, limitBytes: 
         digest.update(piece)
         yield piece
       }
-    }, createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true }))
+    }, file)
     return await take({ path, sizeBytes, sha256: digest.hex() })
   } finally {
+    await closed.catch(() => undefined) // a file that is still being opened would outlive its removal
     rmSync(path, { force: true })
   }
 }

@@ -25,21 +25,23 @@ export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir
     if (!isObjectKey(key)) throw new Error('not a key of the object store')
     return join(root, 'files', key)
   }
+  const find: ObjectStore['find'] = async (key) => {
+    const found = await stat(place(key)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+      throw error
+    })
+    return found?.isFile() ? { sizeBytes: found.size } : undefined
+  }
+  const canonicalUrl = (key: string): string => `${publicUrl}${objectsPath}/${key}`
   return {
+    find, canonicalUrl,
     put: (key, body, limitBytes) => stage(join(root, 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256: digest }) => {
       mkdirSync(dirname(place(key)), { recursive: true, mode: 0o700 })
       renameSync(path, place(key))
       return { sizeBytes, sha256: digest }
     }),
-    async find(key) {
-      const found = await stat(place(key)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-        throw error
-      })
-      return found?.isFile() ? { sizeBytes: found.size } : undefined
-    },
     async read(key, range) {
-      if (!(await this.find(key))) throw notFound('file')
+      if (!(await find(key))) throw notFound('file')
       return createReadStream(place(key), range ? { start: range.startByte, end: range.endByte } : {})
     },
     async remove(key) {
@@ -51,9 +53,8 @@ export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir
         ...(fileName ? { 'response-content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"` } : {}),
       })
       parameters.set('X-Amz-Signature', signature(sealer, method, key, parameters))
-      return `${this.canonicalUrl(key)}?${parameters.toString()}`
+      return `${canonicalUrl(key)}?${parameters.toString()}`
     },
-    canonicalUrl: (key) => `${publicUrl}${objectsPath}/${key}`,
   }
 }
 

@@ -71,7 +71,8 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   })
   app.addHook('onRequest', (request, reply, done) => {
     markAnswer(request.id, reply)
-    if (!request.raw.complete && !request.routeOptions.config?.takesFiles) cutWhenLate(request.raw)
+    const { headers } = request.raw
+    if ((headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) && !request.routeOptions.config?.takesFiles) cutWhenLate(request.raw)
     done()
   })
   app.addHook('onRoute', (route) => {
@@ -113,7 +114,9 @@ function timeRoute(route: string): onResponseHookHandler {
 
 /** Cuts a request that has not arrived whole in its time. */
 function cutWhenLate(request: IncomingMessage): void {
-  const timer = setTimeout(() => answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket), receiveTimeoutMs)
+  const timer = setTimeout(() => {
+    if (!request.complete) answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket)
+  }, receiveTimeoutMs)
   for (const over of ['end', 'close'] as const) request.once(over, () => clearTimeout(timer))
 }
 
