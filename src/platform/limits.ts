@@ -69,10 +69,13 @@ export const limits = {
   buildLogLinesMax: 5000,
   buildLogHours: 24,
   buildTailLines: 200,
+  buildLogBytes: 100 * 1024 * 1024, // ours: beyond it the build goes on, and its log says that it is cut
+  buildOutputBytes: 1024 * 1024 * 1024, // ours: as an upload
   buildTailCharacters: 256 * 1024, // ours: the last lines are kept for ever, so they are short
 
   // Uploads.
   uploadUrlSeconds: 1800,
+  uploadUnfinishedHours: 24,
   uploadBytes: 1024 * 1024 * 1024,
 
   // Streams.

@@ -107,7 +107,7 @@ create table build_log_lines (
   seq integer not null,
   output text not null,
   constraint build_log_lines_pkey PRIMARY KEY (job_id, ms, seq)
-);
+) partition by RANGE (ms);
 
 create table build_secrets (
   organization_id uuid not null,
@@ -222,6 +222,7 @@ create table templates (
   node_id uuid,
   build_job_id uuid,
   size_bytes bigint,
+  deleted_at timestamp with time zone,
   constraint templates_pkey PRIMARY KEY (id),
   constraint templates_build_job_id_fkey FOREIGN KEY (build_job_id) REFERENCES build_jobs(id),
   constraint templates_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
@@ -229,9 +230,10 @@ create table templates (
   constraint templates_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text))
 );
 CREATE INDEX templates_build_job ON public.templates USING btree (build_job_id);
+CREATE INDEX templates_deleted ON public.templates USING btree (node_id) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX templates_node ON public.templates USING btree (node_id);
 CREATE INDEX templates_organization ON public.templates USING btree (organization_id);
-CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name);
+CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name) WHERE (deleted_at IS NULL);
 
 create table uploads (
   id uuid not null,
@@ -239,13 +241,14 @@ create table uploads (
   created_by uuid,
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
+  checked_at timestamp with time zone,
   constraint uploads_pkey PRIMARY KEY (id),
   constraint uploads_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint uploads_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
-CREATE INDEX uploads_created ON public.uploads USING btree (created_at);
 CREATE INDEX uploads_created_by ON public.uploads USING btree (created_by);
 CREATE INDEX uploads_organization ON public.uploads USING btree (organization_id);
+CREATE INDEX uploads_unchecked ON public.uploads USING btree (created_at) WHERE (checked_at IS NULL);
 
 create table usage_sessions (
   id bigint not null generated always as identity,

@@ -29,7 +29,7 @@ export async function describeTables(client: pg.Client): Promise<string> {
   const described = tables.map(({ name, unlogged, partitioning }) => {
     const inside = [...of(columns, name).map(describeColumn), ...of(constraints, name).map((one) => one.definition)]
     const after = of(indexes, name).map((one) => `${one.definition};`)
-    return [`create ${unlogged ? 'unlogged ' : ''}table ${name} (`, inside.map((line) => `  ${line}`).join(',\n'), ');', ...after].join('\n')
+    return [`create ${unlogged ? 'unlogged ' : ''}table ${name} (`, inside.map((line) => `  ${line}`).join(',\n'), partitioning ? `) partition by ${partitioning};` : ');', ...after].join('\n')
   })
   return `-- What the migrations make, for reading. Not run. Written by: npm run tables\n\n${described.join('\n\n')}\n`
 }

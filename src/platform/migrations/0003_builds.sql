@@ -91,11 +91,12 @@ create table uploads (
   organization_id uuid not null references organizations (id),
   created_by uuid references users (id),
   created_at timestamptz not null default now(),
-  expires_at timestamptz not null
+  expires_at timestamptz not null,
+  checked_at timestamptz                  -- when its file was seen in the store
 );
 create index uploads_organization on uploads (organization_id);
 create index uploads_created_by on uploads (created_by);
-create index uploads_created on uploads (created_at);
+create index uploads_unchecked on uploads (created_at) where checked_at is null;
 
 -- A template made by a build is a disk on one node.
 alter table templates add column node_id uuid references nodes (id);

@@ -17,8 +17,10 @@ export type LogLine = LogPosition & { output: string }
 const dayMs = 86_400_000
 const daysAhead = 2
 /** A line is dropped with its day once every build that may have written it has been finished for 24 h: 2 h of build, 24 h after it, the day itself. */
-const daysKept = 3
+const daysKept = 2
 const tailChunksMax = 200
+const pieceLinesMax = 500
+const pieceCharactersMax = 512 * 1024
 const ddlLock = 4_823_092 // any number, as long as it is always this one
 
 /** Makes the ids of one build's entries: the clock's milliseconds, never going back, and a number within each. */
@@ -53,10 +55,27 @@ export async function appendBuildLog(db: Db, id: string, lines: readonly LogLine
   })
 }
 
-/** The lines after a position, oldest first, at most so many. */
-export async function linesAfter(db: Db, id: string, { ms, seq }: LogPosition, most: number): Promise<LogLine[]> {
-  return findAll(db, sql`
-    select ms, seq, output from build_log_lines where job_id = ${id} and ms >= ${ms} and (ms, seq) > (${ms}, ${seq}) order by ms, seq limit ${most}`)
+/** A piece of a log: lines, oldest first; whether there may be more now; and the id of its last entry when the log has ended. */
+export type LogPiece = { lines: LogLine[]; more: boolean; end: LogPosition | null }
+
+/**
+ * The lines after a position: 500 or half a megabyte at once. Row and lines are seen at one moment, so a log that has
+ * ended and has no more lines never will.
+ */
+export async function readLog(db: Db, id: string, { ms, seq }: LogPosition): Promise<LogPiece> {
+  const rows = await findAll<Partial<LogLine> & { endMs: number | null; endSeq: number | null }>(db, sql`
+    select job.log_end_ms as end_ms, job.log_end_seq as end_seq, line.ms, line.seq, line.output
+    from build_jobs job left join lateral (
+      select piece.* from (
+        select ms, seq, output, sum(length(output)) over (order by ms, seq) - length(output) as before
+        from (select ms, seq, output from build_log_lines where job_id = ${id} and ms >= ${ms} and (ms, seq) > (${ms}, ${seq}) order by ms, seq limit ${pieceLinesMax}) next
+      ) piece where before < ${pieceCharactersMax}
+    ) line on true where job.id = ${id} order by line.ms, line.seq`)
+  const lines = rows.filter((row): row is LogLine & typeof row => row.output !== undefined && row.output !== null)
+  const characters = lines.reduce((sum, { output }) => sum + output.length, 0)
+  const [first] = rows
+  const end = first && first.endMs !== null && first.endSeq !== null ? { ms: first.endMs, seq: first.endSeq } : null
+  return { lines, more: lines.length >= pieceLinesMax || characters >= pieceCharactersMax, end }
 }
 
 /** The last so many lines, oldest first. */

@@ -13,17 +13,17 @@ export type SourceColumns = { repoUrl: string | null; sealedSource: Buffer | nul
 
 /** Reads repo_url, git_ref and commit_sha. @throws BerthError invalid_request; never with the address. */
 export function readSource(sealer: Sealer, buildId: string, given: { repoUrl?: string | null; gitRef?: string | null; commitSha?: string | null }): SourceColumns {
-  const gitRef = given.gitRef || null
-  const commitSha = given.commitSha || null
-  if (gitRef && (gitRef.length > limits.nameLength || !/^\w[\w./+@#-]*$/.test(gitRef) || gitRef.includes('..') || gitRef.includes('@{'))) throw new BerthError('invalid_request', 'git_ref is not a name that git accepts for a branch or a tag.')
-  if (commitSha && !/^[0-9a-f]{7,64}$/i.test(commitSha)) throw new BerthError('invalid_request', 'commit_sha must be 7 to 64 hexadecimal digits.')
-  if (!given.repoUrl) {
+  const gitRef = given.gitRef ?? null
+  const commitSha = given.commitSha?.toLowerCase() ?? null
+  if (gitRef !== null && (gitRef.length > limits.nameLength || !/^\w[\w./+@#-]*$/.test(gitRef) || /\.\.|@\{|\.lock$|\/$/.test(gitRef))) throw new BerthError('invalid_request', 'git_ref is not a name that git accepts for a branch or a tag; leave it out for the default branch.')
+  if (commitSha !== null && !/^[0-9a-f]{7,64}$/.test(commitSha)) throw new BerthError('invalid_request', 'commit_sha must be 7 to 64 hexadecimal digits, or left out.')
+  if (given.repoUrl === null || given.repoUrl === undefined) {
     if (gitRef || commitSha) throw new BerthError('invalid_request', 'git_ref and commit_sha need a repo_url.')
     return { repoUrl: null, sealedSource: null, repoKey: null, gitRef, commitSha }
   }
   if (given.repoUrl.length > limits.buildUrlLength) throw new BerthError('invalid_request', `repo_url must have at most ${limits.buildUrlLength} characters.`)
   const { key } = readAddress(given.repoUrl, 'repo_url: ')
-  return { repoUrl: withoutCredentials(given.repoUrl), sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`), repoKey: key, gitRef, commitSha: commitSha && commitSha.toLowerCase() }
+  return { repoUrl: withoutCredentials(given.repoUrl), sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`), repoKey: key, gitRef, commitSha }
 }
 
 /** A build's repository, or null when it is built from an upload. */

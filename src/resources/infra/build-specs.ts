@@ -2,6 +2,7 @@
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
+import { parseJson } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Build } from './build-rows.ts'
@@ -50,11 +51,27 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a spec given as bytes (an array of 0 to 255: UTF-8 JSON) or as the object itself.
- * @throws BerthError invalid_spec saying which key is wrong; never with its value, which may be a secret.
+ * Reads a spec given as its bytes: an array of 0 to 255 that is UTF-8 JSON.
+ * @throws BerthError as readSpec.
  */
-export function readSpec(given: unknown): BuildSpec {
-  const object = Array.isArray(given) ? parseBytes(given) : given
+export function readSpecBytes(given: unknown): BuildSpec {
+  if (!Array.isArray(given) || given.length === 0) throw new BerthError('invalid_spec', 'spec must be a list of bytes, and not an empty one: the UTF-8 bytes of a JSON object, such as [123,125] for {}.')
+  if (given.length > limits.buildSpecBytes) throw tooLong()
+  if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255)) throw new BerthError('invalid_spec', 'spec must be a list of bytes: whole numbers from 0 to 255.')
+  let object: unknown
+  try {
+    object = parseJson(Buffer.from(given as number[])) // checked just above
+  } catch (error) {
+    throw error instanceof BerthError ? new BerthError('invalid_spec', `spec: ${error.message}`) : error
+  }
+  return readSpec(object)
+}
+
+/**
+ * Reads a spec given as the object itself.
+ * @throws BerthError invalid_spec saying which key is wrong; never with its value, which may be a secret. invalid_env_key, invalid_env_value.
+ */
+export function readSpec(object: unknown): BuildSpec {
   if (typeof object !== 'object' || object === null || Array.isArray(object)) throw new BerthError('invalid_spec', 'spec must hold a JSON object; `{}` is one.')
   if (Buffer.byteLength(JSON.stringify(object)) > limits.buildSpecBytes) throw tooLong()
   const outcome = shape.safeParse(object)
@@ -64,22 +81,11 @@ export function readSpec(given: unknown): BuildSpec {
   }
   const spec = outcome.data
   checkEnv(spec.env, 'secret')
+  checkEnv(Object.fromEntries(spec.secrets.map((name) => [name, ''])), 'secret')
   const twice = spec.secrets.find((name) => Object.hasOwn(spec.env, name))
   if (twice) throw new BerthError('invalid_spec', `spec.secrets and spec.env both have ${twice}; keep one.`)
-  checkEnv(Object.fromEntries(spec.secrets.map((name) => [name, ''])), 'secret')
   if (spec.builder === 'static' && spec.commands.length > 0) throw new BerthError('invalid_spec', 'spec.commands does not go with the builder "static", which publishes the path as it is.')
   return spec
-}
-
-function parseBytes(given: readonly unknown[]): unknown {
-  if (given.length === 0) throw new BerthError('invalid_spec', 'spec must not be empty: send the bytes of a JSON object, such as [123,125] for {}.')
-  if (given.length > limits.buildSpecBytes) throw tooLong()
-  if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255)) throw new BerthError('invalid_spec', 'spec must be a list of bytes: whole numbers from 0 to 255.')
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(given as number[]))) as unknown // checked just above
-  } catch {
-    throw new BerthError('invalid_spec', 'spec must be the bytes of UTF-8 JSON.')
-  }
 }
 
 function tooLong(): BerthError {
