@@ -23,7 +23,7 @@ export function readSource(sealer: Sealer, buildId: string, given: { repoUrl?: s
   }
   if (given.repoUrl.length > limits.buildUrlLength) throw new BerthError('invalid_request', `repo_url must have at most ${limits.buildUrlLength} characters.`)
   const { key } = readAddress(given.repoUrl, 'repo_url: ')
-  return { repoUrl: withoutCredentials(given.repoUrl), sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`), repoKey: key, gitRef, commitSha }
+  return { repoUrl: withoutCredentials(given.repoUrl), sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`), repoKey: key.split('?')[0] ?? key, gitRef, commitSha }
 }
 
 /** A build's repository, or null when it is built from an upload. */
