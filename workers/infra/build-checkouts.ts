@@ -19,6 +19,7 @@ export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new
 said=$(mktemp)
 fetch() { git fetch --quiet --no-recurse-submodules "$@" 2> "$said"; }
 tell() { cat "$said"; exit "$1"; }
+rm -rf "$1" # a template that a build made has that build's
 git init --quiet "$1" && cd "$1" && git remote add origin "$2" || exit 1
 case $4 in
   commit)
@@ -35,7 +36,7 @@ rm -f "$said" .git/FETCH_HEAD`
 
 /** An archive as tar reads it: plain, or compressed by gzip, xz, bzip2 or zstd; a zip file too. */
 const unpackScript = `exec 2>&1
-mkdir -p "$1" && cat > /tmp/context || exit 1
+rm -rf "$1" && mkdir -p "$1" && cat > /tmp/context || exit 1
 if [ "$(head -c 2 /tmp/context)" = PK ]; then unzip -q /tmp/context -d "$1"; else tar -xf /tmp/context -C "$1" --no-same-owner; fi
 code=$?
 rm -f /tmp/context
@@ -46,7 +47,7 @@ export async function checkOut(run: BuildRun): Promise<void> {
   const source = openSource(run.work.services.sealer, run.build)
   if (source) await clone(run, source)
   else if (/^https?:/.test(run.spec.context)) await unpack(run)
-  else await ask(run, 'mkdir -p "$1"', [checkoutFolder])
+  else await ask(run, 'rm -rf "$1" && mkdir -p "$1"', [checkoutFolder])
 }
 
 async function clone(run: BuildRun, source: GitSource): Promise<void> {

@@ -19,7 +19,7 @@ const retryMs = 250
 
 /** A build's log, to be written by its run alone. */
 export type BuildLogWriter = {
-  /** Adds a line of our own. */
+  /** Adds a line of our own, on a line of its own. */
   say(line: string): void
   /** Adds a stream's output to its end, masked. */
   pour(stream: AsyncIterable<Buffer>): Promise<void>
@@ -33,11 +33,13 @@ export function createBuildLogWriter(db: Db, buildId: string, secrets: () => rea
   let unwritten: string[] = []
   let unwrittenBytes = 0
   let keptBytes = 0
+  let endsLine = true
   let over = false
   let writing: Promise<void> | undefined
 
   const add = (text: string): void => {
     if (over || text === '' || keptBytes > limits.buildLogBytes) return
+    endsLine = text.endsWith('\n')
     const bytes = Buffer.byteLength(text)
     keptBytes += bytes
     const kept = keptBytes > limits.buildLogBytes ? `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n` : text
@@ -61,7 +63,7 @@ export function createBuildLogWriter(db: Db, buildId: string, secrets: () => rea
     writing = undefined
   }
   return {
-    say: (line) => add(`${masked(line, secrets())}\n`),
+    say: (line) => add(`${endsLine ? '' : '\n'}${masked(line, secrets())}\n`),
     async pour(stream) {
       const masking = createMasking(secrets())
       const decoder = new TextDecoder() // a character that comes in two pieces is put together; what is none becomes U+FFFD
