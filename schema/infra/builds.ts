@@ -5,12 +5,17 @@ import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followBuild } from '#src/resources/infra/build-events.ts'
 import type { Build, BuildEvent, BuildOutput, BuildStatus } from '#src/resources/infra/build-rows.ts'
-import { buildStates } from '#src/resources/infra/build-states.ts'
 import { cancelBuild, createBuild, getBuild, listBuilds, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
 
 const buildStatus = builder.enumType('BuildStatus', {
-  description: 'Where a build is. Over: succeeded, failed, cancelled.',
-  values: Object.keys(buildStates.moves) as BuildStatus[], // the keys of a closed table
+  description: 'Where a build is. The last three are for ever.',
+  values: {
+    queued: { description: 'It waits for its turn and for a node.' },
+    running: { description: 'It has a node.' },
+    succeeded: { description: 'Every command ended with 0, and the output is kept.' },
+    failed: { description: '`error` says why.' },
+    cancelled: { description: 'Somebody asked for it.' },
+  } satisfies Record<BuildStatus, { description: string }>,
 })
 
 const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({

@@ -5,7 +5,6 @@ import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { claimBuild, claimedBuilds, dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { findBuildRow } from '#src/resources/infra/build-rows.ts'
-import { openBuildSecrets } from '#src/resources/infra/build-secrets.ts'
 import { openSource } from '#src/resources/infra/build-sources.ts'
 import { openSpec } from '#src/resources/infra/build-specs.ts'
 import { finishBuild, setBuildCommit } from '#src/resources/infra/build-states.ts'
@@ -283,53 +282,5 @@ describe('the end', () => {
     await finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0, output: { type: 'artifact', name: 'build', key, templateId: null, sizeBytes: 5_000_000_000, sha256: 'ab' } })
     const { body } = await berth.ask(`{ build(id: "${job.id}") { output { type name url templateId sizeBytes sha256 } } }`, { token })
     expect(body.data?.['build']).toEqual({ output: { type: 'artifact', name: 'build', url: expect.stringContaining(key), templateId: null, sizeBytes: 5_000_000_000, sha256: 'ab' } })
-  })
-})
-
-describe('build secrets', () => {
-  const ask = (document: string, as = token) => berth.ask(document, { token: as })
-
-  test('are set and deleted by admins, listed without values, and opened for the builds of their organization only', async () => {
-    const secret = 'canary-91ab'
-    expect((await ask(`mutation { setBuildSecret(name: "NPM_TOKEN", value: "${secret}") { name updatedAt } }`)).body.errors).toBeUndefined()
-    const listed = await ask('{ buildSecrets { name updatedAt } }', await berth.token('victor', 'acme', 'viewer'))
-    expect(listed.body.data).toEqual({ buildSecrets: [{ name: 'NPM_TOKEN', updatedAt: expect.any(String) }] })
-    expect(JSON.stringify(listed)).not.toContain(secret)
-    const { rows } = await sql<{ organizationId: string }>`select organization_id, encode(sealed_value, 'escape') as text from build_secrets`.execute(berth.services.db)
-    expect(JSON.stringify(rows)).not.toContain(secret)
-    const job = await submit(berth, token, { secrets: ['NPM_TOKEN'] })
-    const { organizationId } = (await findBuildRow(berth.services.db, uuidOf(job)))!
-    expect(await openBuildSecrets(berth.services, organizationId, ['NPM_TOKEN', 'OTHER'])).toEqual({ NPM_TOKEN: secret })
-    expect((await ask('mutation { setBuildSecret(name: "X", value: "y") { name } }', await berth.token('martha', 'acme', 'member'))).body.errors?.[0]?.extensions.code).toBe('NOT_PERMITTED_FOR_ROLE')
-    expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors).toBeUndefined()
-    expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors?.[0]?.extensions.code).toBe('NOT_FOUND')
-  })
-
-  test.each([['PATH', 'x', 'INVALID_ENV_KEY'], ['BERTH_X', 'x', 'INVALID_ENV_KEY'], ['1A', 'x', 'INVALID_ENV_KEY'], ['A', '', 'INVALID_ENV_VALUE']])('named %s with the value %j are refused', async (name, value, code) => {
-    expect((await ask(`mutation { setBuildSecret(name: "${name}", value: "${value}") { name } }`)).body.errors?.[0]?.extensions.code).toBe(code)
-  })
-})
-
-describe('an upload', () => {
-  type Upload = { upload_url: string; binary_url: string; expires_at: string }
-  const make = (body: unknown, as = token) => berth.call<Upload & { error: string }>('POST', '/api/v1/compute/uploads', { token: as, body })
-
-  test('is put by its signed address without a token, and becomes the context of a build of its organization only', async () => {
-    const { status, body } = await make({ organization_id: organizationOf(token) })
-    expect([status, Object.keys(body)]).toEqual([200, ['upload_url', 'binary_url', 'expires_at']])
-    expect(body.binary_url).toMatch(new RegExp(`/compute/${organizationOf(token)}/upl_[0-9a-z]{26}$`))
-    expect(Date.parse(body.expires_at) - Date.now()).toBeLessThanOrEqual(limits.uploadUrlSeconds * 1000)
-    expect((await fetch(body.upload_url, { method: 'PUT', body: 'hello', headers: { 'content-type': 'application/octet-stream' } })).ok).toBe(true)
-    expect((await submit(berth, token, { context: body.binary_url })).status).toBe('queued')
-    const stranger = await berth.token('eve', 'elsewhere')
-    expect(await post({ org_id: organizationOf(stranger), spec: bytes({ context: body.binary_url }) }, stranger)).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
-    expect(await post(order({ spec: bytes({ context: body.binary_url }), repo_url: 'https://example.com/a/b' }))).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
-  })
-
-  test('without an organization, or for one that the caller is not in, is 400', async () => {
-    for (const body of [{}, { organization_id: null }, { organization_id: 'x' }, { organization_id: newId('organization') }, { organization_id: organizationOf(await berth.token('eve', 'elsewhere')) }]) {
-      expect(await make(body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
-    }
-    expect(await make({ organization_id: organizationOf(token) }, await berth.token('victor', 'acme', 'viewer'))).toMatchObject({ status: 403 })
   })
 })
