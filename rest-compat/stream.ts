@@ -1,21 +1,23 @@
 /** Event streams: server-sent events whose ids resume them (decisions.md §0). */
-import type { ServerResponse } from 'node:http'
+import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
+import { limits } from '#src/platform/limits.ts'
 
 const reconnectMs = 2_000
-/** Ours: a reader that takes nothing for so long is cut; it resumes where it was. */
-const stuckMs = 30_000
+/** A reader that takes nothing for three heartbeats is gone. */
+const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 
-/** The text of events that several streams send: an event that is the same object is made into text once. */
+/** The text of events that several streams send: one that is the same object is made into text once. */
 const frames = new WeakMap<Record<string, unknown>, string>()
 
 /**
  * Sends the events of a document's subscription. Each is the object aliased `body`; its `id` is the cursor, and one
- * without an id is a heartbeat. The next one is asked for when the reader has taken what came before, but for what a
- * socket holds. When the process stops the stream ends, and its reader resumes elsewhere by its cursor.
+ * without an id is a heartbeat. Events are taken no faster than the reader reads. When the process stops the stream
+ * ends, and its reader resumes elsewhere by its cursor.
+ * @param stalledMs how long a reader may take nothing before it is cut; it resumes where it was.
  */
-export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal): Promise<void> {
+export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal, stalledMs = stalledMsUsual): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
@@ -35,7 +37,7 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   try {
     for await (const event of events) {
       if (raw.writableEnded || raw.destroyed) break
-      if (!raw.write(frameOf(event))) await drained(raw)
+      if (!raw.write(frameOf(event)) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
     }
   } catch (error) {
     const shown = shownError(error, request.id)
@@ -58,16 +60,12 @@ function frameOf(event: Record<string, unknown>): string {
   return frame
 }
 
-/** Waits until the reader has taken what was written, or is gone. */
-async function drained(raw: ServerResponse): Promise<void> {
-  if (raw.destroyed || raw.writableEnded) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => raw.destroy(), stuckMs)
-    const go = (): void => {
-      clearTimeout(timer)
-      raw.off('drain', go).off('close', go)
-      resolve()
-    }
-    raw.on('drain', go).on('close', go)
-  })
+/** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */
+async function drains(raw: FastifyReply['raw'], gone: AbortSignal, stalledMs: number): Promise<boolean> {
+  try {
+    await once(raw, 'drain', { signal: AbortSignal.any([gone, AbortSignal.timeout(stalledMs)]) })
+    return true
+  } catch {
+    return false // the signals are the only reason, and both mean the same here
+  }
 }

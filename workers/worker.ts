@@ -26,8 +26,8 @@ export async function startWorker(services: Services): Promise<Worker> {
   const stopping = new AbortController()
   mkdirSync(config.runDir, { recursive: true, mode: 0o711 })
   const agentUrl = `unix:${join(config.runDir, 'node.sock')}`
-  const missing = missingRequirements()
-  const heartbeat = (acceleration: Compute['acceleration'] | null, unavailableReason: () => string | null): Promise<void> => beat(services, { id: nodeId, agentUrl, acceleration, unavailableReason }, stopping.signal)
+  const missing = config.runsVms ? missingRequirements() : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
+  const heartbeat = (acceleration: Compute['acceleration'] | null, unavailableReason: () => string | null): Promise<() => Promise<void>> => beat(services, { id: nodeId, agentUrl, acceleration, unavailableReason }, stopping.signal)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     await heartbeat(null, () => missing.sentence)
@@ -35,13 +35,19 @@ export async function startWorker(services: Services): Promise<Worker> {
   }
   const work = createVmWork(services, nodeId)
   const { compute } = work
-  let preparing: string | null = 'VM templates are being made on this node; try again in a few minutes.'
-  await heartbeat(compute.acceleration, () => preparing)
-  await compute.prepare((fraction, sentence) => log.debug({ fraction }, sentence))
+  let unavailable: string | null = 'VM templates are being made on this node; try again in a few minutes.'
+  const report = await heartbeat(compute.acceleration, () => unavailable)
+  try {
+    await compute.prepare((fraction, sentence) => log.debug({ fraction }, sentence))
+  } catch (error) {
+    log.error({ err: error }, 'this worker runs no VMs: the templates could not be made')
+    unavailable = 'The VM templates could not be made on this node. Run npm run doctor for what it lacks, then start Berth again.'
+    return { nodeId, compute: null, stop: async () => stopping.abort() }
+  }
   await adoptMachines(work)
   const agent = await openNodeAgent({ services, compute, env: work.env, socketPath: join(config.runDir, 'node.sock') })
-  preparing = null
-  await heartbeat(compute.acceleration, () => preparing)
+  unavailable = null
+  await report()
   compute.fillPool()
   const activeBuilds = new Set<string>()
   await handleAll(work, activeBuilds)

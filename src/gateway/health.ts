@@ -1,7 +1,11 @@
-/** /healthz says that the process lives, /readyz that it can do its work: the database answers, its tables are current, notices arrive. */
+/**
+ * /healthz says that the process lives, /readyz that it can do its work: the database answers, its tables are current,
+ * notices arrive. It tells of VMs too, but without them the rest still works, so they do not make it unready.
+ */
 import type { FastifyInstance } from 'fastify'
 import { missingMigrations } from '#src/platform/migrate.ts'
 import type { Services } from '#src/platform/services.ts'
+import { whyNoVms } from '#src/resources/infra/nodes.ts'
 
 // Both together stay below the 2 s within which /readyz must tell of a dead Postgres.
 const answerTimeoutMs = 1_000
@@ -9,7 +13,7 @@ const rememberedMs = 250
 const retryAfterSeconds = 1
 
 /** What /readyz finds: each true, or the sentence that says what is wrong. */
-type Readiness = { database: true | string; migrations: true | string; notices: true | string }
+type Readiness = { database: true | string; migrations: true | string; notices: true | string; vms: true | string }
 
 /** Adds /healthz and /readyz. */
 export function serveHealth(app: FastifyInstance, services: Pick<Services, 'database' | 'pubsub'>): void {
@@ -19,7 +23,7 @@ export function serveHealth(app: FastifyInstance, services: Pick<Services, 'data
     // Asked by many at once, the database is asked once.
     if (!last || performance.now() - last.at > rememberedMs) last = { at: performance.now(), outcome: look(services) }
     const checks = await last.outcome
-    const ready = Object.values(checks).every((one) => one === true)
+    const ready = checks.database === true && checks.migrations === true && checks.notices === true
     reply.header('cache-control', 'no-store')
     if (!ready) reply.code(503).header('retry-after', retryAfterSeconds)
     return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(Object.entries(checks).map(([name, one]) => [name, one === true ? 'ok' : one])) }
@@ -32,10 +36,11 @@ async function look({ database, pubsub }: Pick<Services, 'database' | 'pubsub'>)
   const timer = setTimeout(() => late.reject(new Error('no answer in time')), answerTimeoutMs)
   try {
     const missing = await Promise.race([missingMigrations(async (text) => (await database.pool.query<{ name: string }>(text)).rows), late.promise])
-    return { database: true, migrations: missing.length === 0 || `Not yet run: ${missing.join(', ')}. Run: npm run migrate`, notices }
+    if (missing.length > 0) return { database: true, migrations: `Not yet run: ${missing.join(', ')}. Run: npm run migrate`, notices, vms: 'Unknown before the migrations.' }
+    return { database: true, migrations: true, notices, vms: await Promise.race([whyNoVms(database.db), late.promise]) ?? true }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === '42P01') return { database: true, migrations: 'None has run. Run: npm run migrate', notices }
-    return { database: 'Postgres does not answer.', migrations: 'Unknown while Postgres does not answer.', notices }
+    if (error instanceof Error && 'code' in error && error.code === '42P01') return { database: true, migrations: 'None has run. Run: npm run migrate', notices, vms: 'Unknown before the migrations.' }
+    return { database: 'Postgres does not answer.', migrations: 'Unknown while Postgres does not answer.', notices, vms: 'Unknown while Postgres does not answer.' }
   } finally {
     clearTimeout(timer)
   }

@@ -35,6 +35,8 @@ export type Config = {
   workerMetricsPort: number
   /** Host ports that a VM may reach as host.berth.internal:PORT. */
   vmHostPorts: readonly number[]
+  /** Whether this host's worker runs VMs. */
+  runsVms: boolean
   /** Machines kept warm for each template and size. */
   vmPoolSize: number
   /** Memory that all VMs of this node may be promised together, in MB. */
@@ -87,6 +89,7 @@ const settings = {
   BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
+  BERTH_VMS: [switchText, 'on or off'],
   BERTH_VM_POOL: [countText, 'how many machines to keep warm, 0 or more'],
   BERTH_VM_MEMORY_MB: [countText, 'megabytes that all VMs may be promised together'],
   BERTH_ISSUERS: [issuerList, 'a JSON list of {"issuer","jwks_uri","audience"}'],
@@ -162,6 +165,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     webMetricsPort: set.BERTH_METRICS_PORT ?? besidePort(port, 10_000),
     workerMetricsPort: set.BERTH_WORKER_METRICS_PORT ?? besidePort(port, 20_000),
     vmHostPorts: set.BERTH_VM_HOST_PORTS ?? [],
+    runsVms: set.BERTH_VMS ?? true,
     vmPoolSize: set.BERTH_VM_POOL ?? 2,
     vmMemoryMb: set.BERTH_VM_MEMORY_MB ?? 0,
     issuers: (set.BERTH_ISSUERS ?? []).map((one) => ({ issuer: one.issuer, jwksUri: one.jwks_uri, audience: one.audience })),

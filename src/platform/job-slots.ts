@@ -41,18 +41,10 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
     rouse?.()
   }
 
-  async function work(job: TakenJob<Data>): Promise<void> {
-    try {
-      await handler(job)
-      await source.complete(job)
-    } catch (error) {
-      if (!stopping) log.error({ job: queue, data: job.data, err: error }, 'a job failed and will be tried again')
-      await source.fail(job, error instanceof Error ? error.message : String(error))
-    }
-  }
-
   function start(job: TakenJob<Data>): void {
-    const working = work(job)
+    const working = work(source, handler, job, (error) => {
+      if (!stopping) log.error({ job: queue, data: job.data, err: error }, 'a job failed and will be tried again')
+    })
       .catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'how a job ended could not be recorded; it will run again'))
       .finally(() => {
         running.delete(job)
@@ -100,7 +92,18 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
       await Promise.race([Promise.all(running.values()), new Promise<void>((resolve) => (limit = setTimeout(resolve, limitMs)))])
       clearTimeout(limit)
       clearInterval(touching)
-      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped')))
+      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped'))).catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'jobs could not be given back; they run again once their worker counts as silent'))
     },
+  }
+}
+
+/** Handles one job and records how it ended. */
+async function work<Data>(source: JobSource<Data>, handler: (job: TakenJob<Data>) => Promise<void>, job: TakenJob<Data>, onFailure: (error: unknown) => void): Promise<void> {
+  try {
+    await handler(job)
+    await source.complete(job)
+  } catch (error) {
+    onFailure(error)
+    await source.fail(job, error instanceof Error ? error.message : String(error))
   }
 }

@@ -57,7 +57,11 @@ const webConnections = 2
  * @param worker whether this process handles jobs; one that only enqueues does not supervise.
  */
 export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: { worker: boolean }): Promise<Jobs> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, application_name: worker ? 'berth-jobs-worker' : 'berth-jobs', max: worker ? workerConnections : webConnections, keepAlive: true })
+  const pool = new pg.Pool({
+    connectionString: databaseUrl, application_name: worker ? 'berth-jobs-worker' : 'berth-jobs', max: worker ? workerConnections : webConnections, keepAlive: true,
+    // That a job was taken or done need not survive a crash of Postgres: it would run once more. Jobs are enqueued elsewhere, durably.
+    options: '-c synchronous_commit=off',
+  })
   pool.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection'))
   pool.on('connect', (client) => client.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection')))
   const boss = new PgBoss({
@@ -99,6 +103,7 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
     },
     async handle<Data extends object>(kind: Job<Data>, { concurrency }: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>) {
       await declare(kind)
+      if (slots.has(kind.name)) throw new Error(`the queue ${kind.name} is handled already in this process`)
       slots.set(kind.name, startSlots<Data>(kind.name, {
         fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
         touch: async (jobs) => void (await boss.touch(kind.name, jobs)),

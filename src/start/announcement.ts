@@ -22,12 +22,13 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
   ].join('\n')
 }
 
-/** Whether the web process says that everything it needs is there. */
-export async function answersReady({ host, port }: Config): Promise<boolean> {
+/** Whether the web process says that everything it needs is there, and, with VMs, that a worker is ready to run them. */
+export async function answersReady({ host, port }: Config, withVms: boolean): Promise<boolean> {
   try {
     const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, { signal: AbortSignal.timeout(askTimeoutMs) })
-    await response.body?.cancel()
-    return response.status === 200
+    const text = await response.text()
+    if (response.status !== 200 || !withVms) return response.status === 200
+    return (JSON.parse(text) as { checks?: Record<string, string> }).checks?.['vms'] === 'ok' // our own answer
   } catch {
     return false // not listening yet
   }

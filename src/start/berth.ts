@@ -53,11 +53,12 @@ export class Berth {
       this.#run.databaseUrl = await this.#startDatabase()
       if (this.#stopping) return
       writeRunFile(this.#config.dataDir, this.#run)
-      if (release && await runRelease(release, this.#run.databaseUrl, (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
-      const withoutVms = this.#options.withVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
+      if (release && await runRelease(release, { DATABASE_URL: this.#run.databaseUrl }, (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
+      const withoutVms = this.#options.withVms && this.#config.runsVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
-      this.#processes = processes.map((line) => this.#keep(procfileProgram(line, this.#run.databaseUrl)))
+      const variables = { DATABASE_URL: this.#run.databaseUrl, ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
+      this.#processes = processes.map((line) => this.#keep(procfileProgram(line, variables)))
       await this.#announce(withoutVms)
     } catch (error) {
       if (this.#stopping) return // a step failed because what it needs was stopped
@@ -108,7 +109,7 @@ export class Berth {
   }
 
   async #announce(withoutVms: string | null): Promise<void> {
-    const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config), { limitMs: readyLimitMs, everyMs: readyPollMs })
+    const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), { limitMs: readyLimitMs, everyMs: readyPollMs })
     if (this.#stopping) return
     this.#options.say(ready ? announcement(this.#config, withoutVms) : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`)
   }

@@ -79,7 +79,7 @@ async function checkPostgres(config: Config, run: RunFile | null): Promise<Check
 }
 
 async function checkPort(config: Config, run: RunFile | null): Promise<Check> {
-  if (run) return verdict(`Berth runs and answers at ${config.publicUrl}`, await answersReady(config) ? null : '/readyz does not say that it is ready', 'Wait a few seconds; if it stays, read what npm start prints.')
+  if (run) return verdict(`Berth runs and answers at ${config.publicUrl}`, await answersReady(config, false) ? null : '/readyz does not say that it is ready', 'Wait a few seconds; if it stays, read what npm start prints.')
   const reason = await whyNotListen(config.host, config.port)
   return verdict(`port ${config.port} of ${config.host} is free`, reason && `no (${reason})`, 'Stop the program that listens there, or set PORT to a free port.')
 }

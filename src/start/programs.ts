@@ -21,11 +21,11 @@ export function postgresProgram(postgres: EmbeddedPostgres): Program {
   }
 }
 
-/** A line of the Procfile as a process that is kept running. */
-export function procfileProgram({ name, command }: ProcfileLine, databaseUrl: string): Program {
+/** A line of the Procfile as a process that is kept running; `variables` are set beside our own. */
+export function procfileProgram({ name, command }: ProcfileLine, variables: Readonly<Record<string, string>>): Program {
   return {
     name,
-    start: () => run(command, databaseUrl),
+    start: () => run(command, variables),
     stop: async (child) => {
       child.kill('SIGTERM')
       await becomesTrue(() => child.exitCode !== null || child.signalCode !== null, { limitMs: stopLimitMs, everyMs: 20 })
@@ -37,17 +37,17 @@ export function procfileProgram({ name, command }: ProcfileLine, databaseUrl: st
  * Runs the Procfile's release command to its end.
  * @returns its exit code; null when a signal ended it.
  */
-export async function runRelease(command: string, databaseUrl: string, onLine: (line: string) => void): Promise<number | null> {
-  const child = run(command, databaseUrl)
+export async function runRelease(command: string, variables: Readonly<Record<string, string>>, onLine: (line: string) => void): Promise<number | null> {
+  const child = run(command, variables)
   followLines(child, onLine)
   const [code] = await once(child, 'close') as [number | null]
   return code
 }
 
-function run(command: string, databaseUrl: string): ChildProcess {
+function run(command: string, variables: Readonly<Record<string, string>>): ChildProcess {
   // exec: the process must be our own child, not the shell's, for its end and our end to reach the right one.
   const [program, ...words] = [...dyingWithUs('TERM'), '/bin/sh', '-c', `exec ${command}`]
-  const environment = environmentWith({ DATABASE_URL: databaseUrl })
+  const environment = environmentWith(variables)
   return spawn(program!, words, {
     // `node` in the Procfile is the Node that we run on ourselves, also when npm did not put it first.
     env: { ...environment, PATH: [dirname(process.execPath), environment.PATH ?? ''].join(delimiter) },

@@ -9,3 +9,18 @@ export function cpuMsOf(pid: number): number {
   const fields = afterName.split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond // utime and stime, see proc(5)
 }
+
+/** Memory that only this process has; MB. */
+export function privateMemoryMb(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')
+  return (kilobytes(text, 'Private_Clean') + kilobytes(text, 'Private_Dirty')) / 1024
+}
+
+/** Memory that processes could still get without swapping; MB. */
+export function availableMemoryMb(): number {
+  return kilobytes(readFileSync('/proc/meminfo', 'latin1'), 'MemAvailable') / 1024
+}
+
+function kilobytes(text: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? NaN)
+}

@@ -8,8 +8,10 @@ import type { Benchmark, Effort } from './benchmark.ts'
 import { describeMachine, render, writeSection } from './results.ts'
 import { jobs } from './jobs.ts'
 import { rest } from './rest.ts'
+import { streams } from './streams.ts'
+import { vms } from './vms.ts'
 
-const benchmarks: readonly Benchmark[] = [rest, jobs]
+const benchmarks: readonly Benchmark[] = [rest, jobs, streams, vms]
 const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }
 

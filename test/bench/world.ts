@@ -28,6 +28,8 @@ export type World = {
   start: (words: readonly string[], ready: RegExp, variables?: Readonly<Record<string, string>>) => Promise<Command>
   /** Ends one process now. */
   end: (command: Command) => Promise<void>
+  /** Ends all of them. */
+  endAll: () => Promise<void>
   close: () => Promise<void>
 }
 
@@ -53,8 +55,11 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
     await command.ended
     clearTimeout(cut)
   }
+  const endAll = async (): Promise<void> => {
+    for (const command of commands) await end(command)
+  }
   return {
-    databaseUrl, database, dataDir, config, url: config.publicUrl.replace('localhost', '127.0.0.1'), end,
+    databaseUrl, database, dataDir, config, endAll, url: config.publicUrl.replace('localhost', '127.0.0.1'), end,
     token: async () => (await issueToken({ db: database.db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: tokenSeconds })).token,
     async start(words, ready, more = {}) {
       const command = startCommand(words, { ...variables, ...more })
@@ -63,7 +68,7 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
       return command
     },
     async close() {
-      for (const command of commands) await end(command)
+      await endAll()
       await database.close()
       await stopPostgres(server)
       rmSync(dataDir, { recursive: true, force: true })

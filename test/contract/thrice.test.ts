@@ -3,6 +3,7 @@ import { buildSchema, type GraphQLFieldResolver } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createRunner, type Runner, type Variables } from '#rest-compat/run.ts'
 import { surfaces } from '#rest-compat/surfaces.ts'
+import { variableReader } from '#rest-compat/variables.ts'
 import type { Context } from '#schema/builder.ts'
 import { schema } from '#schema/schema.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -21,7 +22,7 @@ function smallSchema(): ReturnType<typeof buildSchema> {
     input Inner { a: String b: Int }
     type Item { id: ID! note: String }
     type Query { items(count: Int): [Item!]! failing(how: String!): Item maybe: Item }
-    type Mutation { echo(text: String, number: Int, flag: Boolean, list: [String!], any: JSON, inner: Inner): JSON }
+    type Mutation { echo(text: String, number: Int, flag: Boolean, list: [String!], json: JSON, inner: Inner): JSON }
   `)
   const resolve = (type: string, field: string, resolver: GraphQLFieldResolver<unknown, unknown>): void => {
     const found = made.getType(type)
@@ -40,7 +41,7 @@ function smallSchema(): ReturnType<typeof buildSchema> {
 }
 
 describe('the runner', () => {
-  const echo = 'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $any: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, any: $any, inner: $inner) }'
+  const echo = 'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $json: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, json: $json, inner: $inner) }'
   let runner: Runner
   beforeAll(async () => { runner = await createRunner(smallSchema()) })
   afterAll(() => runner.close())
@@ -58,7 +59,7 @@ describe('the runner', () => {
   }
 
   test.each<[string, Variables]>([
-    ['nothing', {}], ['null everywhere', { text: null, number: null, flag: null, list: null, any: null, inner: null }], ['values', { text: 'x', number: 0, flag: false, list: [], any: { a: [1, null] }, inner: { a: null } }],
+    ['nothing', {}], ['null everywhere', { text: null, number: null, flag: null, list: null, json: null, inner: null }], ['values', { text: 'x', number: 0, flag: false, list: [], json: { a: [1, null] }, inner: { a: null } }],
     ['one null, one value, others absent', { text: null, list: ['a'] }], ['an empty input', { inner: {} }],
   ])('hands %s on to the resolver as it came, every time', async (_what, variables) => {
     for (const outcome of await runAll(echo, variables)) expect(outcome).toEqual({ body: variables })
@@ -91,13 +92,27 @@ describe('the runner', () => {
     }
   })
 
-  test.each(['mutation ($a: String) { echo(inner: {a: $a}) }', 'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }', 'mutation ($a: String) { echo(any: {deep: [{a: $a}]}) }'])('refuses a document with a variable inside a literal: %s', (source) => {
+  test.each(['mutation ($a: String) { echo(inner: {a: $a}) }', 'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }', 'mutation ($a: String) { echo(json: {deep: [{a: $a}]}) }'])('refuses a document with a variable inside a literal: %s', (source) => {
     expect(() => runner.prepare(source)).toThrow(/variable inside an object literal/)
   })
 
   test.each(['{ nothing }', 'query ($a: Int) { items(count: $b) { id } }', 'not a document', '{ items }'])('refuses a document that does not fit the schema: %s', (source) => {
     expect(() => runner.prepare(source)).toThrow()
   })
+})
+
+test('a request’s variables are what it named: absent stays absent, null stays null, and nothing is inherited', async () => {
+  const runner = await createRunner(smallSchema())
+  const operation = runner.prepare('mutation ($text: String, $number: Int, $list: [String!]) { body: echo(text: $text, number: $number, list: $list) }')
+  const route = { operation: operation.source, status: 200, errors: [], summary: '', query: ['list'] } as const
+  const read = variableReader('POST', '/x', route, operation)
+  const request = (body: unknown, query = {}): Variables => read({ body, query, headers: {}, params: {} } as never) // all that it reads of a request
+  expect(request(undefined)).toEqual({})
+  expect(Object.keys(request({}))).toEqual([])
+  expect(Object.keys(request({ text: null, other: 1 }))).toEqual(['text'])
+  expect(request({ text: null, number: 0 }, { list: 'a' })).toEqual({ text: null, number: 0, list: ['a'] })
+  expect(Object.keys(request(Object.create({ text: 'inherited' })))).toEqual([])
+  await runner.close()
 })
 
 test('every REST document fits the schema, and none has a variable inside a literal', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { execInGuest } from '#src/drivers/compute/guest-exec.ts'
 import { pushEnv } from '#src/drivers/compute/guest-env.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { writeRecord } from '#src/drivers/compute/records.ts'
 import { bash, newSpec, startNode, type TestNode } from '../support/compute.ts'
 import { until } from '../support/until.ts'
 
@@ -226,6 +227,19 @@ describe('a worker that is killed', () => {
     await node.compute.destroy(spec.id)
     expect((await node.qemus()).size).toBe(0)
   })
+
+  test('does not adopt a machine that was half started, and starts it again from its disk', async () => {
+    const spec = newSpec()
+    const { machine } = await node.compute.take(spec)
+    await bash(machine, 'echo kept > ~/a; sync')
+    writeRecord({ cacheDir: '', dataDir: node.dataDir, runDir: '' }, { ...node.record(spec.id), reached: false })
+    expect(await node.restart()).toEqual([])
+    expect((await node.qemus()).size).toBe(0)
+    expect(await node.compute.residents()).toMatchObject([{ id: spec.id, live: false }])
+    const again = await node.compute.boot(spec)
+    expect((await bash(again, 'cat ~/a')).stdout).toBe('kept\n')
+    await node.compute.destroy(spec.id)
+  }, 60_000)
 
   test('while nobody’s connection is there, the next command makes a new one', async () => {
     const spec = newSpec()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { buffer, text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { EgressPolicy } from '#src/drivers/compute/egress.ts'
-import { closed, EgressWorld, openAddress, vm } from '../support/egress-world.ts'
+import { closed, EgressWorld, openAddress, packageHost, vm } from '../support/egress-world.ts'
 import { forbiddenHosts } from '../support/forbidden-hosts.ts'
 
 let world: EgressWorld
@@ -158,10 +158,10 @@ describe('policies', () => {
 
   test.each<[EgressPolicy, Record<string, boolean>]>([
     [{ type: 'none' }, { 'open.test': false, 'host.berth.internal': false }],
-    [{ type: 'limited', allowedHosts: [], allowPackageManagers: false }, { 'open.test': false, 'pypi.org': false, 'host.berth.internal': false }],
-    [{ type: 'limited', allowedHosts: ['OPEN.test.'], allowPackageManagers: false }, { 'open.test': true, 'www.open.test': false, 'pypi.org': false }],
+    [{ type: 'limited', allowedHosts: [], allowPackageManagers: false }, { 'open.test': false, [packageHost]: false, 'host.berth.internal': false }],
+    [{ type: 'limited', allowedHosts: ['OPEN.test.'], allowPackageManagers: false }, { 'open.test': true, 'www.open.test': false, [packageHost]: false }],
     [{ type: 'limited', allowedHosts: ['*.open.test'], allowPackageManagers: false }, { 'open.test': false, 'www.open.test': true, [openAddress]: false }],
-    [{ type: 'limited', allowedHosts: [openAddress], allowPackageManagers: true }, { 'open.test': false, 'pypi.org': true, [openAddress]: true }],
+    [{ type: 'limited', allowedHosts: [openAddress], allowPackageManagers: true }, { 'open.test': false, [packageHost]: true, [openAddress]: true }],
     [{ type: 'limited', allowedHosts: ['loopback.test', '127.0.0.1', 'localhost'], allowPackageManagers: false }, { 'loopback.test': false, '127.0.0.1': false, 'localhost': false }],
   ])('%o lets through %o', async (policy, hosts) => {
     world.egress.setPolicy(vm, policy)

@@ -51,7 +51,7 @@ export async function startNode(poolSize: number): Promise<TestNode> {
     qemus: () => findQemus(machinesFolder(dataDir), qemuUser()),
     record: (id) => readRecords({ cacheDir, dataDir, runDir: join(dataDir, 'run') }).records.find((record) => record.id === id)!, // a test that asks for none fails
     async restart() {
-      await compute.close()
+      await compute.close({ keepPool: true })
       compute = make()
       await compute.prepare(() => undefined)
       return compute.adopt()

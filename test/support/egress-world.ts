@@ -9,6 +9,7 @@ import { finished } from 'node:stream/promises'
 import ssh2 from 'ssh2'
 import { expect } from 'vitest'
 import { createEgress, type Egress, type EgressLimits } from '#src/drivers/compute/egress.ts'
+import { packageManagerHosts } from '#src/drivers/compute/egress-policies.ts'
 import { connectGuarded, createResolve, refusalOf } from '#src/drivers/outbound.ts'
 import { forbiddenNames } from './forbidden-hosts.ts'
 import { startNameServer, type NameServer } from './name-server.ts'
@@ -17,6 +18,8 @@ const { Client, Server: SshServer, utils } = ssh2
 
 /** Stands for the open internet: the one loopback address that the tests' guard lets through. */
 export const openAddress = '127.0.0.9'
+/** One of the package registries, which answers at the open address. */
+export const packageHost = packageManagerHosts['pip']![0]! // the table has it
 /** The machine whose connections the proxy serves. */
 export const vm = '01jd000000000000000000000a'
 
@@ -53,7 +56,7 @@ export class EgressWorld {
     world.originPort = await world.listen(createHttpServer((req, res) => world.handler(req, res)), openAddress)
     world.echoPort = await world.listen(createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)), openAddress)
     world.names = await startNameServer({
-      ...forbiddenNames, 'open.test': [openAddress], 'www.open.test': [openAddress], 'pypi.org': [openAddress], 'silent.test': 'silent',
+      ...forbiddenNames, 'open.test': [openAddress], 'www.open.test': [openAddress], [packageHost]: [openAddress], 'silent.test': 'silent',
       'rebinding.test': (query) => (query === 0 ? [openAddress] : ['127.0.0.1']),
     })
     const resolve = createResolve({ servers: [world.names.address], hostsFile: '/no-such-file' })

@@ -25,8 +25,8 @@ export function readNodeId(dataDir: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** Reports the node now, and again every 5 s until the signal fires. */
-export async function beat({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl' | 'acceleration'> & { unavailableReason: () => string | null }, signal: AbortSignal): Promise<void> {
+/** Reports the node now, and again every 5 s until the signal fires; the returned function reports at once. */
+export async function beat({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl' | 'acceleration'> & { unavailableReason: () => string | null }, signal: AbortSignal): Promise<() => Promise<void>> {
   const memoryMb = config.vmMemoryMb || Math.floor((totalmem() / 1024 / 1024) * hostShare * overcommit)
   const report = (): Promise<void> => reportNode(db, { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration, unavailableReason: node.unavailableReason(), name: hostname(), memoryMb })
   await report()
@@ -34,4 +34,5 @@ export async function beat({ db, config }: Background, node: Pick<NodeReport, 'i
     report().catch((error: Error) => log.warn({ reason: error.message }, 'the node could not say that it lives'))
   }, heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(timer), { once: true })
+  return report
 }

@@ -73,8 +73,9 @@ async function takeStep(work: VmWork, vm: Vm): Promise<boolean> {
 async function create(work: VmWork, vm: Vm): Promise<boolean> {
   return attempt(work, vm, async () => {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
+    const startedAt = performance.now()
     const { machine, from } = await work.compute.take(specOf(vm))
-    log.info({ vm: encodeId('vm', vm.id), from }, 'a VM has its machine')
+    log.info({ vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 }, 'a VM has its machine')
     const warnings = await prepareGuest(work, vm, machine)
     await becomeRunning(work, vm, machine, sql`warnings = ${JSON.stringify(warnings)}, sealed_git_repos = null`)
   })

@@ -33,7 +33,7 @@ export async function adoptMachines({ node, keep }: Fleet, addToPool: (machine: 
 
 /** A machine that was still being started is not one that can be adopted. One whose guest is busy is: it is tried again with each command. */
 async function reach(node: ComputeNode, record: MachineRecord, pid: number): Promise<RunningMachine | undefined> {
-  if (!record.up) return undefined
+  if (!record.reached) return undefined
   const places = machinePlaces(node.roots, record.machineUuid)
   try {
     const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`))

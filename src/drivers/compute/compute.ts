@@ -8,6 +8,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { knownAcceleration, probeAcceleration, qemuVersion } from './acceleration.ts'
 import { adoptMachines } from './adoption.ts'
 import type { ComputeNode } from './compute-node.ts'
+import { execInGuest } from './guest-exec.ts'
 import { createFleet, removeFiles, type Fleet } from './fleet.ts'
 import { isKept, keepTemplate, removeTemplate } from './kept-templates.ts'
 import { launch, makeFiles, makeFolderDisk, newRecord } from './launch.ts'
@@ -23,6 +24,7 @@ import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 /** The shape that the pool keeps warm (decisions.md §4.1). */
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
+const firstCommandLimitMs = 15_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
 const templateShare = 0.9
 
@@ -40,9 +42,10 @@ export function createCompute(options: ComputeOptions): Compute {
     pool.forget(machine)
     removeFiles(node, machine.record)
   })
-  const pool = createPool(options.poolSize, () => startNew(fleet, warmShape, null), options.log)
+  const pool = createPool(options.poolSize, () => startWarm(fleet), options.log)
   return {
     get acceleration() { return node.acceleration },
+    get warm() { return pool.warm },
     prepare: (progress) => prepare(node, options, progress),
     adopt: () => adoptMachines(fleet, (machine) => pool.add(machine)),
     fillPool: () => pool.start(),
@@ -82,8 +85,12 @@ export function createCompute(options: ComputeOptions): Compute {
     }),
     removeTemplate: async (templateId) => removeTemplate(node, templateId),
     removeFolder: async (folderId) => rmSync(folderDiskPlace(options.dataDir, folderId), { force: true }),
-    async close() {
-      await pool.stop()
+    async close({ keepPool = false } = {}) {
+      for (const machine of await pool.stop()) {
+        if (keepPool) continue
+        await fleet.end(machine, false)
+        removeFiles(node, machine.record)
+      }
       fleet.release()
     },
   }
@@ -130,6 +137,13 @@ async function assign(node: ComputeNode, machine: RunningMachine, spec: MachineS
   writeRecord(node.roots, record)
   machine.line.setHostname(spec.hostname)
   if (!record.hasFolder) await machine.line.unmountFolder()
+  return machine
+}
+
+/** A machine for the pool. Its first command costs three times a later one under emulation, so it is not a caller's. */
+async function startWarm(fleet: Fleet): Promise<RunningMachine> {
+  const machine = await startNew(fleet, warmShape, null)
+  await execInGuest(machine, { argv: ['/bin/bash', '-lc', 'true'], timeoutMs: firstCommandLimitMs })
   return machine
 }
 

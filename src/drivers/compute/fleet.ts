@@ -53,9 +53,9 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
       ending.add(machineUuid)
       try {
         if (cleanly) await poweredOff(machine)
-        await killQemu(machine.pid, machineUuid, node.user)
         machines.delete(machineUuid)
         machine.release()
+        await killQemu(machine.pid, machineUuid, node.user)
       } finally {
         ending.delete(machineUuid)
       }

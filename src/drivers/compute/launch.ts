@@ -33,7 +33,7 @@ export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'temp
     machineUuid: newUuid(), id, templateHash: node.template.hash, templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
     vcpuCount: spec.vcpuCount, memoryMb: spec.memoryMb, diskMb: Math.max(spec.diskMb, baseDiskMb), hostname: spec.hostname,
     folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(), hasFolder: spec.folder !== 'none', madeFolder: typeof spec.folder === 'string',
-    keys: newKeys(), ...(await chooseAddress()), up: false, paused: null,
+    keys: newKeys(), ...(await chooseAddress()), up: false, reached: false, paused: null,
   }
 }
 
@@ -72,8 +72,10 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   const places = machinePlaces(node.roots, record.machineUuid)
   const template = startOf(node, record)
   if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
+  record.reached = false
   writeRecord(node.roots, record)
   for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
+  const took = stopwatch()
   const pid = await startQemu({
     machineUuid: record.machineUuid, acceleration: node.acceleration, vcpuCount: record.vcpuCount, memoryMb: record.memoryMb,
     memory: memoryOf(origin), template, places, folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId),
@@ -84,19 +86,33 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   try {
     const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${lastErrors(places)}`) })
     const line = await openLine(places.line)
+    took('qemuMs')
     machine = runMachine(node, { record, pid, qmp, line })
     await continueFrom(node, origin, { record, places, qmp, line })
+    took('personaMs')
     await machine.connect()
+    node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
     if (record.diskMb > baseDiskMb && origin.from !== 'paused') await growDisk(machine, qmp, origin)
-    if (!record.up) {
-      record.up = true
-      writeRecord(node.roots, record)
-    }
+    record.up = true
+    record.reached = true
+    writeRecord(node.roots, record)
     return machine
   } catch (error) {
     machine?.release()
     await killQemu(pid, record.machineUuid, node.user)
     throw error
+  }
+}
+
+/** Names the time since the last call. Unit: ms. */
+function stopwatch(): (name: string) => Record<string, number> {
+  const laps: Record<string, number> = {}
+  let lastMs = performance.now()
+  return (name) => {
+    const nowMs = performance.now()
+    laps[name] = Math.round(nowMs - lastMs)
+    lastMs = nowMs
+    return laps
   }
 }
 

@@ -91,6 +91,8 @@ export type ComputeOptions = {
 /** A node's machines. */
 export type Compute = {
   readonly acceleration: 'kvm' | 'emulation'
+  /** How many warm machines wait in the pool. */
+  readonly warm: number
   /** Builds the templates and the snapshot of the default shape when they are missing. Idempotent. */
   prepare(progress: Progress): Promise<void>
   /** After a worker's restart: every machine that lives, connected again. The pool's own are kept as the pool. */
@@ -130,6 +132,9 @@ export type Compute = {
   keepTemplate(id: string, templateId: string): Promise<{ sizeBytes: number }>
   /** Removes such a template. Idempotent. No machine may be left that was made from it. */
   removeTemplate(templateId: string): Promise<void>
-  /** The worker stops: connections are dropped, machines go on. */
-  close(): Promise<void>
+  /**
+   * The worker stops: connections are dropped and the VMs' machines go on. The pool's are ended, because nobody would
+   * miss them; `keepPool` leaves them to the next worker, as a kill would.
+   */
+  close(options?: { keepPool?: boolean }): Promise<void>
 }

@@ -9,6 +9,8 @@ const longestPauseMs = 30_000
 
 /** The warm machines of a node. */
 export type Pool = {
+  /** How many are ready to be taken. */
+  readonly warm: number
   /** A warm machine, or the one in the making; undefined when there is neither. */
   take(): Promise<RunningMachine | undefined>
   /** Puts a machine in that an earlier worker made. False when the pool is full. */
@@ -17,8 +19,8 @@ export type Pool = {
   forget(machine: RunningMachine): void
   /** Starts keeping the pool full. */
   start(): void
-  /** Stops making machines and waits for the one in the making; the warm ones are left to the next worker. */
-  stop(): Promise<void>
+  /** Stops making machines, waits for the one in the making, and answers the warm ones. */
+  stop(): Promise<RunningMachine[]>
 }
 
 /** @param make starts one machine that belongs to nobody. */
@@ -54,6 +56,7 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
     )
   }
   return {
+    get warm() { return warm.length },
     async take() {
       const machine = warm.shift()
       if (machine || !making || promised) {
@@ -81,6 +84,7 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
       running = false
       clearTimeout(timer)
       await making?.catch(() => undefined) // logged above
+      return warm.splice(0)
     },
   }
 }

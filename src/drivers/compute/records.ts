@@ -29,6 +29,8 @@ export type MachineRecord = {
   port: number
   /** Whether it ever ran as a machine of its own: before, its disk is worth nothing. */
   up: boolean
+  /** False from the start of its QEMU until its guest answered: a worker that was killed in between left it half started. */
+  reached: boolean
   paused: Paused | null
 }
 

@@ -5,6 +5,9 @@ import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/p
 /** A node is lost when its worker was silent this long (decisions.md §4.1: node lost > 60 s). */
 export const nodeLostSeconds = 60
 
+/** A worker says every 5 s that it lives; after this it is spoken of as silent, long before its VMs are given up. */
+const nodeSilentSeconds = 15
+
 /** What a worker says of its node. */
 export type NodeReport = { id: string; name: string; agentUrl: string; acceleration: 'kvm' | 'emulation' | null; memoryMb: number; unavailableReason: string | null }
 
@@ -18,6 +21,13 @@ export async function reportNode(db: Db, report: NodeReport): Promise<void> {
     values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.unavailableReason})
     on conflict (id) do update set name = excluded.name, agent_url = excluded.agent_url, acceleration = excluded.acceleration,
       memory_mb = excluded.memory_mb, unavailable_reason = excluded.unavailable_reason, heartbeat_at = now()`)
+}
+
+/** Why no node runs VMs right now, as a sentence; null when one does. */
+export async function whyNoVms(db: Db): Promise<string | null> {
+  const nodes = await findAll<{ unavailableReason: string | null }>(db, sql`select unavailable_reason from nodes where heartbeat_at > now() - ${nodeSilentSeconds} * interval '1 second' limit 1000`)
+  if (nodes.some((node) => node.unavailableReason === null)) return null
+  return nodes[0]?.unavailableReason ?? 'No worker that runs VMs is alive.'
 }
 
 /** The node's address. */

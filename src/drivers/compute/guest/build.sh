@@ -119,4 +119,4 @@ umount "$OUT/tree"
 rmdir "$OUT/tree"
 mke2fs -q -F -t ext4 -m 1 -J size=16 -i 32768 -E lazy_itable_init=1,lazy_journal_init=1,root_owner=1000:1000 "$OUT/folder.img"
 debugfs -w -R 'rmdir lost+found' "$OUT/folder.img" > /dev/null 2>&1
-chmod 644 "$OUT"/*
+chmod 644 "$OUT/base.img" "$OUT/folder.img" "$OUT/kernel" "$OUT/initramfs"

@@ -73,7 +73,7 @@ static int mount_folder(void) {
   if (fd < 0) return -1;
   ioctl(fd, FLUSH_BUFFERS, 0);
   close(fd);
-  return mount(FOLDER_DISK, WORKSPACE, "ext4", MS_NOSUID | MS_NODEV, "");
+  return mount(FOLDER_DISK, WORKSPACE, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME, "noinit_itable");
 }
 
 static int listen_for_ssh(void) {

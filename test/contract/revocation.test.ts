@@ -1,0 +1,104 @@
+/** Permissions that end, end everywhere at once: keys, memberships and organizations, in every process. */
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shiftClock } from '#src/platform/clock.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { deactivateMembership } from '#src/resources/infra/memberships.ts'
+import { makeApiKey, revokeApiKey } from '#src/resources/llm/api-keys.ts'
+import { becomesTrue } from '#src/start/wait.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { idsOf } from '../support/makers.ts'
+import { startSecondProcess, type SecondProcess } from './second-process.ts'
+
+const promisedMs = 1_000 // "revoked everywhere within a second"
+let berth: Berth
+let second: SecondProcess
+let owner: string
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+  second = await startSecondProcess(berth)
+  owner = await berth.token('alice', 'acme', 'owner')
+})
+afterAll(async () => {
+  shiftClock(0)
+  await second.stop()
+  await berth.stop()
+})
+
+const status = async (credential: string, url = berth.url, header = 'authorization'): Promise<number> => (await fetch(`${url}/api/v1/vms`, { headers: { [header]: header === 'authorization' ? `Bearer ${credential}` : credential } })).status
+const everywhere = (credential: string): Promise<number[]> => Promise.all([status(credential), status(credential, second.url)])
+const makeKey = (more: { expiresAt?: string } = {}): Promise<{ key: string; keyId: string }> => {
+  const { organizationId, userId } = idsOf(owner)
+  return makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix, ...more })
+}
+/** Until both processes refuse; fails when it takes longer than promised. */
+const refusedSoon = (credential: string): Promise<boolean> => becomesTrue(async () => (await everywhere(credential)).every((one) => one === 401), { limitMs: promisedMs, everyMs: 20 })
+
+describe('an organization key', () => {
+  test('has the documented form, and opens what its scopes say by either header', async () => {
+    const { key } = await makeKey()
+    expect(key).toMatch(/^svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}$/)
+    expect(await everywhere(key)).toEqual([200, 200])
+    expect(await status(key, berth.url, 'x-api-key')).toBe(200)
+  })
+
+  test('that is revoked is refused by every process at once, for ever, and only its own organization can revoke it', async () => {
+    const { key, keyId } = await makeKey()
+    expect(await everywhere(key)).toEqual([200, 200])
+    const stranger = idsOf(await berth.token('mallory', 'evil', 'owner'))
+    expect(await revokeApiKey(berth.services.db, stranger.organizationId, keyId)).toBe(false)
+    expect(await everywhere(key)).toEqual([200, 200])
+    expect(await revokeApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toBe(true)
+    expect(await refusedSoon(key)).toBe(true)
+    expect(await revokeApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toBe(true)
+    expect(await everywhere(key)).toEqual([401, 401])
+  })
+
+  test('with another secret, another id or another prefix is refused', async () => {
+    const { key } = await makeKey()
+    const [front = '', secret = ''] = key.split('.')
+    const other = await makeKey()
+    for (const wrong of [`${front}.${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`, `${front}.${other.key.split('.')[1]}`, `${front.slice(0, -1)}!.${secret}`, `${front}.${secret}=`, `${front}.`, front, key.replace('svc_live', 'svc_test'), key.toUpperCase(), `${key} `.repeat(2)]) expect(await status(wrong), wrong).toBe(401)
+    expect(await status(key)).toBe(200)
+  })
+
+  test('expires when it says', async () => {
+    const { key } = await makeKey({ expiresAt: '2099-01-01T00:00:00.000Z' })
+    expect(await status(key)).toBe(200)
+    const past = await makeKey({ expiresAt: '2020-01-01T00:00:00.000Z' })
+    expect(await status(past.key)).toBe(401)
+  })
+})
+
+describe('a membership', () => {
+  const membershipOf = (token: string): string => decodeId('membership', decodeJwt<{ org_memberships: { membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? '') ?? ''
+
+  test('that is deactivated closes every process to every token that names it, also where the token acts for another organization', async () => {
+    await berth.token('nora', 'acme', 'member')
+    const elsewhere = await berth.token('nora', 'other', 'owner') // names both memberships
+    const here = await berth.token('nora', 'acme', 'member')
+    expect([...await everywhere(here), ...await everywhere(elsewhere)]).toEqual([200, 200, 200, 200])
+    await deactivateMembership(berth.services.db, membershipOf(here))
+    expect(await refusedSoon(here)).toBe(true)
+    expect(await refusedSoon(elsewhere)).toBe(true)
+    const refused = await berth.call('GET', '/api/v1/vms', { token: here })
+    expect(refused).toMatchObject({ status: 401, body: { error: 'authentication_invalid' } })
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+  })
+
+  test('made anew opens again with a new token, and the old one stays refused', async () => {
+    const old = await berth.token('oscar', 'acme', 'member')
+    await deactivateMembership(berth.services.db, membershipOf(old))
+    expect(await refusedSoon(old)).toBe(true)
+    expect(await everywhere(await berth.token('oscar', 'acme', 'member'))).toEqual([200, 200])
+    expect(await everywhere(old)).toEqual([401, 401])
+  })
+})
+
+test('an expired token is refused although it was good a moment ago', async () => {
+  const token = await berth.token('petra', 'acme', 'member', 30)
+  expect(await status(token)).toBe(200)
+  shiftClock(100_000) // 30 s, and 60 s that clocks may differ
+  expect(await status(token)).toBe(401)
+  shiftClock(0)
+})

@@ -1,0 +1,109 @@
+/** Notices: heard by everyone who listens, once the transaction that sent them is over, and told about when some may be missing. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openDatabase, transaction, type Database } from '#src/platform/postgres.ts'
+import { openPubsub, publish, type Pubsub } from '#src/platform/pubsub.ts'
+import { setLogLevel } from '#src/platform/log.ts'
+import { becomesTrue } from '#src/start/wait.ts'
+import { createDatabase, type TestDatabase } from '../support/postgres.ts'
+
+let made: TestDatabase
+let database: Database
+let pubsub: Pubsub
+beforeAll(async () => {
+  setLogLevel('error')
+  made = await createDatabase()
+  database = openDatabase(made.url, { connections: 5, applicationName: 'test' })
+  pubsub = openPubsub(made.url)
+  expect(await soon(() => pubsub.connected)).toBe(true)
+})
+afterAll(async () => {
+  await pubsub.close()
+  await database.close()
+  await made.drop()
+})
+
+const soon = (question: () => boolean): Promise<boolean> => becomesTrue(question, { limitMs: 10_000, everyMs: 5 })
+
+/** Counts what is heard of an id. */
+function count(topic: string, id: string): { heard: number; stop: () => void; ended: Promise<void> } {
+  const stopping = new AbortController()
+  const counter = { heard: 0, stop: () => stopping.abort(), ended: Promise.resolve() }
+  const notices = pubsub.subscribe(topic, id, stopping.signal)
+  counter.ended = (async () => { for await (const _ of notices) counter.heard++ })()
+  return counter
+}
+
+test('a notice is heard after its transaction, by those who wait for its topic and id only', async () => {
+  const [mine, other, elsewhere] = [count('vm', 'a'), count('vm', 'b'), count('thing', 'a')]
+  await transaction(database.db, async (tx) => {
+    await publish(tx, 'vm', 'a')
+    await publish(tx, 'marker', 'inside')
+    expect(mine.heard).toBe(0)
+  })
+  expect(await soon(() => mine.heard === 1)).toBe(true)
+  expect([other.heard, elsewhere.heard]).toEqual([0, 0])
+  for (const one of [mine, other, elsewhere]) one.stop()
+  await Promise.all([mine.ended, other.ended, elsewhere.ended])
+})
+
+test('a notice of a transaction that is rolled back is never heard', async () => {
+  const mine = count('vm', 'rolled-back')
+  const after = count('vm', 'after')
+  await expect(transaction(database.db, async (tx) => {
+    await publish(tx, 'vm', 'rolled-back')
+    throw new Error('back')
+  })).rejects.toThrow('back')
+  await publish(database.db, 'vm', 'after')
+  expect(await soon(() => after.heard === 1)).toBe(true) // notices come in order: the other would have come first
+  expect(mine.heard).toBe(0)
+  mine.stop()
+  after.stop()
+})
+
+test('a burst while the reader is busy is heard as one, and never as none', async () => {
+  const stopping = new AbortController()
+  const notices = pubsub.subscribe('vm', 'burst', stopping.signal)
+  const marker = count('vm', 'marker')
+  for (let sent = 0; sent < 50; sent++) await publish(database.db, 'vm', 'burst')
+  await publish(database.db, 'vm', 'marker')
+  expect(await soon(() => marker.heard === 1)).toBe(true)
+  expect((await notices.next()).done).toBe(false)
+  const next = notices.next()
+  stopping.abort()
+  expect((await next).done).toBe(true) // nothing was left of the fifty
+  marker.stop()
+})
+
+test('a reader that leaves, by its signal or by breaking off, is forgotten', async () => {
+  const stopping = new AbortController()
+  for (let turn = 0; turn < 3; turn++) {
+    const notices = pubsub.subscribe('vm', 'left', stopping.signal)
+    await publish(database.db, 'vm', 'left')
+    for await (const _ of notices) break
+  }
+  stopping.abort()
+  expect((await pubsub.subscribe('vm', 'left', stopping.signal).next()).done).toBe(true)
+})
+
+test('after the line was cut it is opened again, and everyone is told once that something may have been missed', async () => {
+  const mine = count('vm', 'cut')
+  const gaps: (string | null)[] = []
+  pubsub.listen('listened', (id) => gaps.push(id))
+  await publish(database.db, 'listened', 'x')
+  expect(await soon(() => gaps.length === 1)).toBe(true)
+  await database.pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()")
+  expect(await soon(() => gaps.length === 2)).toBe(true)
+  expect(await soon(() => pubsub.connected)).toBe(true)
+  expect([gaps, mine.heard]).toEqual([['x', null], 1])
+  await publish(database.db, 'vm', 'cut')
+  expect(await soon(() => mine.heard === 2)).toBe(true)
+  mine.stop()
+})
+
+test('closed while it connects, it leaves no connection behind', async () => {
+  const closing = openPubsub(made.url)
+  await closing.close()
+  await pubsub.close()
+  expect(await becomesTrue(async () => (await database.pool.query("select from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()")).rowCount === 0, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  expect(closing.connected).toBe(false)
+})
