@@ -2,11 +2,12 @@
  * One reader of the table for each log that is followed in this process: it reads new lines once for all who follow,
  * and hands every one of them the same entries. Who falls behind reads the table by its own position again.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import type { Db } from '#src/platform/postgres.ts'
+import { isDatabaseAway, type Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
-import { lastLines, readLog, type LogLine, type LogPosition } from './build-logs.ts'
+import { lastLines, readLog, type LogLine, type LogPiece, type LogPosition } from './build-logs.ts'
 
 /** An entry as callers see it; `done` is true for the last one, which has no output. */
 export type LogEntry = { id: string; output: string; done: boolean }
@@ -26,6 +27,10 @@ export type PlacedEntry = LogPosition & { entry: LogEntry }
 
 type Seat = { queue: PlacedEntry[]; characters: number; behind: boolean; over: boolean; wake: (() => void) | null }
 type Hub = { seats: Set<Seat>; ready: Promise<void>; stop: AbortController }
+
+/** While Postgres restarts, those who follow wait for it: a minute in all. */
+const retryMs = 250
+const triesMax = 240
 
 const hubs = new WeakMap<Pubsub, Map<string, Hub>>()
 
@@ -77,7 +82,7 @@ function openHub(db: Db, pubsub: Pubsub, id: string, forget: () => void): Hub {
   const stop = new AbortController()
   const seats = new Set<Seat>()
   const notices = pubsub.subscribe('build_log', id, stop.signal) // before the position is read: no line can be missed
-  const starting = lastLines(db, id, 1).then(([last]) => last ?? { ms: 0, seq: -1 })
+  const starting = patiently(() => lastLines(db, id, 1), stop.signal).then(([last]) => last ?? { ms: 0, seq: -1 })
   const hub: Hub = { seats, stop, ready: starting.then(() => undefined) }
   const over = (): void => {
     forget()
@@ -87,17 +92,17 @@ function openHub(db: Db, pubsub: Pubsub, id: string, forget: () => void): Hub {
       seat.wake?.()
     }
   }
-  spread(db, id, starting, notices, seats)
-    .catch((error: Error) => log.warn({ reason: error.message }, 'a log could not be read; those who follow it come back')) // told to them as the end of their stream
+  spread((position) => patiently(() => readLog(db, id, position), stop.signal), starting, notices, seats)
+    .catch((error: Error) => stop.signal.aborted || log.warn({ reason: error.message }, 'a log could not be read; those who follow it come back')) // told to them as the end of their stream
     .finally(over)
   return hub
 }
 
 /** Hands new lines to all seats until the log ends or nobody follows. */
-async function spread(db: Db, id: string, starting: Promise<LogPosition>, notices: AsyncIterator<void>, seats: ReadonlySet<Seat>): Promise<void> {
+async function spread(read: (after: LogPosition) => Promise<LogPiece>, starting: Promise<LogPosition>, notices: AsyncIterator<void>, seats: ReadonlySet<Seat>): Promise<void> {
   let position = await starting
   for (;;) {
-    const { lines, more, end } = await readLog(db, id, position)
+    const { lines, more, end } = await read(position)
     if (lines.length > 0) hand(seats, lines.map(placeLine))
     position = lines.at(-1) ?? position
     if (more) continue
@@ -119,6 +124,18 @@ function hand(seats: ReadonlySet<Seat>, entries: readonly PlacedEntry[]): void {
       seat.characters += characters
     }
     seat.wake?.()
+  }
+}
+
+/** Runs a query again while Postgres is away and the signal has not fired. @throws what the query throws. */
+export async function patiently<Result>(query: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await query()
+    } catch (error) {
+      if (!isDatabaseAway(error) || attempt >= triesMax || signal.aborted) throw error
+      await pause(retryMs)
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import type { Call } from '#src/platform/services.ts'
-import { isAfter, joinLog, placeEnd, placeLine, type LogEntry, type PlacedEntry } from './build-log-hubs.ts'
+import { isAfter, joinLog, patiently, placeEnd, placeLine, type LogEntry, type PlacedEntry } from './build-log-hubs.ts'
 import { lastLines, readLog, type LogPosition } from './build-logs.ts'
 import type { Build } from './build-rows.ts'
 import { readableBuild } from './builds.ts'
@@ -47,7 +47,7 @@ async function* entriesAfter(call: Following, id: string, position: LogPosition)
     while (!signal.aborted) {
       let placed: readonly PlacedEntry[]
       if (fromTable) {
-        const { lines, more, end } = await readLog(call.db, id, position)
+        const { lines, more, end } = await patiently(() => readLog(call.db, id, position), signal)
         placed = [...lines.map(placeLine), ...(end && !more ? [placeEnd(end)] : [])]
         fromTable = more
       } else {
