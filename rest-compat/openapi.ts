@@ -11,6 +11,7 @@ type Json = Record<string, unknown>
 const scalars: Readonly<Record<string, Json>> = {
   ID: { type: 'string' }, String: { type: 'string' }, Int: { type: 'integer' }, Float: { type: 'number' }, Boolean: { type: 'boolean' },
   DateTime: { type: 'string', format: 'date-time' }, TextMap: { type: 'object', additionalProperties: { type: 'string' } }, JSON: {}, Bytes: { type: 'string', contentEncoding: 'base64' },
+  ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
 }
 const meanings: Readonly<Record<number, string>> = {
   400: 'Invalid request', 401: 'Missing or invalid credentials', 402: 'No active plan or credits', 403: 'Not permitted', 404: 'Absent, or not yours', 409: 'Conflict',
@@ -57,6 +58,7 @@ function describeRoute(method: string, path: string, route: Route, definition: O
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...inQuery.map((one) => ({ name: one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
+      ...(route.tokenInQuery ? [{ name: 'token', in: 'query', required: false, schema: { type: 'string' } }] : []),
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
       ...(method === 'POST' ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }] : []),
     ],

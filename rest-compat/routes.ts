@@ -22,6 +22,12 @@ export type Route = {
   query?: readonly string[]
   /** For a stream: the variable that `Last-Event-ID` fills. */
   cursor?: string
+  /** For a stream that browsers open by themselves: the credential may also stand in the query, as `token`; the header goes before it. */
+  tokenInQuery?: true
+  /** For a stream: an event is the same object for everyone who follows it, and is made into text once. */
+  sameForAll?: true
+  /** The largest body, in bytes, where it is not the surface's. */
+  bodyBytes?: number
   /** Nouns whose absence is told as 403: the documents list no 404 for them here (decisions.md §0, malformed or foreign id). */
   absentIs403?: readonly string[]
   /** Not in the documents: ours, and marked so in OpenAPI. */

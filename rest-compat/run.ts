@@ -3,7 +3,7 @@
  * compiled plans make a list five times cheaper here than plain execution (performance.md §1).
  */
 import fastify from 'fastify'
-import { getOperationAST, parse, subscribe, validate, type DocumentNode, type GraphQLSchema, type OperationDefinitionNode } from 'graphql'
+import { createSourceEventStream, execute, getOperationAST, parse, validate, type ExecutionResult, type DocumentNode, type GraphQLSchema, type OperationDefinitionNode } from 'graphql'
 import { getVariableValues } from 'graphql/execution/values.js'
 import mercurius, { type MercuriusOptions } from 'mercurius'
 import type { Context } from '#schema/builder.ts'
@@ -16,6 +16,9 @@ export type Operation = { source: string; document: DocumentNode; definition: Op
 /** Variables by the names that the document declares. */
 export type Variables = Record<string, unknown>
 
+/** What was made of each event of a stream whose events are the same for everyone; forgotten with the event. */
+export type SharedEvents = WeakMap<object, Promise<Record<string, unknown>>>
+
 /** Runs documents. */
 export type Runner = {
   readonly schema: GraphQLSchema
@@ -23,8 +26,12 @@ export type Runner = {
   prepare(source: string): Operation
   /** @throws BerthError for everything that went wrong. */
   execute(operation: Operation, variables: Variables, context: Context): Promise<Record<string, unknown>>
-  /** Follows a subscription. @throws BerthError when it cannot start. */
-  follow(operation: Operation, variables: Variables, context: Context): Promise<AsyncIterableIterator<Record<string, unknown>>>
+  /**
+   * Follows a subscription.
+   * @param shared what was made of events that are the same object for everyone; without it each is made anew.
+   * @throws BerthError when it cannot start.
+   */
+  follow(operation: Operation, variables: Variables, context: Context, shared?: SharedEvents): Promise<AsyncIterableIterator<Record<string, unknown>>>
   close: () => Promise<void>
 }
 
@@ -63,16 +70,13 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
       if (first) throw shownError(first, context.requestId)
       return (execution.data ?? {}) as Record<string, unknown> // an operation's data is an object
     },
-    async follow(operation, variables, context) {
+    async follow(operation, variables, context, shared) {
       checkVariables(schema, operation, variables)
-      const outcome = await subscribe({ schema, document: operation.document, variableValues: variables, contextValue: context })
-      if (!(Symbol.asyncIterator in outcome)) throw shownError(outcome.errors?.[0] ?? new Error('a subscription without events'), context.requestId)
-      return (async function* () {
-        for await (const event of outcome) {
-          if (event.errors?.[0]) throw shownError(event.errors[0], context.requestId)
-          yield (event.data ?? {}) as Record<string, unknown>
-        }
-      })()
+      const parts = { schema, document: operation.document, variableValues: variables, contextValue: context }
+      const source = await createSourceEventStream(parts)
+      if (!(Symbol.asyncIterator in source)) throw shownError(source.errors?.[0] ?? new Error('a subscription without events'), context.requestId)
+      const make = async (event: unknown): Promise<Record<string, unknown>> => dataOf(await execute({ ...parts, rootValue: event }), context.requestId)
+      return eventsMade(source, shared, make)
     },
     close: () => inner.close(),
   }
@@ -86,6 +90,24 @@ async function runWith(inner: Inner, operation: Operation, variables: Variables,
   } catch (error) {
     throw shownError(error, context.requestId)
   }
+}
+
+/** The source's events, each made into data by the document; one that is shared, once for all. */
+async function* eventsMade(source: AsyncIterable<unknown>, shared: SharedEvents | undefined, make: (event: unknown) => Promise<Record<string, unknown>>): AsyncGenerator<Record<string, unknown>> {
+  for await (const event of source) {
+    if (!shared || typeof event !== 'object' || event === null) {
+      yield await make(event)
+      continue
+    }
+    let made = shared.get(event)
+    if (!made) shared.set(event, (made = make(event)))
+    yield await made
+  }
+}
+
+function dataOf({ data, errors }: ExecutionResult, requestId: string): Record<string, unknown> {
+  if (errors?.[0]) throw shownError(errors[0], requestId)
+  return (data ?? {}) as Record<string, unknown> // an operation's data is an object
 }
 
 /**

@@ -28,7 +28,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     scope.route({
       method,
       url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
-      bodyLimit: surface.bodyBytes,
+      bodyLimit: route.bodyBytes ?? surface.bodyBytes,
       exposeHeadRoute: false,
       handler: operation.definition.operation === 'subscription'
         ? streamHandler(scope, method, path, route, operation, runner, parts)
@@ -36,6 +36,9 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     })
   }
 }
+
+/** The status that makes a browser's EventSource stop coming back. */
+const nothingMore = 204
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
@@ -56,8 +59,9 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
 
 function streamHandler(scope: FastifyInstance, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
+  const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {
-    const credential = bearerOf(request.headers)
+    const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request) : undefined)
     const caller = await knownCaller(authenticator.authenticate(credential))
     setAllowance(reply, await spendFor(services, caller, false))
     const gone = new AbortController()
@@ -65,8 +69,11 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
     const over = beginStream('sse', callerName(caller))
     const unwatch = watchCaller(authenticator, credential ?? '', () => gone.abort()) // a known caller has one
     try {
-      const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal })
+      const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal }, shared)
       return await sendStream(request, reply, events, gone, scope.stopping)
+    } catch (error) {
+      if (error instanceof BerthError && error.code === 'log_over') return send(reply, nothingMore, null)
+      throw error
     } finally {
       unwatch()
       over()
@@ -110,6 +117,11 @@ async function once(services: Services, caller: Caller, key: string | string[], 
 function send(reply: FastifyReply, status: number, body: string | null): FastifyReply {
   if (body === null) return reply.code(status).send()
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
+}
+
+function tokenInQuery({ query }: FastifyRequest): string | undefined {
+  const { token } = query as Record<string, unknown> // Fastify's own shape of a query
+  return typeof token === 'string' && token !== '' ? token : undefined
 }
 
 async function knownCaller(authenticating: Promise<Caller>): Promise<Caller> {

@@ -8,6 +8,9 @@ const reconnectMs = 2_000
 /** A reader that takes nothing for three heartbeats is gone. */
 const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 
+/** The text of events that several streams send: one that is the same object is made into text once. */
+const frames = new WeakMap<Record<string, unknown>, string>()
+
 /**
  * Sends the events of a document's subscription. Each is the object aliased `body`; its `id` is the cursor, and one
  * without an id is a heartbeat. Events are taken no faster than the reader reads. When the process stops the stream
@@ -34,9 +37,7 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   try {
     for await (const event of events) {
       if (raw.writableEnded || raw.destroyed) break
-      const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
-      const taken = raw.write(body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n')
-      if (!taken && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
+      if (!raw.write(frameOf(event)) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
     }
   } catch (error) {
     const shown = shownError(error, request.id)
@@ -47,6 +48,16 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
     await events.return?.()
     if (!raw.destroyed) raw.end()
   }
+}
+
+function frameOf(event: Record<string, unknown>): string {
+  let frame = frames.get(event)
+  if (frame === undefined) {
+    const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
+    frame = body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n'
+    frames.set(event, frame)
+  }
+  return frame
 }
 
 /** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */

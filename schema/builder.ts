@@ -19,6 +19,7 @@ export const builder = new SchemaBuilder<{
     TextMap: { Input: TextMap; Output: TextMap }
     JSON: { Input: unknown; Output: unknown }
     Bytes: { Input: string; Output: string }
+    ByteList: { Input: unknown; Output: unknown }
   }
 }>({ defaultFieldNullability: false })
 
@@ -57,6 +58,12 @@ builder.scalarType('Bytes', {
     if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value)) throw new GraphQLError('bytes are base64 text')
     return value
   },
+})
+
+builder.scalarType('ByteList', {
+  description: 'Bytes as a list of whole numbers from 0 to 255.',
+  serialize: (value) => value,
+  parseValue: (value) => value, // whoever takes it says in its own words what is wrong with it
 })
 
 builder.queryType({ description: 'Everything that can be read.' })

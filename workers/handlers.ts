@@ -1,9 +1,11 @@
 /** Every noun that has slow work: one line each. */
+import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { handleFolders } from './infra/folders.ts'
 import { handleVms, type VmWork } from './infra/vms.ts'
 
 /** Starts handling every kind of job. */
-export async function handleAll(work: VmWork): Promise<void> {
+export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promise<void> {
   await handleVms(work)
+  await handleBuilds(work, activeBuilds)
   await handleFolders(work.services.jobs, work.compute, work.nodeId)
 }

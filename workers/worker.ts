@@ -49,8 +49,9 @@ export async function startWorker(services: Services): Promise<Worker> {
   unavailable = null
   await report()
   compute.fillPool()
-  await handleAll(work)
-  const stopHousekeeping = startHousekeeping(services, nodeId)
+  const activeBuilds = new Set<string>()
+  await handleAll(work, activeBuilds)
+  const stopHousekeeping = startHousekeeping(work, activeBuilds)
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
     nodeId, compute,

@@ -1,5 +1,7 @@
 /** Every path of infrastructure.md, by noun. */
 import type { Routes } from '../routes.ts'
+import { buildRoutes } from './builds.ts'
+import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
 import { vmCommandRoutes } from './vm-commands.ts'
 import { vmEnvRoutes } from './vm-env.ts'
@@ -7,4 +9,4 @@ import { vmFileRoutes } from './vm-files.ts'
 import { vmRoutes } from './vms.ts'
 
 /** The routes of the infrastructure surface. */
-export const infraRoutes: Routes = { ...vmRoutes, ...vmEnvRoutes, ...vmCommandRoutes, ...vmFileRoutes, ...usageRoutes }
+export const infraRoutes: Routes = { ...vmRoutes, ...vmEnvRoutes, ...vmCommandRoutes, ...vmFileRoutes, ...buildRoutes, ...uploadRoutes, ...usageRoutes }

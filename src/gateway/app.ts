@@ -1,4 +1,5 @@
 /** The web process as one Fastify app: GraphQL, its page and its sockets, the REST surfaces, identity, health. It does not listen. */
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type onResponseHookHandler } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
@@ -6,6 +7,7 @@ import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { acceptJsonBodies, refusedRequest } from '#src/platform/json-body.ts'
 import { reportConnections, requestSeconds } from '#src/platform/metrics.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -14,6 +16,7 @@ import { serveSignIn } from '#src/identity/sign-in.ts'
 import { createEngine } from './graphql.ts'
 import { serveGraphql } from './graphql-http.ts'
 import { serveHealth } from './health.ts'
+import { serveObjects } from './objects.ts'
 import { serveSockets } from './sockets.ts'
 
 declare module 'fastify' {
@@ -30,6 +33,8 @@ export type RegisterSurfaces = (app: FastifyInstance, parts: { services: Service
 export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: RegisterSurfaces }
 
 const receiveTimeoutMs = 10_000 // for receiving a whole request; a long answer may take as long as it takes
+/** Node knows one limit for all requests, so it is that of a file; the one above is kept by a timer of ours. */
+const receiveFileTimeoutMs = limits.uploadUrlSeconds * 1000
 const headersTimeoutMs = 5_000
 const connectionsCheckMs = 1_000
 const idleSweepMs = 50
@@ -43,7 +48,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     trustProxy: false,
     genReqId: () => newId('request'),
     requestIdHeader: false, // ours are ours: a caller cannot choose one
-    requestTimeout: receiveTimeoutMs,
+    requestTimeout: receiveFileTimeoutMs,
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerBadHttp,
@@ -66,6 +71,8 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   })
   app.addHook('onRequest', (request, reply, done) => {
     markAnswer(request.id, reply)
+    const { headers } = request.raw
+    if ((headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) && !request.routeOptions.config?.takesFiles) cutWhenLate(request.raw)
     done()
   })
   app.addHook('onRoute', (route) => {
@@ -82,6 +89,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   serveHealth(app, services)
   await app.register(async (scope) => serveGraphql(scope, graphql))
   serveSockets(app, graphql)
+  await serveObjects(app, services)
   if (config.builtInIssuer) {
     await ensureSigningKey(services)
     serveIssuer(app, services)
@@ -102,6 +110,14 @@ function timeRoute(route: string): onResponseHookHandler {
     timer.observe(reply.elapsedTime / 1000)
     done()
   }
+}
+
+/** Cuts a request that has not arrived whole in its time. */
+function cutWhenLate(request: IncomingMessage): void {
+  const timer = setTimeout(() => {
+    if (!request.complete) answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket)
+  }, receiveTimeoutMs)
+  for (const over of ['end', 'close'] as const) request.once(over, () => clearTimeout(timer))
 }
 
 /** Answers what is not HTTP, or too slow or too long for it, where there is no request yet to answer. */

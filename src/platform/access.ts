@@ -22,6 +22,10 @@ export const permissions = {
   'folders:read': ['viewer', 'compute:use'],
   'folders:write': ['member', 'compute:use'],
   'templates:read': ['viewer', 'compute:use'],
+  'builds:read': ['viewer', 'compute:use'],
+  'builds:write': ['member', 'compute:use'],
+  'build-secrets:write': ['admin', null],
+  'uploads:write': ['member', 'compute:use'],
   'usage:read': ['viewer', null],
   'sessions-in-vm:write': ['member', null], // puts the caller's own session into a VM: a key has none
   'account:read': ['viewer', null],
@@ -64,6 +68,26 @@ export function allow(caller: Caller, permission: Permission): Scope {
     throw new BerthError('not_permitted_for_role', `Your role ${caller.role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`)
   }
   return { organizationId: caller.organizationId, userId: caller.userId, role: caller.role, keyId: null }
+}
+
+/**
+ * Lets the caller through for an organization that they name, which need not be the active one of their token.
+ * @param organizationId a stored uuid, or undefined for a text that is no id: as for an organization they do not belong to.
+ * @throws BerthError 401 when there is no valid caller, 403 forbidden when they do not belong to it, 403 when their role there is too low.
+ */
+export function allowIn(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
+  if (caller.kind === 'person') {
+    const role = caller.memberships.get(organizationId ?? '') ?? (caller.organizationId === organizationId ? caller.role : null)
+    if (!role || !organizationId) throw notAMember()
+    return allow({ ...caller, organizationId, role }, permission)
+  }
+  const scope = allow(caller, permission)
+  if (scope.organizationId !== organizationId) throw notAMember()
+  return scope
+}
+
+function notAMember(): BerthError {
+  return new BerthError('forbidden', 'You do not belong to this organization. Name one of yours, or ask one of its owners to add you.')
 }
 
 /** The filter that every query on tenants' rows carries. */

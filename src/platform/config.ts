@@ -11,6 +11,9 @@ import { z } from 'zod'
 /** An identity provider whose tokens are accepted. */
 export type Issuer = { issuer: string; jwksUri: string; audience: string }
 
+/** An S3-compatible service: its address without a slash at the end, and what signs our requests. */
+export type S3Settings = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string }
+
 /** The settings of this process; durations, sizes and prices have their unit in the name. */
 export type Config = {
   /** The public port of the web process. */
@@ -50,6 +53,8 @@ export type Config = {
   /** Seals stored secrets: 32 bytes as base64, or null for the key file in the data folder. */
   secretKey: string | null
   apiKeyPrefix: string
+  /** Where files are stored; null is the data folder. */
+  s3: S3Settings | null
   costPerVcpuHour: number
   costPerGbHour: number
   logLevel: string
@@ -94,6 +99,11 @@ const settings = {
   BERTH_JWT_HS256_SECRET: [z.string().min(32), 'at least 32 characters'],
   BERTH_SECRET_KEY: [z.string().refine((text) => Buffer.from(text, 'base64').length === 32), '32 bytes as base64: openssl rand -base64 32'],
   BERTH_KEY_PREFIX: [z.string().regex(/^[a-z][a-z0-9_]{0,30}_$/), 'lower-case letters, digits and underscores, ending in one'],
+  BERTH_S3_ENDPOINT: [z.url({ protocol: /^https?$/ }), 'the http(s) address of an S3-compatible service'],
+  BERTH_S3_BUCKET: [z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), 'the name of a bucket that is there already'],
+  BERTH_S3_REGION: [z.string().min(1), 'the region of the bucket, such as us-east-1'],
+  BERTH_S3_ACCESS_KEY_ID: [z.string().min(1), 'the id of a key that may read, write and delete in the bucket'],
+  BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
   BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
   BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
   BERTH_LOG_LEVEL: [z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'trace, debug, info, warn, error, fatal or silent'],
@@ -140,6 +150,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   if (set.BERTH_BUILT_IN_ISSUER === false && !set.BERTH_ISSUERS?.length && !set.BERTH_JWT_HS256_SECRET) {
     problems.push('BERTH_BUILT_IN_ISSUER is off and BERTH_ISSUERS names no other: nobody could sign in.')
   }
+  const s3 = readS3(set, problems)
   if (problems.length > 0) throw new ConfigError(problems)
   const host = set.BERTH_HOST ?? '127.0.0.1'
   const builtInIssuer = set.BERTH_BUILT_IN_ISSUER ?? true
@@ -164,12 +175,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     hs256Secret: set.BERTH_JWT_HS256_SECRET ?? null,
     secretKey: set.BERTH_SECRET_KEY ?? null,
     apiKeyPrefix: set.BERTH_KEY_PREFIX ?? 'svc_live_ak_',
+    s3,
     costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
     costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,
     logLevel: set.BERTH_LOG_LEVEL ?? 'info',
     rateLimitFactor: set.BERTH_RATE_LIMIT_FACTOR ?? 1,
     databaseConnections: set.BERTH_DATABASE_CONNECTIONS ?? 10,
   }
+}
+
+/** All of it, or none: a service half described would be noticed at the first file only. */
+function readS3(set: Settings, problems: string[]): S3Settings | null {
+  const parts = { endpoint: set.BERTH_S3_ENDPOINT, bucket: set.BERTH_S3_BUCKET, accessKeyId: set.BERTH_S3_ACCESS_KEY_ID, secretAccessKey: set.BERTH_S3_SECRET_ACCESS_KEY }
+  const { endpoint, bucket, accessKeyId, secretAccessKey } = parts
+  if (endpoint && bucket && accessKeyId && secretAccessKey) return { endpoint: endpoint.replace(/\/+$/, ''), bucket, region: set.BERTH_S3_REGION ?? 'us-east-1', accessKeyId, secretAccessKey }
+  if (Object.values(parts).some((part) => part !== undefined)) problems.push('BERTH_S3_ENDPOINT, BERTH_S3_BUCKET, BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY belong together: set all four, or none for the data folder.')
+  return null
 }
 
 /** The names of all settings, for the README's table and its test. */

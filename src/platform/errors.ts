@@ -32,6 +32,7 @@ export const errorStatuses = {
   invalid_transition: 409,
   idempotency_conflict: 409,
   idempotency_in_progress: 409,
+  log_over: 409,
   request_too_large: 413,
   rate_limited: 429,
   build_quota_exceeded: 429,

@@ -51,6 +51,33 @@ export const limits = {
   fileBytes: 700 * 1024, // ours: one read or write; base64 of it fits the 1 MiB body
   fileListMax: 1000, // ours
 
+  // Builds.
+  buildsPerMinute: 30,
+  buildsQueuedMax: 50,
+  buildsRunningMax: 4,
+  buildQueuedSecondsMax: 3600,
+  buildSpecBytes: 256 * 1024,
+  buildTimeoutSecondsDefault: 1800,
+  buildTimeoutSecondsMax: 7200,
+  buildCommandsMax: 100, // ours
+  buildCommandLength: 32 * 1024, // ours: characters
+  buildPathLength: 1024, // ours
+  buildUrlLength: 2048, // ours
+  buildSecretsMax: 100, // ours: of an organization, and of a spec
+  buildListMax: 200,
+  buildLogLinesDefault: 500,
+  buildLogLinesMax: 5000,
+  buildLogHours: 24,
+  buildTailLines: 200,
+  buildLogBytes: 100 * 1024 * 1024, // ours: beyond it the build goes on, and its log says that it is cut
+  buildOutputBytes: 1024 * 1024 * 1024, // ours: as an upload
+  buildTailCharacters: 256 * 1024, // ours: the last lines are kept for ever, so they are short
+
+  // Uploads.
+  uploadUrlSeconds: 1800,
+  uploadUnfinishedHours: 24,
+  uploadBytes: 1024 * 1024 * 1024,
+
   // Streams.
   streamHeartbeatSeconds: 10,
   streamQueuedBytes: 1024 * 1024, // ours: a reader further behind than this is cut, and resumes by its cursor

@@ -74,6 +74,12 @@ export function sha256(text: string | Buffer): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
+/** SHA-256 of bytes as they come. */
+export function startSha256(): { update: (bytes: Buffer) => void; hex: () => string } {
+  const hash = createHash('sha256')
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') }
+}
+
 /** Whether two digests are equal, in a time that does not tell where they differ. */
 export function sameDigest(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other)

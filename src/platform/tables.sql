@@ -22,6 +22,103 @@ create table api_keys (
 CREATE INDEX api_keys_created_by ON public.api_keys USING btree (created_by);
 CREATE INDEX api_keys_organization ON public.api_keys USING btree (organization_id);
 
+create table build_caches (
+  organization_id uuid not null,
+  repo_key text not null,
+  node_id uuid not null,
+  folder_id uuid not null,
+  job_id uuid,
+  used_at timestamp with time zone not null default now(),
+  constraint build_caches_pkey PRIMARY KEY (organization_id, repo_key, node_id),
+  constraint build_caches_job_id_fkey FOREIGN KEY (job_id) REFERENCES build_jobs(id),
+  constraint build_caches_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint build_caches_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX build_caches_job ON public.build_caches USING btree (job_id);
+CREATE INDEX build_caches_node ON public.build_caches USING btree (node_id);
+CREATE INDEX build_caches_used ON public.build_caches USING btree (used_at);
+
+create table build_events (
+  job_id uuid not null,
+  position bigint not null,
+  status text not null,
+  cancel_requested boolean not null,
+  error text,
+  created_at timestamp with time zone not null default now(),
+  constraint build_events_pkey PRIMARY KEY (job_id, "position"),
+  constraint build_events_job_id_fkey FOREIGN KEY (job_id) REFERENCES build_jobs(id) ON DELETE CASCADE
+);
+
+create table build_jobs (
+  id uuid not null,
+  organization_id uuid not null,
+  created_by uuid,
+  status text not null,
+  repo_url text,
+  sealed_source bytea,
+  repo_key text,
+  git_ref text,
+  commit_sha text,
+  sealed_spec bytea not null,
+  template_id uuid not null,
+  vcpu_count integer not null,
+  memory_mb integer not null,
+  timeout_seconds integer not null,
+  output_type text not null,
+  output_name text not null,
+  error text,
+  exit_code integer,
+  failing_step integer,
+  output jsonb,
+  cancel_requested boolean not null default false,
+  node_id uuid,
+  queued_at timestamp with time zone not null default now(),
+  started_at timestamp with time zone,
+  claimed_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  tail text[] not null default '{}'::text[],
+  log_end_ms bigint,
+  log_end_seq integer,
+  event_position bigint not null default 0,
+  constraint build_jobs_pkey PRIMARY KEY (id),
+  constraint build_jobs_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint build_jobs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint build_jobs_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint build_jobs_template_id_fkey FOREIGN KEY (template_id) REFERENCES templates(id),
+  constraint build_jobs_check CHECK (((status = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])) = ((finished_at IS NOT NULL) AND (log_end_ms IS NOT NULL) AND (log_end_seq IS NOT NULL)))),
+  constraint build_jobs_check1 CHECK (((status <> 'running'::text) OR ((node_id IS NOT NULL) AND (started_at IS NOT NULL)))),
+  constraint build_jobs_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
+  constraint build_jobs_output_type_check CHECK ((output_type = ANY (ARRAY['artifact'::text, 'template'::text, 'function'::text]))),
+  constraint build_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint build_jobs_timeout_seconds_check CHECK (((timeout_seconds >= 1) AND (timeout_seconds <= 7200))),
+  constraint build_jobs_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
+);
+CREATE INDEX build_jobs_created_by ON public.build_jobs USING btree (created_by);
+CREATE INDEX build_jobs_node ON public.build_jobs USING btree (node_id);
+CREATE INDEX build_jobs_organization ON public.build_jobs USING btree (organization_id, id DESC);
+CREATE INDEX build_jobs_queued ON public.build_jobs USING btree (organization_id, queued_at, id) WHERE (status = 'queued'::text);
+CREATE INDEX build_jobs_running ON public.build_jobs USING btree (node_id) WHERE (status = 'running'::text);
+CREATE INDEX build_jobs_served ON public.build_jobs USING btree (organization_id, started_at DESC) WHERE (started_at IS NOT NULL);
+CREATE INDEX build_jobs_template ON public.build_jobs USING btree (template_id);
+
+create table build_log_lines (
+  job_id uuid not null,
+  ms bigint not null,
+  seq integer not null,
+  output text not null,
+  constraint build_log_lines_pkey PRIMARY KEY (job_id, ms, seq)
+) partition by RANGE (ms);
+
+create table build_secrets (
+  organization_id uuid not null,
+  name text not null,
+  sealed_value bytea not null,
+  updated_at timestamp with time zone not null default now(),
+  constraint build_secrets_pkey PRIMARY KEY (organization_id, name),
+  constraint build_secrets_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
+);
+
 create table folders (
   id uuid not null,
   organization_id uuid not null,
@@ -122,12 +219,36 @@ create table templates (
   name text not null,
   description text not null default ''::text,
   created_at timestamp with time zone not null default now(),
+  node_id uuid,
+  build_job_id uuid,
+  size_bytes bigint,
+  deleted_at timestamp with time zone,
   constraint templates_pkey PRIMARY KEY (id),
+  constraint templates_build_job_id_fkey FOREIGN KEY (build_job_id) REFERENCES build_jobs(id),
+  constraint templates_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint templates_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint templates_name_check CHECK ((name ~ '^[a-z][a-z0-9-]{0,62}$'::text))
 );
+CREATE INDEX templates_build_job ON public.templates USING btree (build_job_id);
+CREATE INDEX templates_deleted ON public.templates USING btree (node_id) WHERE (deleted_at IS NOT NULL);
+CREATE INDEX templates_node ON public.templates USING btree (node_id);
 CREATE INDEX templates_organization ON public.templates USING btree (organization_id);
-CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name);
+CREATE UNIQUE INDEX templates_name ON public.templates USING btree (COALESCE(organization_id, '00000000-0000-0000-0000-000000000000'::uuid), name) WHERE (deleted_at IS NULL);
+
+create table uploads (
+  id uuid not null,
+  organization_id uuid not null,
+  created_by uuid,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  checked_at timestamp with time zone,
+  constraint uploads_pkey PRIMARY KEY (id),
+  constraint uploads_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint uploads_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX uploads_created_by ON public.uploads USING btree (created_by);
+CREATE INDEX uploads_organization ON public.uploads USING btree (organization_id);
+CREATE INDEX uploads_unchecked ON public.uploads USING btree (created_at) WHERE (checked_at IS NULL);
 
 create table usage_sessions (
   id bigint not null generated always as identity,

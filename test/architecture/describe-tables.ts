@@ -3,30 +3,33 @@ import type pg from 'pg'
 
 type Column = { table: string; name: string; type: string; required: boolean; fallback: string | null; identity: boolean }
 type Detail = { table: string; definition: string }
-type Table = { name: string; unlogged: boolean }
+type Table = { name: string; unlogged: boolean; partitioning: string | null }
+
+/** Ordinary and partitioned tables; the partitions are made by the day and not described. */
+const isTable = (alias: string): string => `${alias}.relkind in ('r', 'p') and not ${alias}.relispartition and ${alias}.relnamespace = 'public'::regnamespace`
 
 /** Describes every table of the schema `public`: columns as the migrations made them, then constraints and indexes, by name. */
 export async function describeTables(client: pg.Client): Promise<string> {
   const rows = async <Row extends pg.QueryResultRow>(text: string): Promise<Row[]> => (await client.query<Row>(text)).rows
   const tables = await rows<Table>(`
-    select relname as name, relpersistence = 'u' as unlogged from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`)
+    select c.relname as name, c.relpersistence = 'u' as unlogged, pg_get_partkeydef(c.oid) as partitioning from pg_class c where ${isTable('c')} order by 1`)
   const columns = await rows<Column>(`
     select c.relname as "table", a.attname as name, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as required,
       pg_get_expr(d.adbin, d.adrelid) as fallback, a.attidentity <> '' as identity
     from pg_attribute a join pg_class c on c.oid = a.attrelid left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and a.attnum > 0 and not a.attisdropped order by 1, a.attnum`)
+    where ${isTable('c')} and a.attnum > 0 and not a.attisdropped order by 1, a.attnum`)
   const constraints = await rows<Detail>(`
     select r.conrelid::regclass::text as "table", 'constraint ' || r.conname || ' ' || pg_get_constraintdef(r.oid) as definition
-    from pg_constraint r join pg_class c on c.oid = r.conrelid where r.contype <> 'n' and c.relnamespace = 'public'::regnamespace order by 1, r.contype desc, r.conname`)
+    from pg_constraint r join pg_class c on c.oid = r.conrelid where r.contype <> 'n' and ${isTable('c')} order by 1, r.contype desc, r.conname`)
   const indexes = await rows<Detail>(`
     select i.indrelid::regclass::text as "table", pg_get_indexdef(i.indexrelid) as definition
     from pg_index i join pg_class c on c.oid = i.indrelid
-    where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace and not exists (select from pg_constraint r where r.conindid = i.indexrelid and r.contype in ('p', 'u')) order by 1, 2`)
+    where ${isTable('c')} and not exists (select from pg_constraint r where r.conindid = i.indexrelid and r.contype in ('p', 'u')) order by 1, 2`)
   const of = <One extends { table: string }>(list: readonly One[], name: string): One[] => list.filter((one) => one.table === name)
-  const described = tables.map(({ name, unlogged }) => {
+  const described = tables.map(({ name, unlogged, partitioning }) => {
     const inside = [...of(columns, name).map(describeColumn), ...of(constraints, name).map((one) => one.definition)]
     const after = of(indexes, name).map((one) => `${one.definition};`)
-    return [`create ${unlogged ? 'unlogged ' : ''}table ${name} (`, inside.map((line) => `  ${line}`).join(',\n'), ');', ...after].join('\n')
+    return [`create ${unlogged ? 'unlogged ' : ''}table ${name} (`, inside.map((line) => `  ${line}`).join(',\n'), partitioning ? `) partition by ${partitioning};` : ');', ...after].join('\n')
   })
   return `-- What the migrations make, for reading. Not run. Written by: npm run tables\n\n${described.join('\n\n')}\n`
 }

@@ -1,7 +1,10 @@
 /** The ten kinds of caller (the issue's list), and a VM of the first one's organization for them to try. */
 import { decodeJwt } from 'jose'
+import { nowMs } from '#src/platform/clock.ts'
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { appendBuildLog } from '#src/resources/infra/build-logs.ts'
+import { readSpec, sealSpec } from '#src/resources/infra/build-specs.ts'
 import { deactivateMembership } from '#src/resources/infra/memberships.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import type { Berth } from '../support/berth.ts'
@@ -33,7 +36,14 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
 }
 
 /** Something of the owner's to try to reach: public ids. */
-export type Target = { vm: string; process: string; folder: string; externalRef: string }
+export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string }
+
+/** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on. */
+export function fill(text: string, target: Target): string {
+  const { vm, process, folder, externalRef, build, secret, organization } = target
+  const names: Readonly<Record<string, string>> = { vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: build, build, secret, org: organization }
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
+}
 
 /** A node that refuses every connection and has no memory left, so that nothing here makes a real VM. */
 export async function makeRefusingNode(berth: Berth): Promise<string> {
@@ -53,15 +63,33 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(db)
   await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(db)
   await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
-  return { vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef }
+  return { vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId), ...(await makeBuildTarget(berth, organizationId, nodeId)) }
+}
+
+/** A running build with a line in its log, and a build secret. */
+async function makeBuildTarget({ services: { db, sealer } }: Berth, organizationId: string, nodeId: string): Promise<Pick<Target, 'build' | 'secret'>> {
+  const id = newUuid()
+  const secret = 'KEPT'
+  const spec = sealSpec(sealer, id, readSpec({ env: { A: canary } }))
+  await sql`
+    insert into build_jobs (id, organization_id, status, repo_url, sealed_spec, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, node_id, started_at, event_position)
+    values (${id}, ${organizationId}, 'running', ${`https://example.com/${canary}`}, ${spec}, '00000000-0000-7000-8000-000000000001', 2, 2048, 60, 'artifact', ${canary}, ${nodeId}, now(), 1)`.execute(db)
+  await sql`insert into build_events (job_id, position, status, cancel_requested) values (${id}, 1, 'running', false)`.execute(db)
+  await appendBuildLog(db, id, [{ ms: nowMs(), seq: 0, output: canary }])
+  await sql`insert into build_secrets (organization_id, name, sealed_value) values (${organizationId}, ${secret}, ${sealer.seal(canary, `build_secrets.value:${organizationId}:${secret}`)})
+    on conflict do nothing`.execute(db)
+  return { build: encodeId('build', id), secret }
 }
 
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
-export async function picture(berth: Berth, { vm, folder }: Target): Promise<string> {
+export async function picture(berth: Berth, { vm, folder, build, secret }: Target): Promise<string> {
   const vmId = decodeId('vm', vm)
+  const buildId = decodeId('build', build)
   const { rows } = await sql<{ row: string }>`
     select 'vm ' || v::text as row from vms v where id = ${vmId} union all select 'env ' || e::text from vm_env e where vm_id = ${vmId}
     union all select 'process ' || p::text from vm_processes p where vm_id = ${vmId} union all select 'event ' || e::text from vm_events e where vm_id = ${vmId}
-    union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)} order by 1`.execute(berth.services.db)
+    union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
+    union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
+    union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret} order by 1`.execute(berth.services.db)
   return rows.map(({ row }) => row).join('\n')
 }

@@ -7,15 +7,17 @@
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
 export type Outcomes = readonly [owner: string, member: string, viewer: string, stranger: string, keyWithout: string, keyWith: string]
 
-/** `{vm}`, `{process}`, `{folder}` and `{ref}` in paths, bodies and arguments become the target's. */
-export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown }
-export type GraphqlRow = { outcomes: Outcomes; args?: string }
+/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `foreignIs403`: the documents tell what is another's (403) from what is absent (404). */
+export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown; foreignIs403?: true }
+export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
 const noScope = '403 forbidden'
 const tooLittle = '403 not_permitted_for_role'
 const absent = '404 not_found'
 const reads = (yes: string, foreign: string): Outcomes => [yes, yes, yes, foreign, noScope, yes]
 const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, noScope, yes]
+const foreign = '403 forbidden'
+const adminsWrite = (yes: string, stranger: string): Outcomes => [yes, tooLittle, tooLittle, stranger, '401 unauthorized', '401 unauthorized']
 const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
 const peopleWrite = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, '401 unauthorized', '401 unauthorized']
 
@@ -45,6 +47,13 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'POST /api/v1/vms/{vm_id}/envd/read': { outcomes: reads('502 vm_unreachable', absent), body: { path: '/home/user/x' } },
   'POST /api/v1/vms/{vm_id}/envd/write': { outcomes: writes('502 vm_unreachable', absent), body: { path: '/home/user/x', content: 'eA==' } },
   'POST /api/v1/vms/{vm_id}/envd/list': { outcomes: reads('502 vm_unreachable', absent), body: { path: '/home/user' } },
+  'GET /api/v1/build/jobs': { outcomes: reads('200', foreign), query: '?org_id={org}', foreignIs403: true },
+  'POST /api/v1/build/jobs': { outcomes: writes('201', foreign), body: { org_id: '{org}', spec: [123, 125] }, foreignIs403: true },
+  'GET /api/v1/build/jobs/{id}': { outcomes: reads('200', foreign), foreignIs403: true },
+  'POST /api/v1/build/jobs/{id}/cancel': { outcomes: writes('200', foreign), foreignIs403: true },
+  'GET /api/v1/build/jobs/{id}/logs': { outcomes: reads('200', foreign), foreignIs403: true },
+  'GET /api/v1/build/jobs/{id}/logs/stream': { outcomes: reads('200', foreign), foreignIs403: true },
+  'POST /api/v1/compute/uploads': { outcomes: writes('200', '400 invalid_request'), body: { organization_id: '{org}' } },
   'GET /api/v1/usage': { outcomes: peopleRead('200') },
 }
 
@@ -87,6 +96,18 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation removeVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
   'mutation refreshVmSystemEnv': { outcomes: writes('502 vm_unreachable', absent), args: inVm },
   'mutation deleteFolder': { outcomes: writes('200', absent), args: 'id: "{folder}"' },
+  'query build': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
+  'query builds': { outcomes: reads('200', foreign), args: 'organizationId: "{org}", first: 5', foreignIs403: true },
+  'query buildList': { outcomes: reads('200', foreign), args: 'organizationId: "{org}", limit: 5', foreignIs403: true },
+  'query buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", limit: 5', foreignIs403: true },
+  'query buildSecrets': { outcomes: reads('200', '200') },
+  'mutation createBuild': { outcomes: writes('200', foreign), args: 'organizationId: "{org}", spec: {}', foreignIs403: true },
+  'mutation cancelBuild': { outcomes: writes('200', foreign), args: 'id: "{build}"', foreignIs403: true },
+  'mutation setBuildSecret': { outcomes: adminsWrite('200', '200'), args: 'name: "NEW", value: "x"' },
+  'mutation deleteBuildSecret': { outcomes: adminsWrite('200', absent), args: 'name: "{secret}"' },
+  'mutation createUpload': { outcomes: writes('200', '400 invalid_request'), args: 'organizationId: "{org}"' },
+  'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
+  'subscription buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", after: "0"', foreignIs403: true },
   'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },
   'subscription vmProcessOutput': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
 }

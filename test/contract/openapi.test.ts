@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
+import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { restRows } from './matrix.ts'
 
@@ -26,6 +26,7 @@ const infra = (): Document => documents['infra']!
 
 /** The operations of infrastructure.md that exist so far, as the document writes them. */
 const documented = [
+  'GET /api/v1/build/jobs', 'POST /api/v1/build/jobs', 'GET /api/v1/build/jobs/{id}', 'POST /api/v1/build/jobs/{id}/cancel', 'GET /api/v1/build/jobs/{id}/logs', 'GET /api/v1/build/jobs/{id}/logs/stream', 'POST /api/v1/compute/uploads',
   'GET /api/v1/usage', 'GET /api/v1/vms', 'POST /api/v1/vms', 'GET /api/v1/vms/external/{external_ref}', 'POST /api/v1/vms/sandbox', 'GET /api/v1/vms/{vm_id}', 'DELETE /api/v1/vms/{vm_id}',
   'GET /api/v1/vms/{vm_id}/env', 'PATCH /api/v1/vms/{vm_id}/env', 'PUT /api/v1/vms/{vm_id}/env', 'GET /api/v1/vms/{vm_id}/env/{key}', 'DELETE /api/v1/vms/{vm_id}/env/{key}',
   'POST /api/v1/vms/{vm_id}/env/refresh-system', 'POST /api/v1/vms/{vm_id}/env/sync-session', 'DELETE /api/v1/vms/{vm_id}/env/sync-session', 'POST /api/v1/vms/{vm_id}/envd/delete', 'POST /api/v1/vms/{vm_id}/envd/exec',
@@ -33,10 +34,13 @@ const documented = [
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms': ['name', 'template_id', 'vm_id', 'env', 'folder_id', 'skip_folder_create', 'git_repo_url', 'git_branch', 'git_repos'],
-  'POST /api/v1/vms/sandbox': ['language', 'code', 'command', 'args', 'timeout', 'ttl'],
+  'POST /api/v1/vms/sandbox': ['language', 'code', 'command', 'args', 'timeout', 'ttl'], 'POST /api/v1/build/jobs': ['org_id', 'spec', 'repo_url', 'git_ref', 'commit_sha'], 'POST /api/v1/compute/uploads': ['organization_id'],
   'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'], 'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
 }
+const jobKeys = ['id', 'organization_id', 'status', 'repo_url', 'git_ref', 'commit_sha', 'error', 'queued_at', 'started_at', 'finished_at', 'cancel_requested', 'exit_code']
 const answerKeys: Readonly<Record<string, readonly string[]>> = {
+  'GET /api/v1/build/jobs': ['jobs'], 'POST /api/v1/build/jobs': jobKeys, 'GET /api/v1/build/jobs/{id}': jobKeys, 'POST /api/v1/build/jobs/{id}/cancel': jobKeys, 'GET /api/v1/build/jobs/{id}/logs': ['logs'],
+  'POST /api/v1/compute/uploads': ['upload_url', 'binary_url', 'expires_at'],
   'GET /api/v1/usage': ['sessions', 'limit', 'offset'], 'POST /api/v1/vms': ['vm_id', 'name', 'status', 'ip_address', 'node_id', 'user_id', 'memory_mb', 'vcpu_count', 'warnings'],
   'GET /api/v1/vms/external/{external_ref}': ['vm_id', 'status', 'external_ref'], 'POST /api/v1/vms/sandbox': ['vm', 'command', 'ttl'], 'GET /api/v1/vms/{vm_id}': ['vm_id', 'status', 'ip_address'],
   'GET /api/v1/vms/{vm_id}/env': ['env'], 'PATCH /api/v1/vms/{vm_id}/env': ['env', 'warning'], 'PUT /api/v1/vms/{vm_id}/env': ['env', 'warning'], 'GET /api/v1/vms/{vm_id}/env/{key}': ['key', 'value', 'visibility'], 'DELETE /api/v1/vms/{vm_id}/env/{key}': ['env', 'warning'],
@@ -102,13 +106,13 @@ describe('the description', () => {
 })
 
 describe('what a path answers fits its description:', () => {
-  test.each(Object.entries(restRows).filter(([key]) => !/\/(?:events|stream)$/.test(key)))('%s', async (key, { body }) => {
+  test.each(Object.entries(restRows).filter(([key]) => !/\/(?:events|stream)$/.test(key)))('%s', async (key, { body, query }) => {
     const [method = '', path = ''] = key.split(' ')
     const operation = infra().paths[path]?.[method.toLowerCase()]
     for (const caller of ['owner', 'viewer', 'stranger', 'keyWithout', 'none'] as const) {
       const target = await makeTarget(berth, callers.owner, node)
-      const filled = path.replace('{vm_id}', target.vm).replace('{process_id}', target.process).replace('{external_ref}', target.externalRef).replace('{key}', 'KEPT')
-      const answer = await berth.call<unknown>(method, filled, { token: callers[caller], ...(body === undefined ? {} : { body }) })
+      const filled = fill(path + (query ?? ''), target)
+      const answer = await berth.call<unknown>(method, filled, { token: callers[caller], ...(body === undefined ? {} : { body: fill(JSON.stringify(body), target) }) })
       const described = operation?.responses[String(answer.status)]
       expect(described, `${answer.status} as ${caller} is not described`).toBeDefined()
       const schema = described?.content?.['application/json']?.schema

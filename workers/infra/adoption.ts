@@ -7,6 +7,7 @@ import { findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { endLostBuilds } from './build-machines.ts'
 import { machineId, type VmWork } from './vms.ts'
 
 /** Adopts the machines that live, gives every VM that needs work a job, and removes machines that belong to nobody. */
@@ -15,6 +16,7 @@ export async function adoptMachines(work: VmWork): Promise<void> {
   for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before the first connection comes out
   await work.compute.adopt()
   for (const vm of rows) await settle(work, vm)
+  await endLostBuilds(work)
   await removeStrays(work.compute, new Set(rows.map((vm) => machineId(vm))))
 }
 

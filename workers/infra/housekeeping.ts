@@ -9,19 +9,31 @@ import { forgetProcesses } from '#src/resources/infra/vm-processes.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
+import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
+import { turnLogDays } from '#src/resources/infra/build-logs.ts'
+import { forgetUnfinishedUploads } from '#src/resources/infra/uploads.ts'
 import { nodeLostSeconds } from '#src/resources/infra/nodes.ts'
+import { stirBuilds, sweepBuildDisks } from './build-machines.ts'
+import type { ActiveBuilds } from './builds.ts'
+import type { VmWork } from './vms.ts'
 
 /** A VM that stands between two steady statuses this long is looked at again, should its job have been lost. */
 const standstillSeconds = 60
 const batchMax = 100
 
 /** Starts the node's clockwork; the returned function stops it. */
-export function startHousekeeping(services: Background, nodeId: string): () => void {
+export function startHousekeeping(work: VmWork, activeBuilds: ActiveBuilds): () => void {
+  const { services, nodeId } = work
   const tasks: ScheduledTask[] = [
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
     every('*/20 * * * * *', 'looking at VMs that stand still', () => stirVms(services, nodeId)),
     every('*/20 * * * * *', 'looking for lost nodes', () => markLostNodes(services)),
+    every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
+    every('*/10 * * * * *', 'looking for lost builds', () => stirBuilds(work, activeBuilds)),
+    every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services)),
     every('17 * * * *', 'forgetting old records', () => forget(services)),
+    every('27 * * * *', 'turning the days of build logs', () => turnLogDays(services.db)),
+    every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
   ]
   return () => tasks.forEach((task) => void task.stop())
 }
@@ -60,7 +72,9 @@ export async function markLostNodes(services: Background): Promise<void> {
   for (const vm of lost) await moveVm(services.db, services, vm.id, 'error', { reason: 'Its node was lost.', usageEnd: 'orphaned' }, ['running'])
 }
 
-async function forget({ db }: Background): Promise<void> {
+async function forget(services: Background): Promise<void> {
+  const { db } = services
+  await forgetUnfinishedUploads(services)
   await forgetProcesses(db)
   await change(db, sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`)
   await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)

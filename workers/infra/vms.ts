@@ -12,6 +12,7 @@ import { sql, transaction, change } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
+import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { endProcessesOf } from '#src/resources/infra/vm-processes.ts'
 import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vm-rows.ts'
 import { moveVm, type Move } from '#src/resources/infra/vm-states.ts'
@@ -187,7 +188,7 @@ export function machineId(vm: Pick<Vm, 'id'>): string {
 
 function specOf(vm: Vm): MachineSpec {
   return {
-    id: machineId(vm), template: 'base', vcpuCount: vm.vcpuCount, memoryMb: vm.memoryMb, diskMb: vm.diskMb, hostname: hostnameOf(vm),
+    id: machineId(vm), template: machineTemplate(vm.templateId), vcpuCount: vm.vcpuCount, memoryMb: vm.memoryMb, diskMb: vm.diskMb, hostname: hostnameOf(vm),
     folder: vm.folderId ? { folderId: vm.folderId } : vm.wantsFolder ? 'new' : 'none',
   }
 }

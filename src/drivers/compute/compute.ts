@@ -10,10 +10,11 @@ import { adoptMachines } from './adoption.ts'
 import type { ComputeNode } from './compute-node.ts'
 import { execInGuest } from './guest-exec.ts'
 import { createFleet, removeFiles, type Fleet } from './fleet.ts'
+import { isKept, keepTemplate, removeTemplate } from './kept-templates.ts'
 import { launch, makeFiles, makeFolderDisk, newRecord } from './launch.ts'
 import type { Compute, ComputeOptions, MachineSpec, Progress, TakenFrom } from './machine.ts'
 import { pauseMachine, resumeMachine } from './pausing.ts'
-import { folderDiskPlace, foldersFolder, machinePlaces, machinesFolder, socketsFolder } from './places.ts'
+import { folderDiskPlace, foldersFolder, keptTemplatesFolder, machinePlaces, machinesFolder, socketsFolder } from './places.ts'
 import { createPool, type Pool } from './pool.ts'
 import { readRecords, writeRecord, type MachineRecord } from './records.ts'
 import type { RunningMachine } from './running-machine.ts'
@@ -22,12 +23,12 @@ import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 
 /** The shape that the pool keeps warm (decisions.md §4.1). */
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
-const warmShape = { ...defaultSize, diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
+const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
 const templateShare = 0.9
 
-type Shape = Omit<MachineSpec, 'id' | 'template'>
+type Shape = Omit<MachineSpec, 'id'>
 
 /** Makes the driver. Nothing happens before `prepare`. */
 export function createCompute(options: ComputeOptions): Compute {
@@ -77,6 +78,12 @@ export function createCompute(options: ComputeOptions): Compute {
       makeFolderDisk(node, folderId)
       return folderId
     },
+    keepTemplate: (id, templateId) => inOrder(id, async () => {
+      const record = fleet.findRecord(id)
+      if (!record || fleet.isLive(record.machineUuid)) throw new Error('only a stopped machine can be kept as a template')
+      return keepTemplate(node, record, templateId)
+    }),
+    removeTemplate: async (templateId) => removeTemplate(node, templateId),
     removeFolder: async (folderId) => rmSync(folderDiskPlace(options.dataDir, folderId), { force: true }),
     async close({ keepPool = false } = {}) {
       for (const machine of await pool.stop()) {
@@ -92,7 +99,7 @@ export function createCompute(options: ComputeOptions): Compute {
 async function prepare(node: ComputeNode, options: ComputeOptions, progress: Progress): Promise<void> {
   mkdirSync(options.cacheDir, { recursive: true, mode: 0o755 })
   // QEMU's user passes through the folders above its files, and sees none but its own.
-  for (const folder of [options.dataDir, machinesFolder(options.dataDir), foldersFolder(options.dataDir), options.runDir]) mkdirSync(folder, { recursive: true, mode: 0o711 })
+  for (const folder of [options.dataDir, machinesFolder(options.dataDir), foldersFolder(options.dataDir), keptTemplatesFolder(options.dataDir), options.runDir]) mkdirSync(folder, { recursive: true, mode: 0o711 })
   const sockets = socketsFolder(options.runDir)
   mkdirSync(sockets, { recursive: true, mode: 0o700 })
   if (node.user) chownSync(sockets, node.user.uid, node.user.gid)
@@ -113,12 +120,12 @@ async function take(fleet: Fleet, pool: Pool, spec: MachineSpec): Promise<{ mach
   if (left) removeFiles(node, left) // it died before it ever ran
   const warm = fitsPool(spec) ? await pool.take() : undefined
   if (warm) return { machine: await assign(node, warm, spec), from: 'pool' }
-  const from = findSnapshot(node, spec).made ? 'snapshot' : 'boot'
+  const from = spec.template === 'base' && findSnapshot(node, spec).made ? 'snapshot' : 'boot'
   return { machine: await startNew(fleet, spec, spec.id), from }
 }
 
 function fitsPool(spec: MachineSpec): boolean {
-  return spec.vcpuCount === defaultSize.vcpuCount && spec.memoryMb === defaultSize.memoryMb && spec.diskMb <= baseDiskMb && typeof spec.folder === 'string'
+  return spec.template === 'base' && spec.vcpuCount === defaultSize.vcpuCount && spec.memoryMb === defaultSize.memoryMb && spec.diskMb <= baseDiskMb && typeof spec.folder === 'string'
 }
 
 /** A warm machine becomes this VM's. No word with the guest is waited for, unless its workspace must go. */
@@ -144,14 +151,15 @@ async function startWarm(fleet: Fleet): Promise<RunningMachine> {
 async function startNew(fleet: Fleet, shape: Shape, id: string | null): Promise<RunningMachine> {
   const { node } = fleet
   if (typeof shape.folder === 'object' && !existsSync(folderDiskPlace(node.roots.dataDir, shape.folder.folderId))) throw new BerthError('capacity_unavailable', 'The disk of this folder is not on this node.')
-  const snapshot = findSnapshot(node, shape)
-  const origin = snapshot.made ? { from: 'snapshot', snapshot: snapshot.places } as const : { from: 'boot' } as const
+  if (typeof shape.template === 'object' && !isKept(node, shape.template.templateId)) throw new BerthError('capacity_unavailable', 'The disk of this template is not on this node.')
+  const snapshot = shape.template === 'base' ? findSnapshot(node, shape) : null
+  const origin = snapshot?.made ? { from: 'snapshot', snapshot: snapshot.places } as const : { from: 'boot' } as const
   const record = await newRecord(node, shape, id)
   try {
     await makeFiles(node, record, origin)
     const machine = fleet.keep(await launch(node, record, origin))
     // The next machine of this size shall not have to boot.
-    if (!snapshot.made) ensureSnapshot(node, shape).catch((error: Error) => node.log.warn({ err: error }, 'a snapshot could not be made'))
+    if (snapshot && !snapshot.made) ensureSnapshot(node, shape).catch((error: Error) => node.log.warn({ err: error }, 'a snapshot could not be made'))
     return machine
   } catch (error) {
     removeFiles(node, record)

@@ -8,7 +8,7 @@ import { openLine, type GuestLine } from './guest-line.ts'
 import { authorizedKey, dropbearHostKey, newKeys } from './keys.ts'
 import { chooseAddress } from './loopback-addresses.ts'
 import type { MachineSpec } from './machine.ts'
-import { folderDiskPlace, machinePlaces, templatePlaces, type MachinePlaces, type SnapshotPlaces } from './places.ts'
+import { folderDiskPlace, machinePlaces, type MachinePlaces, type SnapshotPlaces } from './places.ts'
 import { connectQmp, type Qmp } from './qmp.ts'
 import { killQemu, startQemu, type Memory } from './qemu.ts'
 import { writeRecord, type MachineRecord } from './records.ts'
@@ -16,6 +16,7 @@ import { runMachine, type RunningMachine } from './running-machine.ts'
 import { loadState } from './saving.ts'
 import { giveToQemu } from './snapshots.ts'
 import { baseDiskMb } from './templates.ts'
+import { startOf } from './kept-templates.ts'
 
 const run = promisify(execFile)
 const imageTimeoutMs = 30_000
@@ -27,9 +28,9 @@ const growLimitMs = 60_000
 export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPlaces } | { from: 'paused' }
 
 /** The record of a machine that is about to be made; nothing is on disk yet. */
-export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>, id: string | null): Promise<MachineRecord> {
+export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>, id: string | null): Promise<MachineRecord> {
   return {
-    machineUuid: newUuid(), id, templateHash: node.template.hash,
+    machineUuid: newUuid(), id, templateHash: node.template.hash, templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
     vcpuCount: spec.vcpuCount, memoryMb: spec.memoryMb, diskMb: Math.max(spec.diskMb, baseDiskMb), hostname: spec.hostname,
     folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(), hasFolder: spec.folder !== 'none', madeFolder: typeof spec.folder === 'string',
     keys: newKeys(), ...(await chooseAddress()), up: false, reached: false, paused: null,
@@ -43,8 +44,8 @@ export async function makeFiles(node: ComputeNode, record: MachineRecord, origin
   writeRecord(node.roots, record)
   if (origin.from === 'snapshot') copyFileSync(origin.snapshot.overlay, places.disk)
   else {
-    const { baseImage } = templatePlaces(node.roots.cacheDir, record.templateHash)
-    await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', baseImage, places.disk, `${record.diskMb}M`], { timeout: imageTimeoutMs })
+    const { image, format } = startOf(node, record)
+    await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', format, '-b', image, places.disk, `${record.diskMb}M`], { timeout: imageTimeoutMs })
   }
   closeToOthers(node, places.disk)
   if (!existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) makeFolderDisk(node, record.folderId)
@@ -69,7 +70,7 @@ function closeToOthers(node: ComputeNode, disk: string): void {
  */
 export async function launch(node: ComputeNode, record: MachineRecord, origin: Origin): Promise<RunningMachine> {
   const places = machinePlaces(node.roots, record.machineUuid)
-  const template = templatePlaces(node.roots.cacheDir, record.templateHash)
+  const template = startOf(node, record)
   if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
   record.reached = false
   writeRecord(node.roots, record)

@@ -9,8 +9,8 @@ import type { Logger } from 'pino'
 export type MachineSpec = {
   /** The 26 base32 digits of the VM's id, without the prefix. */
   id: string
-  /** Which template its disk starts from; `base` is the only one yet. */
-  template: 'base'
+  /** Which template its disk starts from: `base`, or the uuid of one that `keepTemplate` made on this node. */
+  template: 'base' | { templateId: string }
   vcpuCount: number
   memoryMb: number
   diskMb: number
@@ -125,6 +125,13 @@ export type Compute = {
   createFolder(): Promise<string>
   /** Removes a folder's disk. Idempotent. The machine that has it must be gone. */
   removeFolder(folderId: string): Promise<void>
+  /**
+   * Keeps a stopped machine's disk as a template, on its own: nothing of the machine or of `base` is needed afterwards.
+   * @throws Error when the machine runs, or the disk cannot be copied; nothing is left then.
+   */
+  keepTemplate(id: string, templateId: string): Promise<{ sizeBytes: number }>
+  /** Removes such a template. Idempotent. No machine may be left that was made from it. */
+  removeTemplate(templateId: string): Promise<void>
   /**
    * The worker stops: connections are dropped and the VMs' machines go on. The pool's are ended, because nobody would
    * miss them; `keepPool` leaves them to the next worker, as a kill would.

@@ -24,6 +24,17 @@ export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
   }
 }
 
+/** A template that was kept of a machine: its disk, and the kernel that the disk fits. */
+export function keptTemplatePlaces(dataDir: string, templateId: string): { folder: string; disk: string; kernel: string; initramfs: string; made: string } {
+  const folder = join(keptTemplatesFolder(dataDir), templateId)
+  return { folder, disk: join(folder, 'disk.qcow2'), kernel: join(folder, 'kernel'), initramfs: join(folder, 'initramfs'), made: join(folder, 'made.json') }
+}
+
+/** All templates that were kept of machines. */
+export function keptTemplatesFolder(dataDir: string): string {
+  return join(dataDir, 'templates')
+}
+
 /** Snapshots by everything that must be the same when one is restored. */
 export function snapshotPlaces(cacheDir: string, key: string): SnapshotPlaces {
   const folder = join(cacheDir, 'snapshots', key)

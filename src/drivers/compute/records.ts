@@ -13,6 +13,8 @@ export type MachineRecord = {
   /** The VM that it serves; null while it waits in the pool. */
   id: string | null
   templateHash: string
+  /** The kept template that its disk starts from; null for `base`. */
+  templateId: string | null
   vcpuCount: number
   memoryMb: number
   diskMb: number

@@ -24,7 +24,7 @@ export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: st
   const seen = new Set<string>()
   const repos: GitRepo[] = []
   for (const [index, repo] of all.entries()) {
-    const { key, name } = readAddress(repo.url, index)
+    const { key, name } = readAddress(repo.url, `Repository ${index + 1}: `)
     if (seen.has(key)) continue
     seen.add(key)
     repos.push({ url: repo.url, branch: readBranch(repo.branch, index), path: readPath(repo.path, name, index) })
@@ -32,9 +32,9 @@ export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: st
   return repos
 }
 
-/** What makes two addresses the same, and the name of the repository. */
-function readAddress(url: string, index: number): { key: string; name: string } {
-  const refused = (why: string): BerthError => new BerthError('invalid_request', `Repository ${index + 1}: ${why}`)
+/** What makes two addresses the same, and the name of the repository. @throws BerthError invalid_request beginning with `which`. */
+export function readAddress(url: string, which: string): { key: string; name: string } {
+  const refused = (why: string): BerthError => new BerthError('invalid_request', `${which}${why}`)
   // The short form of ssh: git@host:owner/name.git
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)([\w./~-]+)$/.exec(url)
   const parsed = short ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' } : URL.parse(url)

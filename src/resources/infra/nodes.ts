@@ -37,13 +37,14 @@ export async function findNode(db: Db, id: string): Promise<NodeAddress | undefi
 
 /**
  * The living node with the most memory left, locked until the transaction ends so that two creates cannot both take its last.
- * @param only the node that has the wanted folder's disk, or null for any.
+ * @param only the node that has the wanted disk (a folder's, a template's), or null for any.
  * @throws BerthError capacity_unavailable saying why none can take it.
  */
 export async function reserveNode(tx: Tx, memoryMb: number, only: string | null): Promise<NodeAddress> {
   const nodes = await findAll<NodeAddress & { memoryMb: number; promisedMb: number }>(tx, sql`
     select n.id, n.agent_url, n.unavailable_reason, n.memory_mb,
-      (select coalesce(sum(v.memory_mb), 0) from vms v where v.node_id = n.id and v.status not in ('deleted', 'stopped', 'paused', 'error'))::int as promised_mb
+      ((select coalesce(sum(v.memory_mb), 0) from vms v where v.node_id = n.id and v.status not in ('deleted', 'stopped', 'paused', 'error'))
+        + (select coalesce(sum(b.memory_mb), 0) from build_jobs b where b.node_id = n.id and b.status = 'running'))::int as promised_mb
     from nodes n where n.heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' and (${only}::uuid is null or n.id = ${only})
     order by n.id for update of n`)
   const willing = nodes.filter((node) => node.unavailableReason === null)

@@ -2,11 +2,17 @@
 import { allow, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 
-/** A template; without an organization it is everyone's. */
-export type Template = { id: string; organizationId: string | null; name: string; description: string; createdAt: string }
+/** A template; without an organization it is everyone's. One made by a build is a disk on the node that built it. */
+export type Template = { id: string; organizationId: string | null; name: string; description: string; nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; createdAt: string }
+
+/** The template `base`, as the first migration of VMs made it. */
+const baseTemplateId = '00000000-0000-7000-8000-000000000001'
+/** A replaced template's disk stays this long at least: a VM that was just asked for may start from it. */
+const replacedKeptHours = 1
+const batchMax = 50
 
 /** The languages that a sandbox runs, each with the command that runs a file of it. */
 export const sandboxLanguages: Readonly<Record<string, { file: string; argv: readonly string[] }>> = {
@@ -24,11 +30,11 @@ export const languageAliases: Readonly<Record<string, string>> = { py: 'python',
 /** Everyone's templates and the organization's own. */
 export async function listTemplates(call: Call): Promise<Template[]> {
   const scope = allow(call.caller, 'templates:read')
-  return findAll(call.db, sql`select * from templates where organization_id is null or organization_id = ${scope.organizationId} order by created_at, id limit 1000`)
+  return findAll(call.db, sql`select * from templates where (organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null order by created_at, id limit 1000`)
 }
 
 /**
- * The template of this name or id; `base` when none is named.
+ * The template of this name or id; `base` when none is named, and nobody's own template stands in for it.
  * @throws BerthError invalid_template.
  */
 export async function readTemplate(db: Db, scope: Scope, given: string | null | undefined): Promise<Template> {
@@ -36,7 +42,37 @@ export async function readTemplate(db: Db, scope: Scope, given: string | null | 
   const id = decodeId('template', text)
   const template = await findOne<Template>(db, sql`
     select * from templates where (organization_id is null or organization_id = ${scope.organizationId})
-      and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls last limit 1`)
+      and deleted_at is null and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls first limit 1`)
   if (!template) throw new BerthError('invalid_template', 'template_id names no template of yours; leave it out for `base`.')
   return template
+}
+
+/** What a template is to the driver. */
+export function machineTemplate(templateId: string): 'base' | { templateId: string } {
+  return templateId === baseTemplateId ? 'base' : { templateId }
+}
+
+/** Records the disk that a build kept as a template of its organization. One that has the name gives it up. */
+export async function addBuiltTemplate(db: Db, built: Pick<Template, 'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes'>): Promise<void> {
+  await transaction(db, async (tx) => {
+    await change(tx, sql`update templates set deleted_at = now() where organization_id = ${built.organizationId} and name = ${built.name} and deleted_at is null`)
+    await change(tx, sql`
+      insert into templates (id, organization_id, name, description, node_id, build_job_id, size_bytes)
+      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId}, ${built.sizeBytes})`)
+  })
+}
+
+/** Replaced templates on this node whose disks nothing starts from any more. */
+export async function unusedTemplates(db: Db, nodeId: string): Promise<string[]> {
+  const unused = await findAll<{ id: string }>(db, sql`
+    select t.id from templates t where t.node_id = ${nodeId} and t.deleted_at < now() - ${replacedKeptHours} * interval '1 hour'
+      and not exists (select 1 from vms v where v.template_id = t.id and v.status <> 'deleted')
+      and not exists (select 1 from build_jobs b where b.template_id = t.id and b.status in ('queued', 'running'))
+    order by t.deleted_at limit ${batchMax}`)
+  return unused.map(({ id }) => id)
+}
+
+/** The template's disk is gone; the row stays for what was made from it. */
+export async function markTemplateRemoved(db: Db, id: string): Promise<void> {
+  await change(db, sql`update templates set node_id = null where id = ${id} and deleted_at is not null`)
 }

@@ -177,7 +177,7 @@ async function insertVm(call: Call, tx: Tx, scope: Scope, id: string, order: VmO
   const externalRef = readExternalRef(order.externalRef)
   const template = await readTemplate(tx, scope, order.templateId)
   const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
-  const node = await reserveNode(tx, memoryMb, folder?.nodeId ?? null)
+  const node = await reserveNode(tx, memoryMb, nodeOf(folder, template))
   const wantsFolder = folder !== null || !order.skipFolderCreate
   const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
   const vm = await getOne<Vm>(tx, sql`
@@ -190,6 +190,12 @@ async function insertVm(call: Call, tx: Tx, scope: Scope, id: string, order: VmO
   await writeVariables(call, tx, id, 'provision', env, 'secret')
   await addEvent(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
+}
+
+/** The node that has the disks this VM needs, or null when any will do. */
+function nodeOf(folder: { nodeId: string } | null, template: { nodeId: string | null }): string | null {
+  if (folder && template.nodeId && folder.nodeId !== template.nodeId) throw new BerthError('invalid_template', 'The folder and the template are on different nodes. Use another folder, or none.')
+  return folder?.nodeId ?? template.nodeId
 }
 
 /** What a request for a status moves a VM to now; undefined when it must wait or cannot. */

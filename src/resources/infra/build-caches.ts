@@ -1,0 +1,43 @@
+/** The disk that builds of one repository and organization share on a node. One build has it at a time; another meanwhile goes without. */
+import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Build } from './build-rows.ts'
+
+const idleDays = 14
+const batchMax = 50
+
+/**
+ * The cache's disk for this build, when it is free now; null when there is none yet, or another build has it.
+ * `isNew` says that none is there: make a disk and record it with addBuildCache.
+ */
+export async function takeBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>): Promise<{ folderId: string | null; isNew: boolean }> {
+  const whose = sql`organization_id = ${build.organizationId} and repo_key = ${build.repoKey} and node_id = ${build.nodeId}`
+  const taken = await findOne<{ folderId: string }>(db, sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and job_id is null returning folder_id`)
+  if (taken) return { folderId: taken.folderId, isNew: false }
+  return { folderId: null, isNew: (await findOne(db, sql`select 1 from build_caches where ${whose}`)) === undefined }
+}
+
+/** Records a new disk as the cache, in this build's hands. @returns false when another build was first: the disk is not needed. */
+export async function addBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>, folderId: string): Promise<boolean> {
+  return (await change(db, sql`
+    insert into build_caches (organization_id, repo_key, node_id, folder_id, job_id)
+    values (${build.organizationId}, ${build.repoKey}, ${build.nodeId}, ${folderId}, ${build.id}) on conflict do nothing`)) > 0
+}
+
+/** Gives the cache back, once the machine that had it is gone. Idempotent. */
+export async function releaseBuildCache(db: Db, buildId: string): Promise<void> {
+  await change(db, sql`update build_caches set job_id = null, used_at = now() where job_id = ${buildId}`)
+}
+
+/** Forgets a cache whose disk cannot be trusted any more. @returns its disk, to be removed. */
+export async function dropBuildCache(db: Db, buildId: string): Promise<string | undefined> {
+  return (await findOne<{ folderId: string }>(db, sql`delete from build_caches where job_id = ${buildId} returning folder_id`))?.folderId
+}
+
+/** Forgets this node's caches that nothing used for two weeks. @returns their disks, to be removed. */
+export async function forgetIdleCaches(db: Db, nodeId: string): Promise<string[]> {
+  const idle = await findAll<{ folderId: string }>(db, sql`
+    delete from build_caches where (organization_id, repo_key, node_id) in (
+      select organization_id, repo_key, node_id from build_caches where node_id = ${nodeId} and job_id is null and used_at < now() - ${idleDays} * interval '1 day'
+      order by used_at limit ${batchMax} for update skip locked) returning folder_id`)
+  return idle.map(({ folderId }) => folderId)
+}

@@ -1,0 +1,30 @@
+/** A build job's row, and how it is found. */
+import { findOne, sql, type Db } from '#src/platform/postgres.ts'
+
+/** Terminal: succeeded, failed, cancelled (decisions.md §4.9). */
+export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
+
+/** What a build leaves behind: `artifact` and `function` as a file in the object store, `template` for VMs. */
+export type OutputType = 'artifact' | 'template' | 'function'
+
+/** What a build left behind. `key` names the file in the object store; `templateId` is a stored uuid. */
+export type BuildOutput = { type: OutputType; name: string; key: string | null; templateId: string | null; sizeBytes: number; sha256: string | null }
+
+/** A build as it is stored; moments are wire text, ids are uuids. */
+export type Build = {
+  id: string; organizationId: string; createdBy: string | null; status: BuildStatus
+  repoUrl: string | null; sealedSource: Buffer | null; repoKey: string | null; gitRef: string | null; commitSha: string | null
+  sealedSpec: Buffer; templateId: string; vcpuCount: number; memoryMb: number; timeoutSeconds: number; outputType: OutputType; outputName: string
+  error: string | null; exitCode: number | null; failingStep: number | null; output: BuildOutput | null
+  cancelRequested: boolean; nodeId: string | null
+  queuedAt: string; startedAt: string | null; claimedAt: string | null; finishedAt: string | null
+  tail: string[]; logEndMs: number | null; logEndSeq: number | null; eventPosition: number
+}
+
+/** What happened to a build: positions grow by one and resume a subscription. */
+export type BuildEvent = { jobId: string; position: number; status: BuildStatus; cancelRequested: boolean; error: string | null; createdAt: string }
+
+/** The build, whoever it belongs to: for workers. */
+export async function findBuildRow(db: Db, id: string): Promise<Build | undefined> {
+  return findOne<Build>(db, sql`select * from build_jobs where id = ${id}`)
+}

@@ -1,0 +1,69 @@
+/** The states of a build, and the only place that moves one: row, event, end of the log and notice change together (decisions.md §4.9). */
+import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background } from '#src/platform/services.ts'
+import { states, transition, type States } from '#src/platform/states.ts'
+import type { RawBuilder } from 'kysely'
+import { dispatchJob } from './build-jobs.ts'
+import { endOfLog } from './build-logs.ts'
+import type { Build, BuildOutput, BuildStatus } from './build-rows.ts'
+
+/** Where each status may go. */
+export const buildStates: States<BuildStatus> = states<BuildStatus>('build_jobs', 'build', {
+  queued: ['running', 'cancelled', 'failed'],
+  running: ['succeeded', 'failed', 'cancelled'],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+})
+
+/** Whether nothing will happen to a build any more. */
+export function isFinished({ status }: Pick<Build, 'status'>): boolean {
+  return buildStates.moves[status].length === 0
+}
+
+/** How a build ended. `error` is `timed_out`, `builder_lost`, `no_capacity`, or a sentence; `failingStep` counts commands from 1. */
+export type Ending = { status: 'succeeded' | 'failed' | 'cancelled'; error?: string | null; exitCode?: number | null; failingStep?: number | null; output?: BuildOutput | null }
+
+/**
+ * Ends a build: its log gets its last entry, its last lines are kept, and whoever waits for its place gets a turn.
+ * Every line must have been appended before. @returns the build after it, or undefined when it had ended already.
+ */
+export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>, id: string, ending: Ending, from?: readonly BuildStatus[]): Promise<Build | undefined> {
+  return transaction(db, async (tx) => {
+    const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`) // no line is appended from here on
+    if (!before || isFinished(before)) return undefined
+    const { tail, ms, seq } = await endOfLog(tx, before)
+    const { status, error = null, exitCode = null, failingStep = null, output = null } = ending
+    const finished = await moveBuild(tx, id, status, sql`
+      finished_at = now(), error = ${error}, exit_code = ${exitCode}, failing_step = ${failingStep}, output = ${output && JSON.stringify(output)}::jsonb,
+      tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`, from)
+    if (!finished) return undefined
+    await publish(tx, 'build_log', id)
+    await jobs.enqueue(tx, dispatchJob, {})
+    return finished
+  })
+}
+
+/** Moves a build when it may go there from where it is; undefined when it may not. */
+export async function moveBuild(tx: Tx, id: string, to: BuildStatus, set: RawBuilder<unknown>, from?: readonly BuildStatus[]): Promise<Build | undefined> {
+  const build = await transition<Build, BuildStatus>(tx, buildStates, id, to, sql`event_position = event_position + 1, ${set}`, from)
+  if (build) await addBuildEvent(tx, build)
+  return build
+}
+
+/** Records the build's state as an event, and tells everybody. The row must be locked by this transaction. */
+export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
+  await change(tx, sql`
+    insert into build_events (job_id, position, status, cancel_requested, error)
+    values (${build.id}, ${build.eventPosition}, ${build.status}, ${build.cancelRequested}, ${build.error})`)
+  await publish(tx, 'build', build.id)
+}
+
+/** Writes down which commit is being built, once it is checked out. */
+export async function setBuildCommit(db: Db, id: string, commitSha: string): Promise<void> {
+  await transaction(db, async (tx) => {
+    const build = await findOne<Build>(tx, sql`update build_jobs set commit_sha = ${commitSha}, event_position = event_position + 1 where id = ${id} and status = 'running' returning *`)
+    if (build) await addBuildEvent(tx, build)
+  })
+}

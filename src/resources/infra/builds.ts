@@ -1,0 +1,132 @@
+/** Build jobs: submitted, read, listed, cancelled. The work itself is a node's: see workers/infra/builds.ts. */
+import { allowIn, owned, type Permission, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { cursorId, listWindow, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { objectStore } from '#src/drivers/objects.ts'
+import { dispatchJob } from './build-jobs.ts'
+import { findBuildRow, type Build, type BuildOutput } from './build-rows.ts'
+import { missingBuildSecrets } from './build-secrets.ts'
+import { readSource } from './build-sources.ts'
+import { readSpec, readSpecBytes, sealSpec, type BuildSpec } from './build-specs.ts'
+import { addBuildEvent, finishBuild, isFinished } from './build-states.ts'
+import { readTemplate } from './templates.ts'
+import { findUploadKey } from './uploads.ts'
+
+/** What a build may be made of: the spec as an object or as bytes; absent and null mean the default. */
+export type BuildOrder = { organizationId: string; spec?: unknown; specBytes?: unknown; repoUrl?: string | null; gitRef?: string | null; commitSha?: string | null }
+
+const retryAfterSeconds = 10
+const outputUrlSeconds = 3600
+
+/**
+ * Queues a build.
+ * @throws BerthError 400 for what is wrong in the order, 403 when the caller may not build there, 429 build_quota_exceeded.
+ */
+export async function createBuild(call: Call, order: BuildOrder): Promise<Build> {
+  const scope = allowIn(call.caller, 'builds:write', decodeId('organization', order.organizationId))
+  await spendSubmission(call, scope)
+  const id = newUuid()
+  const spec = readEither(order)
+  const source = readSource(call.sealer, id, order)
+  await checkContext(call, scope, spec, source.repoUrl !== null)
+  const missing = await missingBuildSecrets(call.db, scope.organizationId, spec.secrets)
+  if (missing.length > 0) throw new BerthError('invalid_spec', `spec.secrets names ${missing[0]}, which the organization has not. Set it with the mutation setBuildSecret.`)
+  return transaction(call.db, async (tx) => {
+    await checkQueue(tx, scope)
+    const template = await readTemplate(tx, scope, spec.template)
+    const build = await getOne<Build>(tx, sql`
+      insert into build_jobs (id, organization_id, created_by, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
+        template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position)
+      values (${id}, ${scope.organizationId}, ${scope.userId}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
+        ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1)
+      returning *`)
+    await addBuildEvent(tx, build)
+    await call.jobs.enqueue(tx, dispatchJob, {})
+    return build
+  })
+}
+
+/** The build of this id. @throws BerthError not_found; forbidden when its organization is not the caller's. */
+export async function getBuild(call: Call, publicId: string): Promise<Build> {
+  return readableBuild(call, publicId, 'builds:read')
+}
+
+/** The organization's builds, newest first, as the documented list shows them: 200 at most. @throws BerthError forbidden. */
+export async function listBuilds(call: Call, organizationId: string, input: { limit?: number | null; offset?: number | null }): Promise<Build[]> {
+  const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
+  const { limit, offset } = listWindow(input.limit, input.offset, limits.buildListMax)
+  return findAll<Build>(call.db, sql`select * from build_jobs where ${owned(scope)} order by id desc limit ${limit} offset ${offset}`)
+}
+
+/** The organization's builds, newest first, as a page. @throws BerthError forbidden. */
+export async function pageBuilds(call: Call, organizationId: string, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Build>> {
+  const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
+  const size = pageSize(first)
+  const cursor = cursorId('build', after)
+  const rows = await findAll<Build>(call.db, sql`select * from build_jobs where ${owned(scope)} and (${cursor}::uuid is null or id < ${cursor}) order by id desc limit ${size + 1}`)
+  return page('build', rows, size, after)
+}
+
+/**
+ * Cancels a build: a queued one at once; a running one is asked to end, and is cancelled when its machine is gone; one
+ * that is over stays as it is.
+ * @throws BerthError not_found, forbidden.
+ */
+export async function cancelBuild(call: Call, publicId: string): Promise<Build> {
+  const { id } = await readableBuild(call, publicId, 'builds:write')
+  return transaction(call.db, async (tx) => {
+    const build = await getOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
+    if (build.status === 'queued') return (await finishBuild({ db: tx, jobs: call.jobs }, id, { status: 'cancelled' })) ?? build
+    if (isFinished(build) || build.cancelRequested) return build
+    const asked = await getOne<Build>(tx, sql`update build_jobs set cancel_requested = true, event_position = event_position + 1 where id = ${id} returning *`)
+    await addBuildEvent(tx, asked)
+    return asked
+  })
+}
+
+/** An address that reads the build's output for an hour; null when it has no file. */
+export async function outputUrl(call: Call, { key, name, type }: BuildOutput): Promise<string | null> {
+  return key && objectStore(call).signedUrl('GET', key, { expiresInSeconds: outputUrlSeconds, fileName: type === 'template' ? name : `${name}.tar.gz` })
+}
+
+/** The build, when the caller may do this with it. @throws BerthError not_found; forbidden (decisions.md §2.4: 403 for another organization's). */
+export async function readableBuild(call: Call, publicId: string, permission: Permission): Promise<Build> {
+  if (call.caller.kind === 'nobody') throw call.caller.refusal
+  const id = decodeId('build', publicId)
+  const build = id && (await findBuildRow(call.db, id))
+  if (!build) throw notFound('build')
+  allowIn(call.caller, permission, build.organizationId)
+  return build
+}
+
+function readEither({ spec, specBytes }: BuildOrder): BuildSpec {
+  if (spec !== undefined && spec !== null && specBytes !== undefined && specBytes !== null) throw new BerthError('invalid_spec', 'Give the spec as an object or as bytes, not both.')
+  return spec !== undefined && spec !== null ? readSpec(spec) : readSpecBytes(specBytes)
+}
+
+/** With a repository the context is a folder of it; without one it is an upload of the organization, or nothing. */
+async function checkContext(call: Call, scope: Scope, { context }: BuildSpec, hasRepo: boolean): Promise<void> {
+  const isUrl = /^https?:\/\//.test(context)
+  if (hasRepo && isUrl) throw new BerthError('invalid_spec', 'spec.context must be a folder of the repository; leave repo_url out to build an upload.')
+  if (isUrl && !(await findUploadKey(call, scope.organizationId, context))) throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
+}
+
+async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
+  try {
+    await limiter.spend(`builds:${scope.organizationId}`, limits.buildsPerMinute)
+  } catch (error) {
+    if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
+    throw new BerthError('build_quota_exceeded', `An organization submits at most ${limits.buildsPerMinute} builds a minute. Try again soon.`, error.details)
+  }
+}
+
+/** Submissions of one organization wait for each other here, so that the count holds. */
+async function checkQueue(tx: Tx, scope: Scope): Promise<void> {
+  await change(tx, sql`select 1 from organizations where id = ${scope.organizationId} for no key update`)
+  const { queued } = (await findOne<{ queued: number }>(tx, sql`select count(*) as queued from build_jobs where ${owned(scope)} and status = 'queued'`)) ?? { queued: 0 }
+  if (queued >= limits.buildsQueuedMax) throw new BerthError('build_quota_exceeded', `${limits.buildsQueuedMax} builds of this organization are queued, which is all it may have. Wait until some have run, or cancel one.`, { retryAfterSeconds })
+}

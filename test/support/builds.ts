@@ -1,0 +1,63 @@
+/** Builds for tests: specs as bytes, builds that run as far as their rows, logs read as streams. */
+import { sql } from '#src/platform/postgres.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
+import type { Berth } from './berth.ts'
+import { idsOf } from './makers.ts'
+
+/** A build job as REST answers it. */
+export type Job = { id: string; organization_id: string; status: string; repo_url: string | null; git_ref: string | null; commit_sha: string | null; error: string | null; queued_at: string; started_at: string | null; finished_at: string | null; cancel_requested: boolean; exit_code: number | null }
+/** A log entry as REST answers it. */
+export type Entry = { id: string; output: string; done: boolean }
+
+/** A value's JSON as a list of bytes. */
+export const bytes = (value: unknown): number[] => [...Buffer.from(JSON.stringify(value))]
+
+/** The public id of the organization that a token names. */
+export function organizationOf(token: string): string {
+  return encodeId('organization', idsOf(token).organizationId)
+}
+
+/** Submits a build and answers its job. */
+export async function submit(berth: Berth, token: string, spec: unknown = {}, rest: Record<string, unknown> = {}): Promise<Job> {
+  const { status, body } = await berth.call<Job>('POST', '/api/v1/build/jobs', { token, body: { org_id: organizationOf(token), spec: bytes(spec), ...rest } })
+  if (status !== 201) throw new Error(`a build was not taken: ${status} ${JSON.stringify(body)}`)
+  return body
+}
+
+/** The stored uuid of a job. */
+export function uuidOf({ id }: Pick<Job, 'id'>): string {
+  return decodeId('build', id) ?? ''
+}
+
+/** Submits a build and gives it a node, as a worker's dispatcher would; nobody runs it. */
+export async function submitRunning(berth: Berth, token: string): Promise<Job> {
+  const job = await submit(berth, token)
+  await dispatchBuilds(berth.services)
+  return job
+}
+
+/** Reads so many events of a stream, or all until it ends: their ids and data, heartbeats left out. */
+export async function readEvents(answer: Response, most = Infinity): Promise<Entry[]> {
+  const entries: Entry[] = []
+  let rest = ''
+  for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + chunk).split('\n\n')
+    rest = parts.pop() ?? ''
+    for (const part of parts) {
+      const [, id, data] = /^id: (.*)\ndata: (.*)$/.exec(part) ?? []
+      if (data === undefined) continue
+      const entry = JSON.parse(data) as Entry
+      if (entry.id !== id) throw new Error(`an event has two ids: ${part}`)
+      entries.push(entry)
+      if (entries.length >= most) return entries
+    }
+  }
+  return entries
+}
+
+/** Ends every queued and running build, so that the next test begins alone. */
+export async function clearBuilds(berth: Berth): Promise<void> {
+  await sql`delete from build_caches`.execute(berth.services.db)
+  await sql`delete from build_jobs`.execute(berth.services.db)
+}

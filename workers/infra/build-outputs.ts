@@ -1,0 +1,67 @@
+/** Keeps what a build leaves behind: a path of the checkout as a .tar.gz in the object store, or the machine's disk as a template. */
+import { Readable } from 'node:stream'
+import { objectStore } from '#src/drivers/objects.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log as processLog } from '#src/platform/log.ts'
+import type { BuildOutput } from '#src/resources/infra/build-rows.ts'
+import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
+import { patiently } from './build-log-writers.ts'
+import { checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
+
+/** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */
+const packScript = `if [ -d "$1" ]; then cd "$1" && set -- .; else cd "$(dirname "$1")" && set -- "$(basename "$1")"; fi
+tar -cf - -- "$1" | gzip -1`
+
+/** Keeps it. @throws BuildEnd saying why that is not possible. */
+export async function keepOutput(run: BuildRun): Promise<BuildOutput> {
+  return run.spec.output.type === 'template' ? keepDisk(run) : keepFiles(run)
+}
+
+async function keepFiles(run: BuildRun): Promise<BuildOutput> {
+  const { build, spec: { output }, log } = run
+  const place = output.path === null ? checkoutFolder : await insideCheckout(run, output.path, 'output path')
+  log.say(`Keeping ${output.path ?? 'the checkout'} as ${output.name}`)
+  const step = await startStep(run, '/', ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place])
+  const { channel } = step
+  channel.stdin.end()
+  const told = log.pour(channel.stderr as AsyncIterable<Buffer>)
+  told.catch(() => undefined) // thrown below when nothing else went wrong
+  /** The store takes a stream whole or not at all: one that does not end well throws. */
+  async function* packed(): AsyncIterableIterator<Buffer> {
+    yield* channel.stdout as AsyncIterable<Buffer>
+    const { exitCode } = await channel.exit
+    if (exitCode !== 0) throw failed('The output could not be packed; the log says why.')
+  }
+  const key = `builds/${encodeId('organization', build.organizationId)}/${encodeId('build', build.id)}/${output.name}.tar.gz`
+  const storing = objectStore(run.work.services).put(key, Readable.from(packed(), { objectMode: false }), limits.buildOutputBytes)
+  try {
+    const { sizeBytes, sha256 } = await untilOver(run, step, storing)
+    await told
+    return { type: output.type, name: output.name, key, templateId: null, sizeBytes, sha256 }
+  } catch (error) {
+    channel.close()
+    if (error instanceof BerthError && error.code === 'request_too_large') throw failed(`The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`)
+    throw error
+  }
+}
+
+async function keepDisk({ work, build, spec: { output }, machine, log, over }: BuildRun): Promise<BuildOutput> {
+  log.say(`Keeping the disk as the template ${output.name}`)
+  await work.compute.stop(machine.id)
+  over.throwIfAborted()
+  const templateId = newUuid()
+  const { sizeBytes } = await work.compute.keepTemplate(machine.id, templateId)
+  try {
+    over.throwIfAborted()
+    await patiently(() => addBuiltTemplate(work.services.db, {
+      id: templateId, organizationId: build.organizationId, name: output.name, nodeId: work.nodeId, buildJobId: build.id, sizeBytes,
+      description: build.repoUrl ? `Built from ${build.repoUrl}` : 'Built from an upload',
+    }))
+  } catch (error) {
+    await work.compute.removeTemplate(templateId).catch((reason: Error) => processLog.warn({ reason: reason.message }, 'a template that nobody needs was not removed'))
+    throw error
+  }
+  return { type: 'template', name: output.name, key: null, templateId, sizeBytes, sha256: null }
+}
