@@ -1,9 +1,10 @@
 /** After a restart of the worker: what its machines and the rows say is brought together again; nothing leaks. */
-import type { Compute } from '#src/drivers/compute/machine.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
+import { isBuildCache } from '#src/resources/infra/build-caches.ts'
+import { isFolder } from '#src/resources/infra/folders.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
@@ -17,7 +18,7 @@ export async function adoptMachines(work: VmWork): Promise<void> {
   await work.compute.adopt()
   for (const vm of rows) await settle(work, vm)
   await endLostBuilds(work)
-  await removeStrays(work.compute, new Set(rows.map((vm) => machineId(vm))))
+  await removeStrays(work, new Set(rows.map((vm) => machineId(vm))))
 }
 
 async function settle(work: VmWork, vm: Vm): Promise<void> {
@@ -35,12 +36,14 @@ async function settle(work: VmWork, vm: Vm): Promise<void> {
   await transaction(services.db, (tx) => services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id }))
 }
 
-/** A machine whose VM is deleted, or was never there, is removed. */
-async function removeStrays(compute: Compute, known: ReadonlySet<string>): Promise<void> {
+/** A machine whose VM is deleted, or was never there, is removed, with a disk that is nobody's. */
+async function removeStrays({ compute, services: { db } }: VmWork, known: ReadonlySet<string>): Promise<void> {
   for (const resident of await compute.residents()) {
     if (known.has(resident.id)) continue
     log.warn({ vm: `vm_${resident.id}`, live: resident.live }, 'a machine without a VM is removed')
     await compute.destroy(resident.id)
+    const { folderId } = resident
+    if (folderId && !(await isFolder(db, folderId)) && !(await isBuildCache(db, folderId))) await compute.removeFolder(folderId)
   }
 }
 

@@ -3,7 +3,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
-import { addBuildCache, dropBuildCache, forgetIdleCaches, releaseBuildCache, takeBuildCache } from '#src/resources/infra/build-caches.ts'
+import { addBuildCache, dropBuildCache, forgetIdleCaches, isBuildCache, releaseBuildCache, releaseStaleCaches, takeBuildCache } from '#src/resources/infra/build-caches.ts'
 import { claimedBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { runBuildJob } from '#src/resources/infra/build-jobs.ts'
 import type { Build } from '#src/resources/infra/build-rows.ts'
@@ -23,7 +23,7 @@ export function buildMachineId(buildId: string): string {
 
 /** The cache's disk when this build may have it; null when it gets a fresh disk. */
 export async function takeCache({ services: { db } }: VmWork, build: Build): Promise<{ folderId: string } | null> {
-  const { folderId } = await takeBuildCache(db, build)
+  const folderId = await takeBuildCache(db, build)
   return folderId === null ? null : { folderId }
 }
 
@@ -47,7 +47,7 @@ export async function returnMachine(work: VmWork, build: Build, succeeded: boole
   egress.dropMachine(id)
   await compute.destroy(id)
   if (!folderId) return releaseBuildCache(db, build.id)
-  const isCache = (await findAll(db, sql`select 1 from build_caches where folder_id = ${folderId}`)).length > 0 || (succeeded && build.repoKey !== null && (await addBuildCache(db, build, folderId)))
+  const isCache = (await isBuildCache(db, folderId)) || (succeeded && build.repoKey !== null && (await addBuildCache(db, build, folderId)))
   if (!isCache) await compute.removeFolder(folderId)
   await releaseBuildCache(db, build.id)
 }
@@ -69,6 +69,7 @@ export async function endLostBuilds(work: VmWork, active: ReadonlySet<string> = 
     const ending = build.cancelRequested ? { status: 'cancelled' } as const : { status: 'failed', error: 'builder_lost' } as const
     await finishBuild(work.services, build.id, ending, ['running'])
   }
+  await releaseStaleCaches(work.services.db, work.nodeId, [...active])
 }
 
 /** Ends builds that this worker forgot, and wakes those whose job was lost. For housekeeping. */

@@ -59,10 +59,13 @@ export async function startStep(run: BuildRun, workingDir: string, argv: readonl
 export async function untilOver<Result>(run: BuildRun, { channel, id }: Step, work: Promise<Result>): Promise<Result> {
   const stopped = Promise.withResolvers<never>()
   const stop = async (): Promise<void> => {
-    await terminate(run.machine, id)
-    await Promise.race([channel.exit.catch(() => undefined), pause(graceMs)]) // how it ended does not matter any more
+    const reason = run.over.reason as BuildEnd // whoever aborts gives one
+    if (reason.ending.error !== 'builder_lost') { // then nobody has the time to wait
+      await terminate(run.machine, id)
+      await Promise.race([channel.exit.catch(() => undefined), pause(graceMs)]) // how it ended does not matter any more
+    }
     channel.close()
-    stopped.reject(run.over.reason as BuildEnd) // whoever aborts gives one
+    stopped.reject(reason)
   }
   const listener = (): void => void stop()
   run.over.addEventListener('abort', listener, { once: true })

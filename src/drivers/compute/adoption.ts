@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
 import { removeFiles, type Fleet } from './fleet.ts'
 import { openLine } from './guest-line.ts'
-import { machinePlaces, machinesFolder } from './places.ts'
+import { machinePlaces, machinesFolder, socketsFolder } from './places.ts'
 import { connectQmp } from './qmp.ts'
 import { findQemus, killQemu } from './qemu.ts'
 import { readRecords, type MachineRecord } from './records.ts'
@@ -16,7 +16,9 @@ export async function adoptMachines({ node, keep }: Fleet, addToPool: (machine: 
   const live = await findQemus(machinesFolder(node.roots.dataDir), node.user)
   const { records, halfMade } = readRecords(node.roots)
   const known = new Set(records.map(({ machineUuid }) => machineUuid))
-  for (const [machineUuid, pid] of live) if (!known.has(machineUuid)) await killQemu(pid, machineUuid, node.user)
+  // By its sockets a QEMU is found too that was making a snapshot when its worker was killed.
+  const ours = new Map([...live, ...await findQemus(socketsFolder(node.roots.runDir), node.user)])
+  for (const [machineUuid, pid] of ours) if (!known.has(machineUuid)) await killQemu(pid, machineUuid, node.user)
   for (const machineUuid of halfMade) rmSync(machinePlaces(node.roots, machineUuid).folder, { recursive: true, force: true })
   const adopted = await Promise.all(records.map(async (record) => {
     const pid = live.get(record.machineUuid)

@@ -5,15 +5,11 @@ import type { Build } from './build-rows.ts'
 const idleDays = 14
 const batchMax = 50
 
-/**
- * The cache's disk for this build, when it is free now; null when there is none yet, or another build has it.
- * `isNew` says that none is there: make a disk and record it with addBuildCache.
- */
-export async function takeBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>): Promise<{ folderId: string | null; isNew: boolean }> {
+/** The cache's disk for this build, when it is free now; null when there is none yet, or another build has it. */
+export async function takeBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>): Promise<string | null> {
   const whose = sql`organization_id = ${build.organizationId} and repo_key = ${build.repoKey} and node_id = ${build.nodeId}`
   const taken = await findOne<{ folderId: string }>(db, sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and job_id is null returning folder_id`)
-  if (taken) return { folderId: taken.folderId, isNew: false }
-  return { folderId: null, isNew: (await findOne(db, sql`select 1 from build_caches where ${whose}`)) === undefined }
+  return taken?.folderId ?? null
 }
 
 /** Records a new disk as the cache, in this build's hands. @returns false when another build was first: the disk is not needed. */
@@ -26,6 +22,18 @@ export async function addBuildCache(db: Db, build: Pick<Build, 'id' | 'organizat
 /** Gives the cache back, once the machine that had it is gone. Idempotent. */
 export async function releaseBuildCache(db: Db, buildId: string): Promise<void> {
   await change(db, sql`update build_caches set job_id = null, used_at = now() where job_id = ${buildId}`)
+}
+
+/** Whether a disk is some repository's cache. */
+export async function isBuildCache(db: Db, folderId: string): Promise<boolean> {
+  return (await findOne(db, sql`select 1 from build_caches where folder_id = ${folderId}`)) !== undefined
+}
+
+/** Gives back the caches of this node whose builds ended elsewhere: its worker was silent, and others called them lost. */
+export async function releaseStaleCaches(db: Db, nodeId: string, active: readonly string[]): Promise<void> {
+  await change(db, sql`
+    update build_caches c set job_id = null where node_id = ${nodeId} and job_id <> all(${active}::uuid[])
+      and not exists (select 1 from build_jobs b where b.id = c.job_id and b.status = 'running')`)
 }
 
 /** Forgets a cache whose disk cannot be trusted any more. @returns its disk, to be removed. */

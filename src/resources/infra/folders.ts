@@ -58,6 +58,11 @@ export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promis
   return folder
 }
 
+/** Whether a disk is somebody's folder, deleted or not. */
+export async function isFolder(db: Db, id: string): Promise<boolean> {
+  return (await findOne(db, sql`select 1 from folders where id = ${id}`)) !== undefined
+}
+
 /** Records the disk that a VM was given as a folder named after it. */
 export async function addFolder(tx: Db, folder: { id: string; organizationId: string; userId: string | null; name: string; nodeId: string }): Promise<void> {
   await change(tx, sql`
