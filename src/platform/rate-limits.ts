@@ -35,14 +35,15 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
   async function refill(share: Share, bucket: string, perMinute: number): Promise<void> {
     const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
     const there = sql`least(${perMinute}, held.tokens + extract(epoch from now() - held.refilled_at) * ${perMinute / 60})`
+    const granted = sql`greatest(0, least(${wanted}, floor(${there})))` // a debt that an operator wrote down stays one
     const row = await getOne<{ granted: number; tokens: number }>(db, sql`
       insert into rate_buckets as held (bucket, tokens, granted, refilled_at) values (${bucket}, ${perMinute - wanted}, ${wanted}, now())
       on conflict (bucket) do update set
-        tokens = ${there} - least(${wanted}, floor(${there})), granted = least(${wanted}, floor(${there})), refilled_at = now()
+        tokens = ${there} - ${granted}, granted = ${granted}, refilled_at = now()
       returning granted, tokens`)
     share.tokens = row.granted
     share.untilMs = performance.now() + shareMsMax
-    share.allowance.remaining = Math.floor(row.tokens + row.granted)
+    share.allowance.remaining = Math.max(0, Math.floor(row.tokens + row.granted))
   }
 
   function take(share: Share): Allowance {

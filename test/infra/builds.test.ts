@@ -119,14 +119,16 @@ describe('a submission', () => {
     const strict = await startBerth()
     try {
       const ours = await strict.token()
-      const answers: number[] = []
-      for (let i = 0; i < limits.buildsPerMinute + 2; i++) {
-        const { status, body, headers } = await strict.call('POST', '/api/v1/build/jobs', { token: ours, body: { org_id: organizationOf(ours), spec: [123, 125] } })
-        answers.push(status)
-        if (status === 429) expect([body['error'], Number(headers.get('retry-after'))]).toEqual(['build_quota_exceeded', expect.any(Number)])
-      }
-      expect(answers.filter((status) => status === 201).length).toBeGreaterThanOrEqual(limits.buildsPerMinute)
-      expect(answers.at(-1)).toBe(429)
+      const from = performance.now()
+      const submitOne = () => strict.call('POST', '/api/v1/build/jobs', { token: ours, body: { org_id: organizationOf(ours), spec: [123, 125] } })
+      const answers = [await submitOne()]
+      for (let i = 0; i < 3 * limits.buildsPerMinute && answers.at(-1)?.status === 201; i++) answers.push(await submitOne())
+      const refused = answers.at(-1)
+      expect(refused).toMatchObject({ status: 429, body: { error: 'build_quota_exceeded' } })
+      expect(refused?.headers.get('retry-after')).toMatch(/^\d+$/)
+      const cameBack = Math.ceil(((performance.now() - from) / 60_000) * limits.buildsPerMinute) // a busy machine takes a while
+      expect(answers.length - 1).toBeGreaterThanOrEqual(limits.buildsPerMinute)
+      expect(answers.length - 1).toBeLessThanOrEqual(limits.buildsPerMinute + cameBack)
       await submit(strict, await strict.token('bob', 'other'))
     } finally {
       await strict.stop()

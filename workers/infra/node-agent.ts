@@ -43,7 +43,6 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<FastifyInsta
   app.post('/followProcess', async (request, reply) => {
     const input = request.body as { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number } // as the client sends it
     const left = new AbortController()
-    request.raw.socket.once('close', () => left.abort())
     reply.raw.once('close', () => left.abort())
     reply.hijack()
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()

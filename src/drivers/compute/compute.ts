@@ -143,8 +143,14 @@ async function assign(node: ComputeNode, machine: RunningMachine, spec: MachineS
 /** A machine for the pool. Its first command costs three times a later one under emulation, so it is not a caller's. */
 async function startWarm(fleet: Fleet): Promise<RunningMachine> {
   const machine = await startNew(fleet, warmShape, null)
-  await execInGuest(machine, { argv: ['/bin/bash', '-lc', 'true'], timeoutMs: firstCommandLimitMs })
-  return machine
+  try {
+    await execInGuest(machine, { argv: ['/bin/bash', '-lc', 'true'], timeoutMs: firstCommandLimitMs })
+    return machine
+  } catch (error) {
+    await fleet.end(machine, false)
+    removeFiles(fleet.node, machine.record)
+    throw error
+  }
 }
 
 /** Starts a new machine by the quickest way there is. */

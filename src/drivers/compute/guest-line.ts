@@ -4,13 +4,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { createInterface } from 'node:readline'
 import { nowMs } from '#src/platform/clock.ts'
 import { open } from './qmp.ts'
 
 const answerTimeoutMs = 10_000
 const entropyBytes = 256
-/** A guest that writes more without anyone waiting is not listened to. */
+/** No answer is longer, and no more of them come unasked. */
+const lineCharactersMax = 200
 const unheardLinesMax = 100
 
 /** What makes a machine one of a kind (microvm.md, trap 8). */
@@ -38,11 +38,18 @@ export async function openLine(path: string): Promise<GuestLine> {
   const socket = await open(path)
   const unheard: string[] = []
   let waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | undefined
+  let rest = ''
   socket.on('error', () => socket.destroy()) // 'close' follows
   socket.once('close', () => waiting?.reject(new Error('the line to the guest is closed')))
-  createInterface({ input: socket }).on('error', () => socket.destroy()).on('line', (line) => {
-    if (waiting) waiting.resolve(line)
-    else if (unheard.length < unheardLinesMax) unheard.push(line)
+  socket.setEncoding('latin1').on('data', (piece: string) => {
+    const lines = (rest + piece).split('\n')
+    rest = lines.pop()! // split answers one part at least
+    for (const line of lines) {
+      if (waiting) waiting.resolve(line)
+      else unheard.push(line)
+    }
+    // Root in the guest may write here what it likes; then it is without a line.
+    if (rest.length > lineCharactersMax || unheard.length > unheardLinesMax) socket.destroy()
   })
 
   const nextLine = (limitMs: number): Promise<string> => {

@@ -98,6 +98,7 @@ async function build(out: string, progress: Progress): Promise<void> {
     'mmdebstrap',
     [
       `--mode=${isRoot() ? 'root' : 'unshare'}`, '--variant=minbase', '--format=null',
+      '--skip=cleanup', // the hook has done it, before the image was made
       `--include=${readFileSync(join(guestFolder, 'packages.txt'), 'utf8').trim().split('\n').join(',')}`,
       ...packages.options.map((option) => `--aptopt=${option}`),
       ...['doc', 'man', 'info', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),

@@ -117,6 +117,7 @@ truncate -s "$IMAGE_SIZE" "$OUT/base.img" "$OUT/folder.img"
 mke2fs -q -F -t ext4 -m 1 -J size=64 -E lazy_itable_init=1,lazy_journal_init=1 -d "$OUT/tree" "$OUT/base.img"
 umount "$OUT/tree"
 rmdir "$OUT/tree"
-mke2fs -q -F -t ext4 -m 1 -J size=16 -i 32768 -E lazy_itable_init=1,lazy_journal_init=1,root_owner=1000:1000 "$OUT/folder.img"
+# Every VM gets a copy of this one: without what growing needs, and with its tables together, it takes 1 MB instead of 6.
+mke2fs -q -F -t ext4 -m 1 -J size=16 -i 32768 -O sparse_super2,^resize_inode -G 128 -E lazy_itable_init=1,lazy_journal_init=1,root_owner=1000:1000 "$OUT/folder.img"
 debugfs -w -R 'rmdir lost+found' "$OUT/folder.img" > /dev/null 2>&1
 chmod 644 "$OUT/base.img" "$OUT/folder.img" "$OUT/kernel" "$OUT/initramfs"
