@@ -4,7 +4,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followBuild } from '#src/resources/infra/build-events.ts'
-import type { Build, BuildEvent, BuildOutput, BuildStatus } from '#src/resources/infra/build-rows.ts'
+import { readTail, type BuildEvent, type BuildOutput, type BuildStatus, type ShownBuild } from '#src/resources/infra/build-rows.ts'
 import { cancelBuild, createBuild, getBuild, listBuilds, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
 
 const buildStatus = builder.enumType('BuildStatus', {
@@ -30,7 +30,7 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
   }),
 })
 
-const buildType = builder.objectRef<Build>('Build').implement({
+const buildType = builder.objectRef<ShownBuild>('Build').implement({
   description: 'A build job: a repository or an upload, built in a VM of its own that is gone afterwards.',
   fields: (t) => ({
     id: t.id({ description: '`bld_` and 26 characters.', resolve: (build) => encodeId('build', build.id) }),
@@ -45,7 +45,7 @@ const buildType = builder.objectRef<Build>('Build').implement({
     failingStep: t.exposeInt('failingStep', { nullable: true, description: 'Which command ended the build, counted from 1.' }),
     cancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it was asked to end while it ran.' }),
     output: t.field({ type: buildOutput, nullable: true, description: 'What it left behind, once it has succeeded.', resolve: (build) => build.output }),
-    lastLines: t.exposeStringList('tail', { description: 'The last 200 lines of its log, kept for ever; empty until it is over.' }),
+    lastLines: t.stringList({ description: 'The last 200 lines of its log, kept for ever; empty until it is over.', resolve: ({ id }, _arguments, { db }) => readTail(db, id) }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors of its VM.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory of its VM in MB.' }),
     timeoutSeconds: t.exposeInt('timeoutSeconds', { description: 'How long its commands may take.' }),

@@ -16,7 +16,7 @@ export type Db = Kysely<unknown>
 export type Tx = Transaction<unknown>
 
 /** Postgres' own codes that the code answers to. */
-export const sqlState = { uniqueViolation: '23505', foreignKeyViolation: '23503', serializationFailure: '40001', deadlock: '40P01', duplicateTable: '42P07' } as const
+export const sqlState = { uniqueViolation: '23505', foreignKeyViolation: '23503', serializationFailure: '40001', deadlock: '40P01' } as const
 
 const connectTimeoutMs = 5_000
 const statementTimeoutMs = 30_000

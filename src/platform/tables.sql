@@ -98,6 +98,7 @@ CREATE INDEX build_jobs_node ON public.build_jobs USING btree (node_id);
 CREATE INDEX build_jobs_organization ON public.build_jobs USING btree (organization_id, id DESC);
 CREATE INDEX build_jobs_queued ON public.build_jobs USING btree (organization_id, queued_at, id) WHERE (status = 'queued'::text);
 CREATE INDEX build_jobs_running ON public.build_jobs USING btree (node_id) WHERE (status = 'running'::text);
+CREATE INDEX build_jobs_running_of ON public.build_jobs USING btree (organization_id) WHERE (status = 'running'::text);
 CREATE INDEX build_jobs_served ON public.build_jobs USING btree (organization_id, started_at DESC) WHERE (started_at IS NOT NULL);
 CREATE INDEX build_jobs_template ON public.build_jobs USING btree (template_id);
 

@@ -82,6 +82,8 @@ describe('polling', () => {
     const { job, write, end } = await writing()
     await write(...Array.from({ length: 250 }, (_, i) => `line ${i}\n`))
     await end()
+    const { body: shown } = await berth.ask(`{ build(id: "${job.id}") { lastLines } }`, { token })
+    expect(shown.data).toEqual({ build: { lastLines: Array.from({ length: limits.buildTailLines }, (_, i) => `line ${i + 50}`) } })
     shiftClock(limits.buildLogHours * 3_600_000 + 60_000)
     const late = { token: await berth.token() }
     const { body } = await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs?limit=5000`, late)

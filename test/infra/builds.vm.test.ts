@@ -24,6 +24,8 @@ let token: string
 let organization: string
 const password = 'canary-git-password'
 const buildLimitMs = 90_000
+const logLimitMs = 300_000
+const over = ['succeeded', 'failed', 'cancelled']
 
 beforeAll(async () => {
   git = await startGitServer()
@@ -58,7 +60,7 @@ async function logOf(id: string): Promise<string> {
   return body.logs.map((one) => one.output).join('')
 }
 async function finished(id: string, limitMs = buildLimitMs): Promise<Job> {
-  await until(`the build ${id} is over`, async () => ['succeeded', 'failed', 'cancelled'].includes((await read(id)).status), limitMs)
+  await until(`the build ${id} is over`, async () => over.includes((await read(id)).status), limitMs)
   return read(id)
 }
 async function build(spec: unknown, source?: Record<string, string>): Promise<{ job: Job; log: string }> {
@@ -179,6 +181,22 @@ test('a template is kept of a build, and a VM and a build start from it; the nex
   expect(onTop.log).toContain('made\nfeature\n')
 }, buildLimitMs * 5)
 
+test('50 MB of output are stored whole, and neither the worker nor Postgres holds them in memory', async () => {
+  const { id } = await submit({ cache: false, commands: ['seq -f "%015.0f" 1 3200000; echo last'], output: { type: 'artifact', name: 'out', path: 'README.md' } })
+  let highestBytes = 0
+  const before = process.memoryUsage().rss
+  await until('it is over', async () => {
+    highestBytes = Math.max(highestBytes, process.memoryUsage().rss)
+    return over.includes((await read(id)).status)
+  }, logLimitMs)
+  expect(await read(id)).toMatchObject({ status: 'succeeded' })
+  const [stored] = (await berth.services.database.pool.query<{ bytes: string; broken: number }>(
+    'select sum(octet_length(output)) as bytes, count(*) filter (where octet_length(output) > 16384) as broken from build_log_lines where job_id = (select id from build_jobs order by id desc limit 1)')).rows
+  expect(Number(stored?.bytes)).toBeGreaterThan(3_200_000 * 16)
+  expect(stored?.broken).toBe(0)
+  expect(highestBytes - before).toBeLessThan(150 * 1024 * 1024)
+}, logLimitMs + buildLimitMs)
+
 test('an upload is built', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-upload-'))
   writeFileSync(join(folder, 'hello.txt'), 'from an upload\n')
@@ -202,4 +220,12 @@ test('a build whose QEMU is killed fails as builder_lost', async () => {
   const pid = (await findQemus(machinesFolder(berth.dataDir), qemuUser())).get(uuid)
   process.kill(pid ?? 0, 'SIGKILL')
   expect(await finished(id)).toMatchObject({ status: 'failed', error: 'builder_lost' })
+}, buildLimitMs * 2)
+
+test('a worker that stops ends its builds as lost, and one that starts finds nothing of them', async () => {
+  const { id } = await submit({ commands: ['echo started; sleep 600'] }, { repo_url: repository('app') })
+  await until('its command runs', async () => (await logOf(id)).includes('started\n'), buildLimitMs)
+  await berth.worker?.stop()
+  expect(await read(id)).toMatchObject({ status: 'failed', error: 'builder_lost' })
+  expect((await berth.worker?.compute?.residents())?.length).toBe(0)
 }, buildLimitMs * 2)

@@ -71,7 +71,9 @@ export async function untilOver<Result>(run: BuildRun, { channel, id }: Step, wo
   run.over.addEventListener('abort', listener, { once: true })
   if (run.over.aborted) listener()
   try {
-    return await Promise.race([work, stopped.promise])
+    const result = await Promise.race([work, stopped.promise])
+    if (run.over.aborted) await stopped.promise // it ended because it was asked to
+    return result
   } catch (error) {
     if (run.over.aborted) await stopped.promise
     throw error

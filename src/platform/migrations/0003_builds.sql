@@ -37,6 +37,7 @@ create table build_jobs (
 create index build_jobs_organization on build_jobs (organization_id, id desc);
 create index build_jobs_queued on build_jobs (organization_id, queued_at, id) where status = 'queued';
 create index build_jobs_running on build_jobs (node_id) where status = 'running';
+create index build_jobs_running_of on build_jobs (organization_id) where status = 'running';
 create index build_jobs_served on build_jobs (organization_id, started_at desc) where started_at is not null;
 create index build_jobs_created_by on build_jobs (created_by);
 create index build_jobs_template on build_jobs (template_id);

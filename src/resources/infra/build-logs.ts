@@ -4,7 +4,7 @@
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, findAll, findOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Build } from './build-rows.ts'
 
@@ -124,15 +124,11 @@ export async function turnLogDays(db: Db): Promise<void> {
 /** A day's partition is made apart and then attached, which makes neither readers nor writers wait. */
 async function makeDay(db: Db, day: number): Promise<void> {
   const name = nameOfDay(day)
-  try {
-    await withDdlLock(db, async (tx) => {
-      if (await findOne(tx, sql`select 1 from pg_class where relname = ${name} and relkind = 'r' and relnamespace = current_schema()::regnamespace`)) return
-      await change(tx, sql`create table ${sql.table(name)} (like build_log_lines including all)`)
-      await change(tx, sql`alter table build_log_lines attach partition ${sql.table(name)} for values from (${sql.lit(day * dayMs)}) to (${sql.lit((day + 1) * dayMs)})`)
-    })
-  } catch (error) {
-    if (!isSqlState(error, sqlState.duplicateTable)) throw error // another process was first
-  }
+  await withDdlLock(db, async (tx) => {
+    if (await findOne(tx, sql`select 1 from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`)) return
+    await change(tx, sql`create table ${sql.table(name)} (like build_log_lines including all)`)
+    await change(tx, sql`alter table build_log_lines attach partition ${sql.table(name)} for values from (${sql.lit(day * dayMs)}) to (${sql.lit((day + 1) * dayMs)})`)
+  })
 }
 
 async function withDdlLock<Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> {

@@ -1,5 +1,5 @@
 /** A build job's row, and how it is found. */
-import { findOne, sql, type Db } from '#src/platform/postgres.ts'
+import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
 
 /** Terminal: succeeded, failed, cancelled (decisions.md §4.9). */
 export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
@@ -21,10 +21,22 @@ export type Build = {
   tail: string[]; logEndMs: number | null; logEndSeq: number | null; eventPosition: number
 }
 
+/** A build without what only its worker and its log need, which may be large: what lists read. */
+export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
+
+/** The columns of a ShownBuild. */
+export const shownColumns = sql`id, organization_id, created_by, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
+  error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
+
 /** What happened to a build: positions grow by one and resume a subscription. */
 export type BuildEvent = { jobId: string; position: number; status: BuildStatus; cancelRequested: boolean; error: string | null; createdAt: string }
 
 /** The build, whoever it belongs to: for workers. */
 export async function findBuildRow(db: Db, id: string): Promise<Build | undefined> {
   return findOne<Build>(db, sql`select * from build_jobs where id = ${id}`)
+}
+
+/** The last lines of a build's log, kept for ever; none until it is over. */
+export async function readTail(db: Db, id: string): Promise<string[]> {
+  return (await getOne<{ tail: string[] }>(db, sql`select tail from build_jobs where id = ${id}`)).tail
 }

@@ -8,7 +8,7 @@ import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#sr
 import type { Call } from '#src/platform/services.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { dispatchJob } from './build-jobs.ts'
-import { findBuildRow, type Build, type BuildOutput } from './build-rows.ts'
+import { findBuildRow, shownColumns, type Build, type BuildOutput, type ShownBuild } from './build-rows.ts'
 import { missingBuildSecrets } from './build-secrets.ts'
 import { readSource } from './build-sources.ts'
 import { readSpec, readSpecBytes, sealSpec, type BuildSpec } from './build-specs.ts'
@@ -56,18 +56,18 @@ export async function getBuild(call: Call, publicId: string): Promise<Build> {
 }
 
 /** The organization's builds, newest first, as the documented list shows them: 200 at most. @throws BerthError forbidden. */
-export async function listBuilds(call: Call, organizationId: string, input: { limit?: number | null; offset?: number | null }): Promise<Build[]> {
+export async function listBuilds(call: Call, organizationId: string, input: { limit?: number | null; offset?: number | null }): Promise<ShownBuild[]> {
   const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
   const { limit, offset } = listWindow(input.limit, input.offset, limits.buildListMax)
-  return findAll<Build>(call.db, sql`select * from build_jobs where ${owned(scope)} order by id desc limit ${limit} offset ${offset}`)
+  return findAll<ShownBuild>(call.db, sql`select ${shownColumns} from build_jobs where ${owned(scope)} order by id desc limit ${limit} offset ${offset}`)
 }
 
 /** The organization's builds, newest first, as a page. @throws BerthError forbidden. */
-export async function pageBuilds(call: Call, organizationId: string, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Build>> {
+export async function pageBuilds(call: Call, organizationId: string, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<ShownBuild>> {
   const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
   const size = pageSize(first)
   const cursor = cursorId('build', after)
-  const rows = await findAll<Build>(call.db, sql`select * from build_jobs where ${owned(scope)} and (${cursor}::uuid is null or id < ${cursor}) order by id desc limit ${size + 1}`)
+  const rows = await findAll<ShownBuild>(call.db, sql`select ${shownColumns} from build_jobs where ${owned(scope)} and (${cursor}::uuid is null or id < ${cursor}) order by id desc limit ${size + 1}`)
   return page('build', rows, size, after)
 }
 
