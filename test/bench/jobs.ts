@@ -4,6 +4,7 @@ import { Logger, run, type Runner } from 'graphile-worker'
 import pg from 'pg'
 import { job, openJobs, type Jobs } from '#src/platform/jobs.ts'
 import { transaction } from '#src/platform/postgres.ts'
+import { log } from '#src/platform/log.ts'
 import { openPubsub } from '#src/platform/pubsub.ts'
 import { until } from '../support/until.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
@@ -77,7 +78,7 @@ async function openOurs({ databaseUrl, database }: World): Promise<Queue> {
 async function openGraphile({ databaseUrl }: World): Promise<Queue> {
   const received: number[] = []
   const runner = await startGraphile(databaseUrl, (sentAt) => received.push(performance.now() - sentAt))
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
+  const pool = openPool(databaseUrl, 1)
   return {
     name: 'graphile-worker', received,
     send: async (sentAt) => {
@@ -94,9 +95,21 @@ async function openGraphile({ databaseUrl }: World): Promise<Queue> {
   }
 }
 
-function startGraphile(databaseUrl: string, handle: (sentAt: number) => void): Promise<Runner> {
+async function startGraphile(databaseUrl: string, handle: (sentAt: number) => void): Promise<Pick<Runner, 'stop'>> {
   const silent = new Logger(() => () => undefined)
-  return run({ connectionString: databaseUrl, logger: silent, noHandleSignals: true, taskList: { bench: async (payload) => handle((payload as { sentAt: number }).sentAt) } }) // as sent above
+  const pgPool = openPool(databaseUrl, 10) // its own default
+  const runner = await run({ pgPool, logger: silent, noHandleSignals: true, taskList: { bench: async (payload) => handle((payload as { sentAt: number }).sentAt) } }) // as sent above
+  return {
+    stop: async () => {
+      await runner.stop()
+      await pgPool.end()
+    },
+  }
+}
+
+/** A pool whose idle connections may be cut when the server stops: that is no failure of the measurement. */
+function openPool(databaseUrl: string, max: number): pg.Pool {
+  return new pg.Pool({ connectionString: databaseUrl, max }).on('error', (error) => log.debug({ reason: error.message }, 'a connection was cut'))
 }
 
 /** Jobs a second. */
@@ -118,7 +131,7 @@ async function drainOurs({ databaseUrl, database }: World, backlog: number): Pro
 }
 
 async function drainGraphile({ databaseUrl }: World, backlog: number): Promise<number> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 })
+  const pool = openPool(databaseUrl, 1)
   await pool.query(`select graphile_worker.add_job('bench', '{"sentAt": 0}') from generate_series(1, $1)`, [backlog])
   let handled = 0
   const startedAt = performance.now()

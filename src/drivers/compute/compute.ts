@@ -25,6 +25,8 @@ import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000
+/** An emulated guest on a busy host loses some 30 ms in 5 s: it has no clock to trust but ours. */
+const setClocksEveryMs = 10_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
 const templateShare = 0.9
 
@@ -42,13 +44,17 @@ export function createCompute(options: ComputeOptions): Compute {
     pool.forget(machine)
     removeFiles(node, machine.record)
   })
+  let clock: NodeJS.Timeout | undefined
   const pool = createPool(options.poolSize, () => startWarm(fleet), options.log)
   return {
     get acceleration() { return node.acceleration },
     get warm() { return pool.warm },
     prepare: (progress) => prepare(node, options, progress),
     adopt: () => adoptMachines(fleet, (machine) => pool.add(machine)),
-    fillPool: () => pool.start(),
+    fillPool() {
+      pool.start()
+      clock ??= setInterval(() => fleet.setClocks(), setClocksEveryMs)
+    },
     take: (spec) => inOrder(spec.id, () => asCapacity(node, () => take(fleet, pool, spec))),
     boot: (spec) => inOrder(spec.id, () => asCapacity(node, async () => {
       const record = fleet.findRecord(spec.id)
@@ -86,6 +92,7 @@ export function createCompute(options: ComputeOptions): Compute {
     removeTemplate: async (templateId) => removeTemplate(node, templateId),
     removeFolder: async (folderId) => rmSync(folderDiskPlace(options.dataDir, folderId), { force: true }),
     async close({ keepPool = false } = {}) {
+      clearInterval(clock)
       for (const machine of await pool.stop()) {
         if (keepPool) continue
         await fleet.end(machine, false)
@@ -135,6 +142,7 @@ async function assign(node: ComputeNode, machine: RunningMachine, spec: MachineS
   record.hostname = spec.hostname
   record.hasFolder = spec.folder !== 'none'
   writeRecord(node.roots, record)
+  machine.line.refresh() // its clock ran alone while it waited
   machine.line.setHostname(spec.hostname)
   if (!record.hasFolder) await machine.line.unmountFolder()
   return machine

@@ -19,6 +19,8 @@ export type Fleet = {
   isLive(machineUuid: string): boolean
   /** Ends a machine: cleanly within 10 s when asked to, and in any case. */
   end(machine: RunningMachine, cleanly: boolean): Promise<void>
+  /** Tells every guest the time. */
+  setClocks(): void
   /** Lets go of every machine and leaves it running. */
   release(): void
 }
@@ -59,6 +61,9 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
       } finally {
         ending.delete(machineUuid)
       }
+    },
+    setClocks() {
+      for (const machine of machines.values()) machine.line.refresh()
     },
     release() {
       for (const machine of machines.values()) machine.release()
