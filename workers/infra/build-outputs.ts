@@ -8,7 +8,7 @@ import { log as processLog } from '#src/platform/log.ts'
 import type { BuildOutput } from '#src/resources/infra/build-rows.ts'
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
 import { patiently } from './build-log-writers.ts'
-import { checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
+import { ask, checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
 
 /** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */
 const packScript = `if [ -d "$1" ]; then cd "$1" && set -- .; else cd "$(dirname "$1")" && set -- "$(basename "$1")"; fi
@@ -23,6 +23,9 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
   const { build, spec: { output }, log } = run
   const place = output.path === null ? checkoutFolder : await insideCheckout(run, output.path, 'output path')
   log.say(`Keeping ${output.path ?? 'the checkout'} as ${output.name}`)
+  // Asked first: packing gigabytes only to throw them away would take an emulated machine many minutes.
+  const { stdout } = await ask(run, 'du -sb -- "$1" | cut -f1', [place])
+  if (Number(stdout.trim()) > limits.buildOutputBytes) throw tooLarge()
   const step = await startStep(run, '/', ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place])
   const { channel } = step
   channel.stdin.end()
@@ -42,9 +45,13 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
     return { type: output.type, name: output.name, key, templateId: null, sizeBytes, sha256 }
   } catch (error) {
     channel.close()
-    if (error instanceof BerthError && error.code === 'request_too_large') throw failed(`The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`)
+    if (error instanceof BerthError && error.code === 'request_too_large') throw tooLarge()
     throw error
   }
+}
+
+function tooLarge(): Error {
+  return failed(`The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`)
 }
 
 async function keepDisk({ work, build, spec: { output }, machine, log, over }: BuildRun): Promise<BuildOutput> {
