@@ -31,7 +31,7 @@ export async function startWorker(services: Services): Promise<Worker> {
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
     await heartbeat(null, () => missing.sentence)
-    return { nodeId, compute: null, stop: async () => stopping.abort() }
+    return workWithoutVms(services, nodeId, stopping)
   }
   const work = createVmWork(services, nodeId)
   const { compute } = work
@@ -42,7 +42,7 @@ export async function startWorker(services: Services): Promise<Worker> {
   } catch (error) {
     log.error({ err: error }, 'this worker runs no VMs: the templates could not be made')
     unavailable = 'The VM templates could not be made on this node. Run npm run doctor for what it lacks, then start Berth again.'
-    return { nodeId, compute: null, stop: async () => stopping.abort() }
+    return workWithoutVms(services, nodeId, stopping)
   }
   await adoptMachines(work)
   const agent = await openNodeAgent({ services, compute, env: work.env, socketPath: join(config.runDir, 'node.sock') })
@@ -51,7 +51,7 @@ export async function startWorker(services: Services): Promise<Worker> {
   compute.fillPool()
   const activeBuilds = new Set<string>()
   await handleAll(work, activeBuilds)
-  const stopHousekeeping = startHousekeeping(work, activeBuilds)
+  const stopHousekeeping = startHousekeeping(services, { work, activeBuilds })
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
     nodeId, compute,
@@ -61,6 +61,18 @@ export async function startWorker(services: Services): Promise<Worker> {
       await agent.close()
       await services.jobs.stop() // handlers finish before their machines' connections go
       await compute.close()
+    },
+  }
+}
+
+/** A worker that runs no VMs still keeps house for everybody: what waits for a machine is not left waiting for ever. */
+function workWithoutVms(services: Services, nodeId: string, stopping: AbortController): Worker {
+  const stopHousekeeping = startHousekeeping(services, null)
+  return {
+    nodeId, compute: null,
+    async stop() {
+      stopping.abort()
+      stopHousekeeping()
     },
   }
 }

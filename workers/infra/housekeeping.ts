@@ -1,4 +1,4 @@
-/** What is due by the clock on a node: expired VMs, forgotten records, VMs that stand still between two statuses. */
+/** What is due by the clock: expired VMs, forgotten records, VMs that stand still between two statuses. */
 import { schedule, type ScheduledTask } from 'node-cron'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
@@ -21,21 +21,33 @@ import type { VmWork } from './vms.ts'
 const standstillSeconds = 60
 const batchMax = 100
 
-/** Starts the node's clockwork; the returned function stops it. */
-export function startHousekeeping(work: VmWork, activeBuilds: ActiveBuilds): () => void {
-  const { services, nodeId } = work
-  const tasks: ScheduledTask[] = [
-    every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
-    every('*/20 * * * * *', 'looking at VMs that stand still', () => stirVms(services, nodeId)),
+/** What a worker that runs VMs works on. */
+export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds }
+
+/** Starts the worker's clockwork; the returned function stops it. A worker without VMs does only what is everybody's. */
+export function startHousekeeping(services: Background, node: NodeWork | null): () => void {
+  const tasks = [...tasksOfEverybody(services), ...(node ? tasksOfNode(node) : [])]
+  return () => tasks.forEach((task) => void task.stop())
+}
+
+function tasksOfEverybody(services: Background): ScheduledTask[] {
+  return [
     every('*/20 * * * * *', 'looking for lost nodes', () => markLostNodes(services)),
-    every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
-    every('*/10 * * * * *', 'looking for lost builds', () => stirBuilds(work, activeBuilds)),
     every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services)),
     every('17 * * * *', 'forgetting old records', () => forget(services)),
     every('27 * * * *', 'turning the days of build logs', () => turnLogDays(services.db)),
+  ]
+}
+
+function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
+  const { services, nodeId } = work
+  return [
+    every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
+    every('*/20 * * * * *', 'looking at VMs that stand still', () => stirVms(services, nodeId)),
+    every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
+    every('*/10 * * * * *', 'looking for lost builds', () => stirBuilds(work, activeBuilds)),
     every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
   ]
-  return () => tasks.forEach((task) => void task.stop())
 }
 
 function every(cron: string, doing: string, work: () => Promise<void>): ScheduledTask {
