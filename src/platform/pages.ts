@@ -37,6 +37,15 @@ export function cursorId(kind: IdKind, after: string | null | undefined): string
   return id
 }
 
+/**
+ * The position that an event stream's cursor stands for.
+ * @throws BerthError invalid_request for a text that is no cursor.
+ */
+export function eventPosition(after: string): number {
+  if (!/^\d{1,15}$/.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
+  return Number(after)
+}
+
 /** The number, when it is whole and within its bounds. */
 export function wholeNumber(name: string, value: number, least: number, most: number): number {
   if (!Number.isInteger(value) || value < least || value > most) throw new BerthError('invalid_request', `${name} must be a whole number from ${least} to ${most}.`)

@@ -4,6 +4,7 @@
  */
 import type { Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { pushEnv } from '#src/drivers/compute/guest-env.ts'
+import { decoded } from '#src/drivers/compute/guest-repos.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -158,12 +159,4 @@ function credentialsOf(url: string): string[] {
   const parsed = URL.parse(url)
   const parts = [parsed?.password ?? '', parsed?.password ? '' : (parsed?.protocol === 'ssh:' ? '' : parsed?.username ?? ''), parsed?.search.slice(1) ?? ''].filter(Boolean)
   return parts.flatMap((part) => [part, decoded(part)])
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text // not percent-encoded after all
-  }
 }

@@ -54,7 +54,8 @@ function credentialsOf(url: string): string[] {
   return parts.flatMap((part) => [part, decoded(part)])
 }
 
-function decoded(text: string): string {
+/** The text without percent-encoding; as it is where it has none, or a broken one. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

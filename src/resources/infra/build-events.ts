@@ -1,5 +1,5 @@
 /** What happens to a build, followed from any position without gap or repeat. */
-import { BerthError } from '#src/platform/errors.ts'
+import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { BuildEvent } from './build-rows.ts'
@@ -14,7 +14,7 @@ const batchMax = 100
  */
 export async function followBuild(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<BuildEvent>> {
   const build = await readableBuild(call, publicId, 'builds:read')
-  return eventsAfter(call, build.id, after ? readPosition(after) : build.eventPosition - 1)
+  return eventsAfter(call, build.id, after ? eventPosition(after) : build.eventPosition - 1)
 }
 
 async function* eventsAfter(call: Call & { signal?: AbortSignal }, id: string, position: number): AsyncIterableIterator<BuildEvent> {
@@ -40,9 +40,4 @@ async function* eventsAfter(call: Call & { signal?: AbortSignal }, id: string, p
 async function isOver(call: Call, id: string): Promise<boolean> {
   const [row] = await findAll<{ status: BuildEvent['status'] }>(call.db, sql`select status from build_jobs where id = ${id}`)
   return row === undefined || isFinished(row)
-}
-
-function readPosition(after: string): number {
-  if (!/^\d{1,15}$/.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
-  return Number(after)
 }

@@ -1,7 +1,8 @@
 /** What happens to a VM, followed from any position without gap or repeat. */
 import { allow, owned } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
+import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Vm, VmEvent } from './vm-rows.ts'
@@ -17,7 +18,7 @@ export async function followVm(call: Call & { signal?: AbortSignal }, publicId: 
   const id = decodeId('vm', publicId)
   const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${owned(scope)}`))
   if (!vm) throw notFound('VM')
-  const position = after ? readPosition(after) : vm.eventPosition - 1
+  const position = after ? eventPosition(after) : vm.eventPosition - 1
   // Nothing will ever follow: refused, so that a client that reconnects by itself stops.
   if (vm.status === 'deleted' && (!after || position >= vm.eventPosition)) throw notFound('VM')
   return eventsAfter(call, vm.id, position)
@@ -40,9 +41,4 @@ async function* eventsAfter(call: Call & { signal?: AbortSignal }, vmId: string,
   } finally {
     left.abort()
   }
-}
-
-function readPosition(after: string): number {
-  if (!/^\d{1,15}$/.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
-  return Number(after)
 }
