@@ -29,7 +29,12 @@ export const permissions = {
   'usage:read': ['viewer', null],
   'sessions-in-vm:write': ['member', null], // puts the caller's own session into a VM: a key has none
   'account:read': ['viewer', null],
+  'keys:read': ['viewer', null],
   'keys:write': ['admin', null],
+  'models:read': ['viewer', 'models:read'],
+  'chat:write': ['member', 'chat:stateless'],
+  'inference-usage:read': ['viewer', null],
+  'budgets:write': ['admin', null],
 } as const satisfies Record<string, readonly [Role, KeyScope | null]>
 
 /** The name of something that can be allowed. */

@@ -3,7 +3,7 @@
  * A thrown value that is not a BerthError is a bug: it is logged whole and shown as `internal_error`.
  */
 
-/** code -> HTTP status. The codes are the `error` values of decisions.md §2.1 (infra) and the `error.code`s of §2.2. */
+/** code -> HTTP status. The codes are the `error` values of decisions.md §2.1 (infra) and the `error.code`s of §2.2 and §2.3. */
 export const errorStatuses = {
   invalid_request: 400,
   invalid_env_key: 400,
@@ -18,12 +18,31 @@ export const errorStatuses = {
   client_access_unavailable: 400,
   provider_not_connected: 400,
   invalid_code: 400,
+  unsupported_model: 400,
+  invalid_messages: 400,
+  invalid_parameter: 400,
+  stream_required: 400,
+  tools_require_streaming: 400,
+  reasoning_requires_streaming: 400,
+  reasoning_effort_unsupported: 400,
+  reasoning_id_missing: 400,
+  reasoning_model_mismatch: 400,
+  context_length_exceeded: 400,
   unauthorized: 401,
   authentication_invalid: 401,
+  key_missing: 401,
+  key_invalid: 401,
+  key_expired: 401,
+  key_revoked: 401,
+  no_active_plan: 402,
+  insufficient_credits: 402,
+  budget_exceeded: 402,
   forbidden: 403,
   org_mismatch: 403,
   not_permitted_for_role: 403,
+  missing_scope: 403,
   not_found: 404,
+  route_not_found: 404,
   database_name_taken: 409,
   database_not_ready: 409,
   backup_in_progress: 409,
@@ -36,12 +55,18 @@ export const errorStatuses = {
   request_too_large: 413,
   rate_limited: 429,
   build_quota_exceeded: 429,
+  key_rate_limited: 429,
+  upstream_rate_limited: 429,
   internal_error: 500,
+  internal: 500,
   vm_unreachable: 502,
   upstream_error: 502,
   capacity_unavailable: 503,
   service_unavailable: 503,
+  upstream_overloaded: 503,
+  credential_authority_unavailable: 503,
   timeout: 504,
+  upstream_timeout: 504,
 } as const
 
 /** One of the closed set of error codes. */

@@ -1,0 +1,22 @@
+/** How many tokens a text is when no provider has counted: four characters each, rounded up (OpenAI's rule of thumb). */
+import type { Message } from './model.ts'
+
+const charactersPerToken = 4
+/** What an image, a file or a sound is taken for, whatever its size; providers bill some hundreds to thousands. */
+const mediaTokens = 1000
+
+/** Tokens of a text. */
+export function textTokens(text: string): number {
+  return Math.ceil(text.length / charactersPerToken)
+}
+
+/** Tokens of a conversation: its texts, each by itself. */
+export function messageTokens(messages: readonly Message[]): number {
+  let tokens = 0
+  for (const message of messages) {
+    if (message.role === 'user') for (const part of message.parts) tokens += part.type === 'text' ? textTokens(part.text) : mediaTokens
+    else tokens += textTokens(message.text)
+    if (message.role === 'assistant') for (const call of message.toolCalls) tokens += textTokens(call.arguments)
+  }
+  return tokens
+}

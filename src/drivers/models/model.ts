@@ -1,0 +1,115 @@
+/**
+ * One step of a language model, whoever serves it: what is asked, what comes back, and how an upstream is called.
+ * Requests of every route are read into these shapes, and every upstream's wire format is written from them, so that
+ * a rule about messages, reasoning or tools stands once.
+ */
+
+/** How hard a model may think, least first (agents-and-gateway.md, `reasoning_effort`). */
+export const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+export type ReasoningLevel = (typeof reasoningLevels)[number]
+
+/** What a provider wants back to go on from its own reasoning. */
+export type ReasoningReplay = 'none' | 'signature' | 'encrypted_content'
+
+/** A closed block of reasoning. It is bound to the model (Berth's name of it) that made it, and replayed to no other. */
+export type ReasoningBlock = {
+  id: string | null
+  /** Empty when the provider shows none. */
+  text: string
+  model: string
+  signature: string | null
+  encryptedContent: string | null
+  /** The provider hid the text; what it wants back stands in `encryptedContent`. */
+  redacted: boolean
+}
+
+/** Something that a user's message holds. `url` is an https address or a data URL; `data` is base64. */
+export type UserPart =
+  | { type: 'text'; text: string }
+  | { type: 'image'; url: string; detail: 'auto' | 'low' | 'high' | null }
+  | { type: 'file'; filename: string | null; mediaType: string; data: string }
+  | { type: 'audio'; format: string; data: string }
+
+/** A tool that the model wants called. `arguments` is the model's own text: JSON, if it behaved. */
+export type ToolCall = { id: string; name: string; arguments: string }
+
+/** One message of a conversation. */
+export type Message =
+  | { role: 'system'; text: string }
+  | { role: 'user'; parts: readonly UserPart[]; name: string | null }
+  | { role: 'assistant'; reasoning: readonly ReasoningBlock[]; text: string; toolCalls: readonly ToolCall[] }
+  | { role: 'tool'; toolCallId: string; text: string; isError: boolean }
+
+/** A tool that the model may call; `parameters` is a JSON Schema. */
+export type Tool = { name: string; description: string | null; parameters: Readonly<Record<string, unknown>>; strict: boolean | null }
+
+/** What is asked of a model. Null leaves a value to the provider. */
+export type ModelRequest = {
+  messages: readonly Message[]
+  tools: readonly Tool[]
+  toolChoice: 'none' | 'auto' | 'required' | { name: string } | null
+  parallelToolCalls: boolean | null
+  reasoningEffort: ReasoningLevel | null
+  /** Output tokens at most, reasoning included. */
+  maxTokens: number | null
+  temperature: number | null
+  topP: number | null
+  stop: readonly string[]
+  /** OpenAI's `response_format`, passed on to those who know it. */
+  responseFormat: Readonly<Record<string, unknown>> | null
+  seed: number | null
+  /** The caller's own name for their user, passed on. */
+  user: string | null
+  /** False asks the upstream for one answer instead of a stream; the events are the same. */
+  stream: boolean
+}
+
+/** Tokens. `inputTokens` includes those read from and written to the cache; `outputTokens` includes reasoning. */
+export type Usage = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number }
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+/**
+ * What comes back, in order. Blocks of reasoning and tool calls are numbered from 0, each kind by itself. `end` comes
+ * exactly once, last; an answer that stops without it was cut, and its iterator throws.
+ */
+export type ModelEvent =
+  | { type: 'text'; text: string }
+  | { type: 'reasoning'; index: number; text: string }
+  | { type: 'reasoning_end'; index: number; block: ReasoningBlock }
+  | { type: 'tool'; index: number; id: string; name: string }
+  | { type: 'arguments'; index: number; text: string }
+  /** What the provider has told of the usage so far, before the end: kept in case the stream is cut. */
+  | { type: 'usage'; usage: Partial<Usage> }
+  | { type: 'end'; finishReason: FinishReason; usage: Usage }
+
+/** A model as one upstream serves it. */
+export type UpstreamTarget = {
+  /** Shown to callers as `service_id`: `anthropic`, `openai`, `local`. */
+  slug: string
+  /** Without a slash at the end. */
+  baseUrl: string
+  /** The operator's; null for a server that wants none. Never shown, never logged. */
+  apiKey: string | null
+  /** What this upstream calls the model. */
+  upstreamModel: string
+  /** Berth's name of the model, to which reasoning is bound. */
+  model: string
+  /** What one answer may have at most, when the caller does not say; Anthropic's format needs a number. */
+  maxOutputTokens: number
+  reasoningReplay: ReasoningReplay
+}
+
+/** The events of an answer, in the batches in which they arrived: what came together is relayed together. */
+export type ModelAnswer = AsyncIterable<readonly ModelEvent[]>
+
+/**
+ * Asks an upstream. Resolves when it has answered with a success; ending the iteration, or the signal, ends the request.
+ * @throws BerthError with `details.upstream` naming the slug: upstream_rate_limited, upstream_overloaded, upstream_error,
+ * upstream_timeout (all four may be tried elsewhere), context_length_exceeded, invalid_parameter (the request's fault).
+ */
+export type AskUpstream = (target: UpstreamTarget, request: ModelRequest, signal: AbortSignal) => Promise<ModelAnswer>
+
+/** The wire formats that are spoken. `demo` is the built-in model, which has no wire. */
+export const upstreamKinds = ['openai', 'openai-compatible', 'anthropic', 'demo'] as const
+export type UpstreamKind = (typeof upstreamKinds)[number]
