@@ -31,6 +31,7 @@ export const limits = {
   sandboxesPerMinute: 60,
   execsPerMinute: 600,
   anonymousPerMinute: 60,
+  chatsPerMinute: 600, // for each key, and for each person
 
   // VMs.
   envVarsPerVm: 100,

@@ -5,9 +5,14 @@ const charactersPerToken = 4
 /** What an image, a file or a sound is taken for, whatever its size; providers bill some hundreds to thousands. */
 const mediaTokens = 1000
 
+/** Tokens of so many characters. */
+export function tokensOf(characters: number): number {
+  return Math.ceil(characters / charactersPerToken)
+}
+
 /** Tokens of a text. */
 export function textTokens(text: string): number {
-  return Math.ceil(text.length / charactersPerToken)
+  return tokensOf(text.length)
 }
 
 /** Tokens of a conversation: its texts, each by itself. */

@@ -1,0 +1,119 @@
+/**
+ * A completion: one request to a model, paid for and written down. Every route goes through here (the two chat routes,
+ * GraphQL, the steps of agents), so that money is counted once and a cut stream is settled wherever it was asked for.
+ */
+import { messageTokens, textTokens, tokensOf } from '#src/drivers/models/estimates.ts'
+import type { ModelAnswer, ModelEvent, ModelRequest, Usage } from '#src/drivers/models/model.ts'
+import { nowMs } from '#src/platform/clock.ts'
+import { newId } from '#src/platform/ids.ts'
+import type { Background } from '#src/platform/services.ts'
+import { askInTurn, type Attempt, type BegunAnswer } from './attempts.ts'
+import { inferenceOf, type Metered, type Payer, type RequestRoute } from './inference.ts'
+import type { Model } from './model-rows.ts'
+
+/** What is asked, of which model, and who pays. */
+export type CompletionOrder = { payer: Payer; model: Model; request: ModelRequest; route: RequestRoute }
+
+/** An answer that has begun. Its events end with `end` only after the ledger has the request. */
+export type Completion = {
+  /** `chatcmpl-` and 26 characters. */
+  id: string
+  createdSeconds: number
+  model: Model
+  /** Who answers, and who was asked before. */
+  upstream: string
+  attempts: readonly Attempt[]
+  events: ModelAnswer
+}
+
+/**
+ * Asks a model. Nothing has been sent to the caller when this throws.
+ * @param signal ends the request at the upstream; what was seen by then is settled.
+ * @throws BerthError 402 for a plan, credits or a budget; what the upstreams said after retries and fallbacks. Its events
+ * throw BerthError when the upstream cuts the answer later.
+ */
+export async function startCompletion(services: Background, order: CompletionOrder, signal: AbortSignal): Promise<Completion> {
+  const { payer, model, request, route } = order
+  const opening = inferenceOf(services).open({ payer, model: model.id, pricing: model.pricing, route, maxCostNanoUsd: maxCost(model, request) })
+  const metered = opening instanceof Promise ? await opening : opening
+  const begun = await askInTurn(model, request, signal).catch(async (error: unknown) => {
+    await metered.finish(signal.aborted ? 'cut_by_client' : 'failed', null, nothing)
+    throw error
+  })
+  return {
+    id: newId('completion').replace('_', '-'), // OpenAI writes its ids with a hyphen
+    createdSeconds: Math.floor(nowMs() / 1000),
+    model,
+    upstream: begun.upstream,
+    attempts: begun.attempts,
+    events: settled(begun, request, metered, signal),
+  }
+}
+
+const nothing: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+
+/** What the request can cost at most: all it sends, and as much as it may get. The dearest kind of input is taken. */
+function maxCost({ pricing, maxOutputTokens }: Model, { messages, tools, maxTokens }: ModelRequest): number {
+  const inputNanoUsd = Math.max(pricing.inputNanoUsd, pricing.cacheWriteNanoUsd)
+  if (inputNanoUsd === 0 && pricing.outputNanoUsd === 0) return 0
+  const inputTokens = messageTokens(messages) + tools.reduce((sum, tool) => sum + textTokens(JSON.stringify(tool)), 0)
+  return inputTokens * inputNanoUsd + Math.min(maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
+}
+
+/** The events, counted as they pass; whichever way it ends, the ledger is told once. */
+async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Metered, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+  const count = startCount(request)
+  let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // what it is when the reader just leaves
+  try {
+    for await (const batch of begun.events) {
+      const last = batch.at(-1)
+      if (last?.type !== 'end') {
+        count.add(batch)
+        metered.progress(begun.upstream, count.usage())
+        yield batch
+        continue
+      }
+      if (request.stream && batch.length > 1) yield batch.slice(0, -1) // not kept back while the ledger is written
+      outcome = 'completed'
+      await metered.finish(outcome, begun.upstream, last.usage)
+      yield request.stream ? [last] : batch
+      return
+    }
+    outcome = 'cut_by_upstream'
+  } catch (error) {
+    if (outcome !== 'completed') outcome = signal.aborted ? 'cut_by_client' : 'cut_by_upstream'
+    throw error
+  } finally {
+    if (outcome !== 'completed') await metered.finish(outcome, begun.upstream, count.usage())
+  }
+}
+
+/**
+ * Counts what has passed, for the case that the provider's own count never comes. What it told before goes before what
+ * we estimate, except that an answer is never counted shorter than what has arrived of it.
+ */
+function startCount(request: ModelRequest): { add: (batch: readonly ModelEvent[]) => void; usage: () => Usage } {
+  let told: Partial<Usage> = {}
+  let inputTokens: number | null = null
+  let characters = 0
+  let reasoningCharacters = 0
+  return {
+    add(batch) {
+      for (const event of batch) {
+        if (event.type === 'text' || event.type === 'arguments') characters += event.text.length
+        else if (event.type === 'reasoning') reasoningCharacters += event.text.length
+        else if (event.type === 'usage') told = { ...told, ...event.usage }
+      }
+    },
+    usage() {
+      const reasoningTokens = Math.max(told.reasoningTokens ?? 0, tokensOf(reasoningCharacters))
+      return {
+        inputTokens: told.inputTokens ?? (inputTokens ??= messageTokens(request.messages)),
+        outputTokens: Math.max(told.outputTokens ?? 0, tokensOf(characters) + reasoningTokens),
+        cacheReadTokens: told.cacheReadTokens ?? 0,
+        cacheWriteTokens: told.cacheWriteTokens ?? 0,
+        reasoningTokens,
+      }
+    },
+  }
+}
