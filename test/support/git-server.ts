@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path'
 /** A running git server. */
 export type GitServer = {
   port: number
+  /** The folder of its bare repositories: `<name>.git`. */
+  root: string
   /** Makes a repository of these files on its branch `main`, and, named apart, on further branches. */
   addRepository: (name: string, files: Record<string, string>, branches?: Record<string, Record<string, string>>) => void
   stop: () => void
@@ -46,7 +48,7 @@ export async function startGitServer({ password }: { password?: string } = {}): 
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   return {
-    port: (server.address() as AddressInfo).port,
+    port: (server.address() as AddressInfo).port, root,
     addRepository(name, files, branches = {}) {
       const work = mkdtempSync(join(tmpdir(), 'berth-work-'))
       const git = (...words: string[]) => execFileSync('git', ['-C', work, '-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'init.defaultBranch=main', ...words], { stdio: 'pipe' })

@@ -9,13 +9,18 @@ import { ask, checkoutFolder, failed, runStep, startStep, untilOver, type BuildR
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 
+/** Ours: a server that says nothing for so long is given up. Git's server says that it is still at work every 5 s. */
+const silenceSeconds = 60
+const connectSeconds = 30
+
 /**
  * The address is not written into the checkout: it may hold a credential, and the checkout may be published. A commit is
  * asked for by its name first, which is one small request; only servers that refuse that are asked for everything.
  */
 const cloneScript = `exec 2>&1
 export GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=/bin/true GIT_ALLOW_PROTOCOL=https:http:ssh
-export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new'
+export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o ConnectTimeout=${connectSeconds} -o ServerAliveInterval=${silenceSeconds / 4} -o ServerAliveCountMax=4'
+export GIT_HTTP_LOW_SPEED_LIMIT=1 GIT_HTTP_LOW_SPEED_TIME=${silenceSeconds}
 said=$(mktemp)
 fetch() { git fetch --quiet --no-recurse-submodules "$@" 2> "$said"; }
 tell() { cat "$said"; exit "$1"; }
@@ -58,12 +63,17 @@ async function clone(run: BuildRun, source: GitSource): Promise<void> {
   if (exitCode === codes.noCommit) throw failed(`The repository has no commit ${value}, or no branch or tag leads to it.`)
   if (exitCode === codes.noRef) throw failed(`The repository has no branch or tag named ${value}.`)
   if (exitCode === codes.noDefault) throw failed('The repository is empty: it has no default branch.')
-  if (exitCode !== 0) throw failed('The repository could not be cloned; the log says why. If it is private, its address must hold a credential.')
+  if (exitCode !== 0) throw failed(`The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// address with a credential in it.' : 'If it is private, its address must hold a credential.'}`)
   const { stdout } = await ask(run, 'git -C "$1" rev-parse HEAD', [checkoutFolder])
   const commitSha = stdout.trim()
   if (!/^[0-9a-f]{40,64}$/.test(commitSha)) throw failed('The repository could not be checked out; the log says why.')
   await patiently(() => setBuildCommit(work.services.db, build.id, commitSha))
   log.say(`At commit ${commitSha}`)
+}
+
+/** Whether git reaches the address over SSH: `ssh://…`, or the short form without `://`. */
+function isSsh(url: string): boolean {
+  return url.startsWith('ssh:') || !url.includes('://')
 }
 
 async function unpack(run: BuildRun): Promise<void> {
