@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
+import { modelTable } from './resources/llm/model-table.ts'
 import { Berth } from './start/berth.ts'
 import { claim, clearLeftovers, makeFolders, whyNotListen } from './start/instance.ts'
 import { StartError } from './start/start-error.ts'
@@ -18,6 +19,7 @@ async function main(): Promise<void> {
   process.chdir(fileURLToPath(new URL('..', import.meta.url))) // .berth and the Procfile's paths belong to the checkout
   process.umask(0o022) // the users of Postgres and QEMU must get through our folders
   const config = readConfig()
+  modelTable(config)
   setLogLevel('warn')
   makeFolders(config)
   if (!await claim(config.dataDir)) throw new StartError(`Berth already runs on ${config.dataDir}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`)

@@ -3,6 +3,7 @@ import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
+import { modelTable } from '#src/resources/llm/model-table.ts'
 import { startWorker } from './worker.ts'
 
 const stopLimitMs = 9_000 // whoever started us waits 11 s
@@ -10,6 +11,7 @@ const stopLimitMs = 9_000 // whoever started us waits 11 s
 try {
   const config = readConfig()
   setLogLevel(config.logLevel)
+  modelTable(config) // what is wrong with it is told now, not in the middle of a job
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   const services = await openServices(config, config.databaseUrl, 'worker')
   const metrics = await serveMetrics(config.workerMetricsPort)

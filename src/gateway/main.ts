@@ -5,6 +5,7 @@ import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { log, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
+import { modelTable } from '#src/resources/llm/model-table.ts'
 import { buildApp } from './app.ts'
 
 const stopLimitMs = 9_000 // whoever started us waits 11 s
@@ -36,6 +37,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
 try {
   const config = readConfig()
   setLogLevel(config.logLevel)
+  modelTable(config) // what is wrong with it is told now, not to the first caller
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await run(config, config.databaseUrl)
 } catch (error) {

@@ -55,6 +55,12 @@ export type Config = {
   apiKeyPrefix: string
   /** Where files are stored; null is the data folder. */
   s3: S3Settings | null
+  /** How long a build's artifact is kept; 0 is for ever. */
+  artifactDays: number
+  /** The operator's table of models; null is ours alone. */
+  modelsFile: string | null
+  /** The key of a model provider, by the name of its environment variable; null when that is not set. */
+  upstreamKey: (variable: string) => string | null
   costPerVcpuHour: number
   costPerGbHour: number
   logLevel: string
@@ -69,6 +75,8 @@ const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
 const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
 const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
 const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
+/** What may stand in a header. */
+const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
 const issuerList = z.string().transform((text, ctx) => {
   try {
     return JSON.parse(text) as unknown
@@ -104,6 +112,10 @@ const settings = {
   BERTH_S3_REGION: [z.string().min(1), 'the region of the bucket, such as us-east-1'],
   BERTH_S3_ACCESS_KEY_ID: [z.string().min(1), 'the id of a key that may read, write and delete in the bucket'],
   BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
+  BERTH_ARTIFACT_DAYS: [countText, 'how many days the artifacts of builds are kept; 0 keeps them for ever'],
+  BERTH_MODELS_FILE: [z.string().min(1), 'a file of models and upstreams; see "Chat with a model" in the README'],
+  OPENAI_API_KEY: [upstreamKey, 'a key of the OpenAI API'],
+  ANTHROPIC_API_KEY: [upstreamKey, 'a key of the Anthropic API'],
   BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
   BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
   BERTH_LOG_LEVEL: [z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'trace, debug, info, warn, error, fatal or silent'],
@@ -176,6 +188,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     secretKey: set.BERTH_SECRET_KEY ?? null,
     apiKeyPrefix: set.BERTH_KEY_PREFIX ?? 'svc_live_ak_',
     s3,
+    artifactDays: set.BERTH_ARTIFACT_DAYS ?? 30,
+    modelsFile: set.BERTH_MODELS_FILE ? resolve(set.BERTH_MODELS_FILE) : null,
+    upstreamKey: (variable) => upstreamKey.safeParse(env[variable]).data ?? null,
     costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
     costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,
     logLevel: set.BERTH_LOG_LEVEL ?? 'info',
