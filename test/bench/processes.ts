@@ -16,6 +16,11 @@ export function privateMemoryMb(pid: number): number {
   return (kilobytes(text, 'Private_Clean') + kilobytes(text, 'Private_Dirty')) / 1024
 }
 
+/** All memory of the process that is in place, shared with others or not; MB. */
+export function residentMemoryMb(pid: number): number {
+  return kilobytes(readFileSync(`/proc/${pid}/status`, 'latin1'), 'VmRSS') / 1024
+}
+
 /** Memory that processes could still get without swapping; MB. */
 export function availableMemoryMb(): number {
   return kilobytes(readFileSync('/proc/meminfo', 'latin1'), 'MemAvailable') / 1024

@@ -30,6 +30,8 @@ export type VmHost = {
   calm: (running: number) => Promise<void>
   /** The process ids of the QEMUs. */
   machines: () => Promise<number[]>
+  /** The process id of the worker. */
+  workerPid: number
   stop: () => Promise<void>
 }
 
@@ -37,12 +39,12 @@ export type VmHost = {
  * Gets the templates ready, starts the web process and does the work; no machine is left afterwards, whatever happens.
  * @throws Error saying why VMs cannot run here.
  */
-export async function withVms<Result>(world: World, work: () => Promise<Result>): Promise<Result> {
+export async function withVms<Result>(world: World, work: (webPid: number) => Promise<Result>): Promise<Result> {
   const problem = await prepareVms(world.config, process.stdout)
   if (problem) throw new Error(problem)
-  await startWeb(world)
+  const web = await startWeb(world)
   try {
-    return await work()
+    return await work(web.child.pid!) // it listens, so it was started
   } finally {
     await world.endAll()
     for (const pid of await machinesOf(world)) process.kill(pid, 'SIGKILL') // they outlive their worker
@@ -66,7 +68,7 @@ export async function startHost(world: World, pool: number, settings: Readonly<R
   const machines = (): Promise<number[]> => machinesOf(world)
   const warm = (): number => readRecords(world.config).records.filter((record) => record.id === null && record.reached).length
   return {
-    call, machines,
+    call, machines, workerPid: worker.child.pid!, // it is ready, so it was started
     async create() {
       const { status, body, ms } = await call<{ vm_id: string; status: string; message?: string }>('POST', '', {})
       if (status !== 201 || body.status !== 'running') throw new Error(`a VM was not made: ${status} ${body.status ?? ''} ${body.message ?? ''}`)
