@@ -2,7 +2,7 @@
  * A hostile day for builds: a whole `npm start`, ten builds running, and kill -9 of QEMU, web, Postgres and worker in
  * turn. Every build ends, no line of a log is doubled or missing up to the kill, and nothing is left over.
  */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeJwt } from 'jose'
@@ -12,6 +12,7 @@ import { signal } from '../src/start/processes.ts'
 import { startCommand, type Command } from './support/command.ts'
 import { startGitServer, type GitServer } from './support/git-server.ts'
 import { freePort } from './support/ports.ts'
+import { qemuProcesses } from './support/qemu-processes.ts'
 import { until } from './support/until.ts'
 
 const organizations = ['acme', 'bolt', 'core']
@@ -43,7 +44,7 @@ beforeAll(async () => {
 }, 400_000)
 
 afterAll(async () => {
-  for (const pid of qemuProcesses()) signal(pid, 'SIGKILL')
+  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL')
   berth.child.kill('SIGTERM')
   await berth.ended
   git.stop()
@@ -62,18 +63,6 @@ async function call<Body>(method: string, path: string, token: string, body?: un
   }
 }
 
-/** The QEMU processes of this instance that serve a build or wait in the pool. */
-function qemuProcesses(): number[] {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number).filter((pid) => {
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-      return command.includes('qemu-system') && command.includes(folder)
-    } catch {
-      return false // it ended while we looked
-    }
-  })
-}
-
 const read = (job: Job) => call<Job>('GET', `/api/v1/build/jobs/${job.id}`, job.token)
 const logOf = async (job: Job) => (await call<{ logs: { id: string; output: string; done: boolean }[] }>('GET', `/api/v1/build/jobs/${job.id}/logs?limit=5000`, job.token))?.logs ?? []
 const numbersOf = (log: { output: string }[]): number[] => [...log.map((one) => one.output).join('').matchAll(/^line (\d+)$/gm)].map((match) => Number(match[1]))
@@ -90,7 +79,7 @@ test('every acknowledged build ends within a minute of the last kill, its log wh
   await until('every build prints', async () => (await Promise.all(jobs.map(async (job) => numbersOf(await logOf(job)).length))).every((count) => count > 0), 240_000)
   const shown = new Map<string, number>()
   for (const victim of ['qemu', 'web', 'postgres', 'worker']) {
-    const pid = victim === 'qemu' ? qemuProcesses()[0] : findRun(join(folder, 'data'))?.processes[victim]?.pid
+    const pid = victim === 'qemu' ? qemuProcesses(folder)[0] : findRun(join(folder, 'data'))?.processes[victim]?.pid
     expect(pid, `there is a ${victim}`).toBeTypeOf('number')
     signal(pid ?? 0, 'SIGKILL')
     await until('Berth answers again', async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200, finalLimitMs)
@@ -108,5 +97,5 @@ test('every acknowledged build ends within a minute of the last kill, its log wh
     expect(log.map((entry) => entry.done)).toEqual(log.map((_, index) => index === log.length - 1))
     expect((await read(job))?.error).toBe('builder_lost')
   }
-  await until('only the pool’s machines are left', () => qemuProcesses().length <= 1, finalLimitMs)
+  await until('only the pool’s machines are left', () => qemuProcesses(folder).length <= 1, finalLimitMs)
 }, 600_000)

@@ -2,7 +2,7 @@
  * A hostile day: a whole `npm start`, VMs created, used and deleted all the time, and kill -9 of web, worker, QEMU and
  * Postgres in turn. What was acknowledged holds, and nothing is left over.
  */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,6 +10,7 @@ import { findRun } from '../src/start/run-file.ts'
 import { signal } from '../src/start/processes.ts'
 import { startCommand, type Command } from './support/command.ts'
 import { freePort } from './support/ports.ts'
+import { qemuProcesses } from './support/qemu-processes.ts'
 import { until } from './support/until.ts'
 
 const steady = ['running', 'stopped', 'paused', 'error']
@@ -35,7 +36,7 @@ beforeAll(async () => {
 }, 400_000)
 
 afterAll(async () => {
-  for (const pid of qemuProcesses()) signal(pid, 'SIGKILL')
+  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL')
   berth.child.kill('SIGTERM')
   await berth.ended
   rmSync(folder, { recursive: true, force: true })
@@ -54,18 +55,6 @@ async function call(method: string, path: string, body?: unknown): Promise<Answe
   } catch {
     return { status: 0, body: {} } // cut off: that is what this test does to the other side
   }
-}
-
-/** The QEMU processes of this instance, whatever their parent is by now. */
-function qemuProcesses(): number[] {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number).filter((pid) => {
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-      return command.includes('qemu-system') && command.includes(folder)
-    } catch {
-      return false // it ended while we looked
-    }
-  })
 }
 
 test('every acknowledged VM ends in a steady state, every acknowledged deletion holds, and nothing leaks', async () => {
@@ -96,7 +85,7 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
   for (const victim of ['worker', 'web', 'qemu', 'postgres', 'worker', 'qemu']) {
     const before = created.size
     await until(`a VM was made before the ${victim} is killed`, () => created.size > before, 60_000)
-    const pid = victim === 'qemu' ? qemuProcesses()[0] : findRun(join(folder, 'data'))?.processes[victim]?.pid
+    const pid = victim === 'qemu' ? qemuProcesses(folder)[0] : findRun(join(folder, 'data'))?.processes[victim]?.pid
     expect(pid, `there is a ${victim}`).toBeTypeOf('number')
     signal(pid ?? 0, 'SIGKILL')
   }
@@ -129,7 +118,7 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
   }, recoveryMs)
   // What may be left: the warm machine and one in the making, and the folders, which outlive their VMs on purpose.
   const poolMax = 2
-  await until('only the pool’s machines are left', () => qemuProcesses().length <= poolMax && readdirSync(join(folder, 'data/machines')).length <= poolMax, recoveryMs)
+  await until('only the pool’s machines are left', () => qemuProcesses(folder).length <= poolMax && readdirSync(join(folder, 'data/machines')).length <= poolMax, recoveryMs)
   const { data } = (await (await fetch(`${url}/graphql`, {
     method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ query: '{ folders(first: 100) { nodes { id } } }' }),
   })).json()) as { data: { folders: { nodes: unknown[] } } }

@@ -4,18 +4,15 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '#src/platform/limits.ts'
-import { log } from '#src/platform/log.ts'
-import { isDatabaseAway, type Db } from '#src/platform/postgres.ts'
+import type { Db } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, type LogLine } from '#src/resources/infra/build-logs.ts'
+import { patiently } from '#src/resources/infra/build-patience.ts'
 import { createMasking, masked } from './build-masking.ts'
 
 const chunkBytes = 16 * 1024
 const batchMs = 20
 /** Unwritten output beyond which its source waits. */
 const unwrittenBytesMax = 1024 * 1024
-/** Postgres may be away this long before the build is given up. */
-const patienceMs = 60_000
-const retryMs = 250
 
 /** A build's log, to be written by its run alone. */
 export type BuildLogWriter = {
@@ -74,20 +71,6 @@ export function createBuildLogWriter(db: Db, buildId: string, secrets: () => rea
       add(decoder.decode(masking.end()))
     },
     flush: async () => writing,
-  }
-}
-
-/** Writes something that may be written twice, also when the database is away for a minute. */
-export async function patiently<Result>(write: () => Promise<Result>): Promise<Result> {
-  const deadline = performance.now() + patienceMs
-  for (;;) {
-    try {
-      return await write()
-    } catch (error) {
-      if (!isDatabaseAway(error) || performance.now() > deadline) throw error
-      log.warn('a build waits for the database')
-      await pause(retryMs)
-    }
   }
 }
 

@@ -5,9 +5,9 @@ import { BerthError } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
+import { patiently } from '#src/resources/infra/build-patience.ts'
 import type { BuildOutput } from '#src/resources/infra/build-rows.ts'
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
-import { patiently } from './build-log-writers.ts'
 import { ask, checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
 
 /** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */

@@ -11,13 +11,14 @@ import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { claimBuild, dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { dispatchJob, runBuildJob } from '#src/resources/infra/build-jobs.ts'
+import { patiently } from '#src/resources/infra/build-patience.ts'
 import { findBuildRow, type Build } from '#src/resources/infra/build-rows.ts'
 import { openBuildSecrets } from '#src/resources/infra/build-secrets.ts'
 import { openSource } from '#src/resources/infra/build-sources.ts'
 import { openSpec } from '#src/resources/infra/build-specs.ts'
 import { finishBuild, isFinished, type Ending } from '#src/resources/infra/build-states.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
-import { createBuildLogWriter, patiently } from './build-log-writers.ts'
+import { createBuildLogWriter } from './build-log-writers.ts'
 import { checkOut } from './build-checkouts.ts'
 import { buildMachineId, forgetCache, returnMachine, takeCache } from './build-machines.ts'
 import { keepOutput } from './build-outputs.ts'
@@ -150,8 +151,9 @@ function endingOf(build: Build, error: unknown): Ending {
   if (error instanceof BerthError && error.code === 'vm_unreachable') return { status: 'failed', error: 'builder_lost' }
   if (error instanceof BerthError) return { status: 'failed', error: error.message }
   log.error({ err: error, build: encodeId('build', build.id) }, 'a build failed on our side')
-  const full = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
-  return { status: 'failed', error: full ? 'The node has no room left to keep the output.' : 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.' }
+  // qemu-img, which copies a disk, says it in words.
+  const full = error instanceof Error && (('code' in error && error.code === 'ENOSPC') || error.message.includes('No space left on device'))
+  return { status: 'failed', error: full ? 'The node has no room left for this build. Ask your operator to make room, then build again.' : 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.' }
 }
 
 /** What of an address is secret. */

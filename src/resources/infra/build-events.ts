@@ -1,12 +1,11 @@
 /** What happens to a build, followed from any position without gap or repeat. */
 import { eventPosition } from '#src/platform/pages.ts'
-import { findAll, sql } from '#src/platform/postgres.ts'
+import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { BuildEvent } from './build-rows.ts'
+import type { Build, BuildEvent } from './build-rows.ts'
 import { isFinished } from './build-states.ts'
 import { readableBuild } from './builds.ts'
-
-const batchMax = 100
+import { eventsAfter, type RowEvents } from './row-events.ts'
 
 /**
  * The build's events after the cursor (its latest one without), then new ones as they come; ends when it is over.
@@ -14,30 +13,16 @@ const batchMax = 100
  */
 export async function followBuild(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<BuildEvent>> {
   const build = await readableBuild(call, publicId, 'builds:read')
-  return eventsAfter(call, build.id, after ? eventPosition(after) : build.eventPosition - 1)
+  return eventsAfter(call, build.id, after ? eventPosition(after) : build.eventPosition - 1, eventsOf(call, build.id))
 }
 
-async function* eventsAfter(call: Call & { signal?: AbortSignal }, id: string, position: number): AsyncIterableIterator<BuildEvent> {
-  const left = new AbortController()
-  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-  const notices = call.pubsub.subscribe('build', id, signal)
-  try {
-    for (;;) {
-      const events = await findAll<BuildEvent>(call.db, sql`select * from build_events where job_id = ${id} and position > ${position} order by position limit ${batchMax}`)
-      for (const event of events) {
-        position = event.position
-        yield event
-        if (isFinished(event)) return
-      }
-      if (events.length === 0 && (await isOver(call, id))) return // the cursor was of the last event
-      if (events.length < batchMax && (await notices.next()).done) return
-    }
-  } finally {
-    left.abort()
+function eventsOf({ db }: Call, id: string): RowEvents<BuildEvent> {
+  return {
+    topic: 'build', isLast: isFinished,
+    read: (position, most) => findAll(db, sql`select * from build_events where job_id = ${id} and position > ${position} order by position limit ${most}`),
+    async isOver() {
+      const build = await findOne<Pick<Build, 'status'>>(db, sql`select status from build_jobs where id = ${id}`)
+      return build === undefined || isFinished(build)
+    },
   }
-}
-
-async function isOver(call: Call, id: string): Promise<boolean> {
-  const [row] = await findAll<{ status: BuildEvent['status'] }>(call.db, sql`select status from build_jobs where id = ${id}`)
-  return row === undefined || isFinished(row)
 }

@@ -2,12 +2,12 @@
  * One reader of the table for each log that is followed in this process: it reads new lines once for all who follow,
  * and hands every one of them the same entries. Who falls behind reads the table by its own position again.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { isDatabaseAway, type Db } from '#src/platform/postgres.ts'
+import type { Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 import { lastLines, readLog, type LogLine, type LogPiece, type LogPosition } from './build-logs.ts'
+import { patiently } from './build-patience.ts'
 
 /** An entry as callers see it; `done` is true for the last one, which has no output. */
 export type LogEntry = { id: string; output: string; done: boolean }
@@ -27,10 +27,6 @@ export type PlacedEntry = LogPosition & { entry: LogEntry }
 
 type Seat = { queue: PlacedEntry[]; characters: number; behind: boolean; over: boolean; wake: (() => void) | null }
 type Hub = { seats: Set<Seat>; ready: Promise<void>; stop: AbortController }
-
-/** While Postgres restarts, those who follow wait for it: a minute in all. */
-const retryMs = 250
-const triesMax = 240
 
 const hubs = new WeakMap<Pubsub, Map<string, Hub>>()
 
@@ -124,18 +120,6 @@ function hand(seats: ReadonlySet<Seat>, entries: readonly PlacedEntry[]): void {
       seat.characters += characters
     }
     seat.wake?.()
-  }
-}
-
-/** Runs a query again while Postgres is away and the signal has not fired. @throws what the query throws. */
-export async function patiently<Result>(query: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await query()
-    } catch (error) {
-      if (!isDatabaseAway(error) || attempt >= triesMax || signal.aborted) throw error
-      await pause(retryMs)
-    }
   }
 }
 

@@ -5,9 +5,8 @@ import { decodeId } from '#src/platform/ids.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import { eventsAfter, type RowEvents } from './row-events.ts'
 import type { Vm, VmEvent } from './vm-rows.ts'
-
-const batchMax = 100
 
 /**
  * The VM's events after the cursor (its latest one without), then new ones as they come; ends after `deleted`.
@@ -21,24 +20,13 @@ export async function followVm(call: Call & { signal?: AbortSignal }, publicId: 
   const position = after ? eventPosition(after) : vm.eventPosition - 1
   // Nothing will ever follow: refused, so that a client that reconnects by itself stops.
   if (vm.status === 'deleted' && (!after || position >= vm.eventPosition)) throw notFound('VM')
-  return eventsAfter(call, vm.id, position)
+  return eventsAfter(call, vm.id, position, eventsOf(call, vm.id))
 }
 
-async function* eventsAfter(call: Call & { signal?: AbortSignal }, vmId: string, position: number): AsyncIterableIterator<VmEvent> {
-  const left = new AbortController()
-  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-  const notices = call.pubsub.subscribe('vm', vmId, signal)
-  try {
-    for (;;) {
-      const events = await findAll<VmEvent>(call.db, sql`select * from vm_events where vm_id = ${vmId} and position > ${position} order by position limit ${batchMax}`)
-      for (const event of events) {
-        position = event.position
-        yield event
-        if (event.status === 'deleted') return
-      }
-      if (events.length < batchMax && (await notices.next()).done) return
-    }
-  } finally {
-    left.abort()
+function eventsOf({ db }: Call, vmId: string): RowEvents<VmEvent> {
+  return {
+    topic: 'vm', isLast: ({ status }) => status === 'deleted',
+    read: (position, most) => findAll(db, sql`select * from vm_events where vm_id = ${vmId} and position > ${position} order by position limit ${most}`),
+    isOver: async () => (await findOne(db, sql`select 1 from vms where id = ${vmId} and status <> 'deleted'`)) === undefined,
   }
 }

@@ -1,0 +1,97 @@
+/** Builds on a node whose disk is full where their outputs go: a small file system of the test's own stands in for it. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { keptTemplatesFolder } from '#src/drivers/compute/places.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { submit, type Entry, type Job } from '../support/builds.ts'
+import { until } from '../support/until.ts'
+
+const buildLimitMs = 120_000
+const noRoom = 'The node has no room left for this build. Ask your operator to make room, then build again.'
+
+/** Why no file system can be mounted here; null when one can. */
+function mountProblem(): string | null {
+  if (process.getuid?.() !== 0) return 'only root may mount a file system'
+  const folder = mkdtempSync(join(tmpdir(), 'berth-mount-'))
+  try {
+    mountSmall(folder)
+    execFileSync('umount', [folder])
+    return null
+  } catch {
+    return 'this host does not let root mount a file system'
+  } finally {
+    rmdirSync(folder)
+  }
+}
+function mountSmall(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=711', 'berth-test', folder], { stdio: 'pipe' })
+}
+const makeRoom = (folder: string): void => void execFileSync('mount', ['-o', 'remount,size=3g', folder])
+
+const problem = mountProblem()
+describe.skipIf(problem)(`with a full disk${problem ? ` (skipped: ${problem})` : ''}`, () => {
+  let berth: Berth
+  let token: string
+  let mounted: string[] = []
+
+  beforeAll(async () => {
+    berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+    token = await berth.token()
+    const { dataDir } = berth
+    for (const folder of [join(dataDir, 'objects'), keptTemplatesFolder(dataDir)]) {
+      mountSmall(folder)
+      mounted = [...mounted, folder]
+    }
+  }, 180_000)
+  afterAll(async () => {
+    for (const folder of mounted) execFileSync('umount', ['--lazy', folder])
+    await berth?.stop()
+  })
+
+  async function build(spec: unknown): Promise<{ job: Job; log: string; url: string | null }> {
+    const { id } = await submit(berth, token, spec)
+    const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
+    await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
+    const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs`, { token })).body
+    const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url } } }', { token, variables: { id } })
+    return { job: await read(), log: logs.map(({ output }) => output).join(''), url: (body.data as { build: { output: { url: string | null } | null } }).build.output?.url ?? null }
+  }
+  const names = (...path: string[]): string[] => (existsSync(join(berth.dataDir, ...path)) ? readdirSync(join(berth.dataDir, ...path)) : [])
+  const residents = async (): Promise<number> => (await berth.worker?.compute?.residents())?.length ?? -1
+
+  test('an output that does not fit fails its build with what to do and leaves nothing; with room the next one succeeds', async () => {
+    const spec = { commands: ['head -c 8M /dev/urandom > big'], output: { type: 'artifact', name: 'out', path: 'big' } }
+    const { job, log, url } = await build(spec)
+    expect(job, log).toMatchObject({ status: 'failed', error: noRoom, exit_code: null })
+    expect(log.endsWith(`${noRoom}\n`)).toBe(true)
+    expect(url).toBeNull()
+    expect(names('objects', 'incoming')).toEqual([])
+    expect(names('objects', 'files')).toEqual([])
+    expect(names('folders')).toHaveLength(names('machines').length) // those of warm machines
+    expect(await residents()).toBe(0)
+    expect((await build({ ...spec, commands: ['echo small > big'] })).job).toMatchObject({ status: 'succeeded' }) // what fits still fits
+    makeRoom(join(berth.dataDir, 'objects'))
+    const again = await build(spec)
+    expect(again.job, again.log).toMatchObject({ status: 'succeeded', error: null })
+    expect((await (await fetch(again.url ?? '')).arrayBuffer()).byteLength).toBeGreaterThan(8 * 1024 * 1024)
+    expect(names('objects', 'incoming')).toEqual([])
+  }, 3 * buildLimitMs)
+
+  test('a template that does not fit fails its build in the same way', async () => {
+    const folder = keptTemplatesFolder(berth.dataDir)
+    const spec = { commands: ['head -c 8M /dev/urandom > big'], output: { type: 'template', name: 'tools' } }
+    const { job, log } = await build(spec)
+    expect(job, log).toMatchObject({ status: 'failed', error: noRoom })
+    expect(readdirSync(folder)).toEqual([])
+    expect(await residents()).toBe(0)
+    expect((await berth.call('POST', '/api/v1/vms', { token, body: { template_id: 'tools' } })).status).toBe(400)
+    makeRoom(folder)
+    const again = await build(spec)
+    expect(again.job, again.log).toMatchObject({ status: 'succeeded' })
+    expect(readdirSync(folder)).toHaveLength(1)
+  }, 2 * buildLimitMs)
+})
