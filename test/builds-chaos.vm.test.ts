@@ -97,5 +97,9 @@ test('every acknowledged build ends within a minute of the last kill, its log wh
     expect(log.map((entry) => entry.done)).toEqual(log.map((_, index) => index === log.length - 1))
     expect((await read(job))?.error).toBe('builder_lost')
   }
+  for (const token of tokens) {
+    const { sessions = [] } = (await call<{ sessions: { end_reason: string | null }[] }>('GET', '/api/v1/usage', token)) ?? {}
+    expect(sessions.map((session) => session.end_reason)).toEqual(jobs.filter((job) => job.token === token).map(() => 'orphaned'))
+  }
   await until('only the pool’s machines are left', () => qemuProcesses(folder).length <= 1, finalLimitMs)
 }, 600_000)

@@ -23,7 +23,7 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
   fields: (t) => ({
     type: t.exposeString('type', { description: '`artifact`, `template` or `function`.' }),
     name: t.exposeString('name', { description: 'As the spec names it.' }),
-    url: t.string({ nullable: true, description: 'An address that reads the file, a tar.gz, for an hour; null for a template.', resolve: (output, _arguments, call) => outputUrl(call, output) }),
+    url: t.string({ nullable: true, description: 'An address that reads the file, a tar.gz, for an hour; null for a template, and once an artifact is too old to be kept.', resolve: (output, _arguments, call) => outputUrl(call, output) }),
     templateId: t.id({ nullable: true, description: 'The template, for `createVm`.', resolve: ({ templateId }) => templateId && encodeId('template', templateId) }),
     sizeBytes: t.float({ description: 'How large the file or the template’s disk is.', resolve: ({ sizeBytes }) => sizeBytes }),
     sha256: t.exposeString('sha256', { nullable: true, description: 'The file’s digest in hexadecimal digits.' }),

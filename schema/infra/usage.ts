@@ -4,10 +4,11 @@ import { encodeId } from '#src/platform/ids.ts'
 import { listUsage, type UsageSession } from '#src/resources/infra/usage.ts'
 
 const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
-  description: 'A stretch of time that a VM ran. Money is in US dollars with six decimals.',
+  description: 'A stretch of time that a VM ran, one of a build too. Money is in US dollars with six decimals.',
   fields: (t) => ({
     id: t.exposeInt('id', { description: 'A number.' }),
     vmId: t.id({ description: 'The VM.', resolve: (session) => encodeId('vm', session.vmId) }),
+    buildId: t.id({ nullable: true, description: 'The build whose VM it was; null for any other VM.', resolve: ({ buildId }) => buildId && encodeId('build', buildId) }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
     endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'When it ended; null while it lasts.' }),
     endReason: t.exposeString('endReason', { nullable: true, description: 'request, timeout, guest_exit, error, orphaned, admin or billing; null while it lasts.' }),

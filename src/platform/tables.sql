@@ -93,6 +93,7 @@ create table build_jobs (
   constraint build_jobs_timeout_seconds_check CHECK (((timeout_seconds >= 1) AND (timeout_seconds <= 7200))),
   constraint build_jobs_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
+CREATE INDEX build_jobs_artifacts ON public.build_jobs USING btree (finished_at) WHERE (((output ->> 'type'::text) = 'artifact'::text) AND ((output ->> 'key'::text) IS NOT NULL));
 CREATE INDEX build_jobs_created_by ON public.build_jobs USING btree (created_by);
 CREATE INDEX build_jobs_node ON public.build_jobs USING btree (node_id);
 CREATE INDEX build_jobs_organization ON public.build_jobs USING btree (organization_id, id DESC);
@@ -254,22 +255,27 @@ CREATE INDEX uploads_unchecked ON public.uploads USING btree (created_at) WHERE 
 create table usage_sessions (
   id bigint not null generated always as identity,
   organization_id uuid not null,
-  vm_id uuid not null,
+  vm_id uuid,
   vcpu_count integer not null,
   memory_mb integer not null,
   cost_per_hour numeric(14,6) not null,
   started_at timestamp with time zone not null default now(),
   ended_at timestamp with time zone,
   end_reason text,
+  build_job_id uuid,
   constraint usage_sessions_pkey PRIMARY KEY (id),
+  constraint usage_sessions_build_job_id_fkey FOREIGN KEY (build_job_id) REFERENCES build_jobs(id),
   constraint usage_sessions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint usage_sessions_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
   constraint usage_sessions_check CHECK (((ended_at IS NULL) = (end_reason IS NULL))),
+  constraint usage_sessions_check1 CHECK ((num_nonnulls(vm_id, build_job_id) = 1)),
   constraint usage_sessions_end_reason_check CHECK ((end_reason = ANY (ARRAY['request'::text, 'timeout'::text, 'guest_exit'::text, 'error'::text, 'orphaned'::text, 'admin'::text, 'billing'::text])))
 );
+CREATE INDEX usage_sessions_build ON public.usage_sessions USING btree (build_job_id);
 CREATE INDEX usage_sessions_organization ON public.usage_sessions USING btree (organization_id, id DESC);
 CREATE INDEX usage_sessions_vm ON public.usage_sessions USING btree (vm_id);
 CREATE UNIQUE INDEX usage_sessions_open ON public.usage_sessions USING btree (vm_id) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX usage_sessions_open_build ON public.usage_sessions USING btree (build_job_id) WHERE (ended_at IS NULL);
 
 create table users (
   id uuid not null,

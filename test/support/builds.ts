@@ -59,5 +59,6 @@ export async function readEvents(answer: Response, most = Infinity): Promise<Ent
 /** Ends every queued and running build, so that the next test begins alone. */
 export async function clearBuilds(berth: Berth): Promise<void> {
   await sql`delete from build_caches`.execute(berth.services.db)
+  await sql`delete from usage_sessions where build_job_id is not null`.execute(berth.services.db)
   await sql`delete from build_jobs`.execute(berth.services.db)
 }

@@ -17,6 +17,7 @@ import { openBuildSecrets } from '#src/resources/infra/build-secrets.ts'
 import { openSource } from '#src/resources/infra/build-sources.ts'
 import { openSpec } from '#src/resources/infra/build-specs.ts'
 import { finishBuild, isFinished, type Ending } from '#src/resources/infra/build-states.ts'
+import { openBuildUsage } from '#src/resources/infra/build-usage.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { createBuildLogWriter } from './build-log-writers.ts'
 import { checkOut } from './build-checkouts.ts'
@@ -98,6 +99,7 @@ async function perform(parts: Pick<BuildRun, 'work' | 'build' | 'log' | 'over'>,
   const deadlineMs = performance.now() + build.timeoutSeconds * 1000
   over.throwIfAborted()
   const { machine, hasCache } = await takeMachine(work, build, spec.cache)
+  await patiently(() => openBuildUsage(services.db, services, build))
   const run: BuildRun = { ...parts, spec, machine, deadlineMs }
   await checkOut(run)
   const folder = /^https?:/.test(spec.context) ? await insideCheckout(run, '.', 'context') : await insideCheckout(run, spec.context, 'context')

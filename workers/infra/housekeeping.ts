@@ -9,6 +9,7 @@ import { forgetProcesses } from '#src/resources/infra/vm-processes.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
+import { forgetOldArtifacts } from '#src/resources/infra/build-artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { turnLogDays } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads } from '#src/resources/infra/uploads.ts'
@@ -87,6 +88,7 @@ export async function markLostNodes(services: Background): Promise<void> {
 async function forget(services: Background): Promise<void> {
   const { db } = services
   await forgetUnfinishedUploads(services)
+  await forgetOldArtifacts(services)
   await forgetProcesses(db)
   await change(db, sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`)
   await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)

@@ -7,6 +7,8 @@ import type { RawBuilder } from 'kysely'
 import { dispatchJob } from './build-jobs.ts'
 import { endOfLog } from './build-logs.ts'
 import type { Build, BuildOutput, BuildStatus } from './build-rows.ts'
+import { closeBuildUsage } from './build-usage.ts'
+import type { EndReason } from './usage.ts'
 
 /** Where each status may go. */
 export const buildStates: States<BuildStatus> = states<BuildStatus>('build_jobs', 'build', {
@@ -39,10 +41,19 @@ export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>,
       finished_at = now(), error = ${error}, exit_code = ${exitCode}, failing_step = ${failingStep}, output = ${output && JSON.stringify(output)}::jsonb,
       tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`, from)
     if (!finished) return undefined
+    await closeBuildUsage(tx, id, usageEnd(ending))
     await publish(tx, 'build_log', id)
     await jobs.enqueue(tx, dispatchJob, {})
     return finished
   })
+}
+
+/** Why its usage ends with a build. */
+function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
+  if (status === 'cancelled') return 'request'
+  if (error === 'timed_out') return 'timeout'
+  if (error === 'builder_lost') return 'orphaned'
+  return exitCode === null ? 'error' : 'guest_exit'
 }
 
 /** Moves a build when it may go there from where it is; undefined when it may not. */
