@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { infraRoutes } from './infra/routes.ts'
+import { llmRoutes } from './llm/routes.ts'
 import { describeSurface } from './openapi.ts'
 import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
@@ -34,7 +35,7 @@ export const surfaces: readonly Surface[] = [
     envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error.code, error.status), message: error.message, code: error.code }, request_id: requestId }),
   },
   {
-    name: 'llm', title: 'Berth inference gateway', mount: '/llm', prefix: '/llm', openapiPath: '/llm/openapi.json', routes: {}, bodyBytes: limits.gatewayBodyBytes,
+    name: 'llm', title: 'Berth inference gateway', mount: '/llm', prefix: '/llm', openapiPath: '/llm/openapi.json', routes: llmRoutes, bodyBytes: limits.gatewayBodyBytes,
     envelope: (error, requestId) => ({ error: { type: agentsType(error.code, error.status), code: error.code, message: error.message, param: null, request_id: requestId, service_id: 'gateway' } }),
   },
 ]

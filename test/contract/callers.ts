@@ -41,7 +41,7 @@ export type Target = { vm: string; process: string; folder: string; externalRef:
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on. */
 export function fill(text: string, target: Target): string {
   const { vm, process, folder, externalRef, build, secret, organization } = target
-  const names: Readonly<Record<string, string>> = { vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: build, build, secret, org: organization }
+  const names: Readonly<Record<string, string>> = { vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: build, build, secret, org: organization, model: 'berth%2Fdemo' }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
 }
 

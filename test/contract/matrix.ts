@@ -57,6 +57,12 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'GET /api/v1/usage': { outcomes: peopleRead('200') },
 }
 
+/** Every REST operation of the inference gateway; statuses only, its codes are tested in test/llm. The key without `compute:use` has the gateway's scopes. */
+export const gatewayRows: Readonly<Record<string, RestRow>> = {
+  'GET /llm/v1/models': { outcomes: ['200', '200', '200', '200', '200', '403'] },
+  'GET /llm/v1/models/{model}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
+}
+
 const vmArgument = 'id: "{vm}"'
 const inVm = 'vmId: "{vm}"'
 
@@ -106,6 +112,8 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation setBuildSecret': { outcomes: adminsWrite('200', '200'), args: 'name: "NEW", value: "x"' },
   'mutation deleteBuildSecret': { outcomes: adminsWrite('200', absent), args: 'name: "{secret}"' },
   'mutation createUpload': { outcomes: writes('200', '400 invalid_request'), args: 'organizationId: "{org}"' },
+  'query models': { outcomes: ['200', '200', '200', '200', '200', noScope] },
+  'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
   'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'subscription buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", after: "0"', foreignIs403: true },
   'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },

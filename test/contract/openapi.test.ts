@@ -4,7 +4,7 @@ import { surfaces } from '#rest-compat/surfaces.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
-import { restRows } from './matrix.ts'
+import { gatewayRows, restRows } from './matrix.ts'
 
 type Operation = { operationId: string; summary: string; parameters: { name: string; in: string; required: boolean; schema: Schema }[]; requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }; responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>; 'x-berth-additive'?: true }
 type Document = { openapi: string; info: { title: string; version: string; license: { identifier: string } }; servers: { url: string }[]; security: unknown[]; paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> } }
@@ -31,6 +31,8 @@ const documented = [
   'GET /api/v1/vms/{vm_id}/env', 'PATCH /api/v1/vms/{vm_id}/env', 'PUT /api/v1/vms/{vm_id}/env', 'GET /api/v1/vms/{vm_id}/env/{key}', 'DELETE /api/v1/vms/{vm_id}/env/{key}',
   'POST /api/v1/vms/{vm_id}/env/refresh-system', 'POST /api/v1/vms/{vm_id}/env/sync-session', 'DELETE /api/v1/vms/{vm_id}/env/sync-session', 'POST /api/v1/vms/{vm_id}/envd/delete', 'POST /api/v1/vms/{vm_id}/envd/exec',
 ]
+/** The operations of agents-and-gateway.md "Gateway endpoints". */
+const documentedOfGateway = ['GET /v1/models']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms': ['name', 'template_id', 'vm_id', 'env', 'folder_id', 'skip_folder_create', 'git_repo_url', 'git_branch', 'git_repos'],
@@ -53,6 +55,12 @@ describe('the description', () => {
     const operations = operationsOf(infra())
     expect(operations.map(([key]) => key).sort()).toEqual(Object.keys(restRows).sort())
     expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documented].sort())
+  })
+
+  test('of the gateway has every routed path too, and marks what is ours', () => {
+    const operations = operationsOf(documents['llm']!)
+    expect(operations.map(([key]) => key.replace(' ', ' /llm')).sort()).toEqual(Object.keys(gatewayRows).sort())
+    expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documentedOfGateway].sort())
   })
 
   test('has the documented keys of every request and every answer', () => {

@@ -1,7 +1,7 @@
 /** The models that callers may ask: found by name, listed. */
 import { allow } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { notFound } from '#src/platform/errors.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Model } from './model-rows.ts'
 import { modelTable } from './model-table.ts'
@@ -18,10 +18,10 @@ export function listModels(call: Call): Model[] {
   return [...modelTable(call.config).models.values()]
 }
 
-/** One of them. @throws BerthError unsupported_model. */
+/** One of them. @throws BerthError not_found. */
 export function getModel(call: Call, name: string): Model {
   allow(call.caller, 'models:read')
   const model = findModel(call.config, name)
-  if (!model) throw new BerthError('unsupported_model', 'There is no model of this name here; GET /llm/v1/models lists those that there are.')
+  if (!model) throw notFound('model')
   return model
 }

@@ -1,0 +1,18 @@
+/** agents-and-gateway.md `GET /v1/models`, which both the gateway and the agents service have (decisions.md §6.9). */
+import type { Routes } from '../routes.ts'
+
+const model = `id object type created created_at: createdAt owned_by: ownedBy display_name: displayName context_window: contextWindow max_input_tokens: maxInputTokens max_tokens: maxTokens
+  reasoning_levels: reasoningLevels default_reasoning_level: defaultReasoningLevel reasoning_replay: reasoningReplay
+  capabilities { tools vision pdf structured_outputs: structuredOutputs streaming } pricing { input output cache_read: cacheRead cache_write: cacheWrite } status`
+
+/** The list of models, and one of them as the OpenAI and Anthropic clients retrieve it. */
+export const modelRoutes: Routes = {
+  'GET /v1/models': {
+    status: 200, errors: [], summary: 'The models that may be asked, with their reasoning levels, abilities and prices',
+    operation: `query { body: models { object data { ${model} } has_more: hasMore first_id: firstId last_id: lastId } }`,
+  },
+  'GET /v1/models/{model}': {
+    status: 200, errors: [404], additive: true, summary: 'One model',
+    operation: `query ($model: ID!) { body: model(id: $model) { ${model} } }`,
+  },
+}
