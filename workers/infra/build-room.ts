@@ -1,6 +1,6 @@
 /**
  * Whether this node still has room for the disks of its machines. QEMU lets a machine stand still when its disk cannot
- * grow any more, so a build would wait for room until its time is over; it is ended instead, which makes some.
+ * grow any more, and its build would soon be called lost; it is ended before that, with the reason, which makes room.
  */
 import { statfs } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
