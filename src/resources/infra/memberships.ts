@@ -4,6 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Role } from '#src/platform/access.ts'
+import { ensurePlan } from '../llm/plans.ts'
 
 /** What a token of the built-in issuer says of a person; public ids. */
 export type Identity = {
@@ -28,6 +29,7 @@ export async function ensureMembership(db: Db, { user, organization, role }: { u
       insert into users (id, name) values (${newUuid()}, ${user}) on conflict (name) do update set name = excluded.name returning id`)
     const org = await getOne<{ id: string }>(tx, sql`
       insert into organizations (id, name) values (${newUuid()}, ${organization}) on conflict (name) do update set name = excluded.name returning id`)
+    await ensurePlan(tx, org.id)
     await sql`
       insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${org.id}, ${person.id}, ${role})
       on conflict (organization_id, user_id) where deactivated_at is null do update set role = excluded.role`.execute(tx)
