@@ -223,8 +223,14 @@ async function play(part: MockPart, request: MockRequest, writer: WireWriter, re
     request.outcome = 'answered'
     response.end()
     return true
-  } else if ('error' in part) response.write(writer.error(part.error))
-  else {
+  } else if ('error' in part) {
+    if (stream) response.write(writer.error(part.error))
+    else {
+      request.outcome = 'answered'
+      response.end(JSON.stringify({ type: 'error', error: part.error }))
+    }
+    return !stream
+  } else {
     for (const { frame, characters, reasoning } of writer.frames(part)) {
       if (response.destroyed) return true
       request.characters += reasoning ? 0 : characters

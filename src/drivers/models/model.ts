@@ -98,6 +98,9 @@ export type UpstreamTarget = {
   /** What one answer may have at most, when the caller does not say; Anthropic's format needs a number. */
   maxOutputTokens: number
   reasoningReplay: ReasoningReplay
+  /** How long it may take until its answer begins, and be silent within it; absent: 120 s each. */
+  firstByteSeconds?: number
+  silenceSeconds?: number
 }
 
 /** The events of an answer, in the batches in which they arrived: what came together is relayed together. */
