@@ -13,6 +13,7 @@ import './infra/vm-env.ts'
 import './infra/vm-files.ts'
 import './infra/vm-sessions.ts'
 import './infra/vms.ts'
+import './llm/api-keys.ts'
 import './llm/models.ts'
 
 /** The schema that yoga and mercurius share. */

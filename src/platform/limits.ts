@@ -95,6 +95,9 @@ export const limits = {
   chatStreamStalledSeconds: 300, // ours: a reader that takes nothing for so long is gone
   chatReplayBytes: 4 * 1024 * 1024, // ours: a stream that is longer is not kept under its Idempotency-Key
 
+  apiKeysMax: 200, // ours: keys of an organization that are neither revoked nor expired
+  apiKeyDaysMax: 3_653, // ours: ten years
+
   idempotencyHours: 24,
   nameLength: 255,
   externalRefLength: 255,

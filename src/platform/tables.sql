@@ -11,6 +11,7 @@ create table api_keys (
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone,
   constraint api_keys_pkey PRIMARY KEY (key_id),
   constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -20,7 +21,7 @@ create table api_keys (
   constraint api_keys_secret_sha256_check CHECK ((length(secret_sha256) = 32))
 );
 CREATE INDEX api_keys_created_by ON public.api_keys USING btree (created_by);
-CREATE INDEX api_keys_organization ON public.api_keys USING btree (organization_id);
+CREATE INDEX api_keys_listed ON public.api_keys USING btree (organization_id, created_at DESC, key_id DESC);
 
 create table build_caches (
   organization_id uuid not null,
