@@ -14,7 +14,10 @@ import './infra/vm-files.ts'
 import './infra/vm-sessions.ts'
 import './infra/vms.ts'
 import './llm/api-keys.ts'
+import './llm/chat.ts'
+import './llm/credits.ts'
 import './llm/models.ts'
+import './llm/usage.ts'
 
 /** The schema that yoga and mercurius share. */
 export const schema: GraphQLSchema = builder.toSchema()

@@ -8,7 +8,7 @@ import { nowMs } from './clock.ts'
 /** The prefix of every kind of object. */
 export const idPrefixes = {
   vm: 'vm', template: 'tpl', folder: 'fld', process: 'prc', node: 'node', build: 'bld', upload: 'upl',
-  organization: 'org', user: 'usr', membership: 'mbr', request: 'req', completion: 'chatcmpl',
+  organization: 'org', user: 'usr', membership: 'mbr', request: 'req', inferenceRequest: 'infreq', completion: 'chatcmpl',
 } as const
 
 /** A kind of object that has an id. */

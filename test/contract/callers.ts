@@ -65,7 +65,16 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
   const expired = '2020-01-01T00:00:00.000Z' // so that the many targets of a test are not too many keys
   const { keyId } = await makeApiKey(db, { organizationId, createdBy: userId, name: canary, prefix: berth.services.config.apiKeyPrefix, expiresAt: expired })
+  await makeSettledRequest(berth, organizationId, keyId)
   return { apiKey: keyId, vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId), ...(await makeBuildTarget(berth, organizationId, nodeId)) }
+}
+
+/** A request to a model that the ledger has. */
+async function makeSettledRequest({ services: { db } }: Berth, organizationId: string, keyId: string): Promise<void> {
+  await sql`
+    with numbered as (update inference_accounts set settled_position = settled_position + 1 where organization_id = ${organizationId} returning settled_position)
+    insert into inference_requests (organization_id, id, key_id, model, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
+    select ${organizationId}, ${newUuid()}, ${keyId}, ${canary}, 'chat', 'completed', 1, 1, 0, 0, 0, 0, ${newUuid()}, settled_position, now(), now() from numbered`.execute(db)
 }
 
 /** A running build with a line in its log, and a build secret. */
@@ -93,6 +102,7 @@ export async function picture(berth: Berth, { vm, folder, build, secret, apiKey 
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
-    union all select 'key ' || k::text from api_keys k where key_id = ${apiKey} order by 1`.execute(berth.services.db)
+    union all select 'key ' || k::text from api_keys k where key_id = ${apiKey}
+    union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || a::text from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
   return rows.map(({ row }) => row).join('\n')
 }

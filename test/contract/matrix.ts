@@ -19,6 +19,7 @@ const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle,
 const foreign = '403 forbidden'
 const adminsWrite = (yes: string, stranger: string): Outcomes => [yes, tooLittle, tooLittle, stranger, '401 unauthorized', '401 unauthorized']
 const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
+const peopleReadTheirs: Outcomes = ['200', '200', '200', foreign, '401 unauthorized', '401 unauthorized']
 const peopleWrite = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, '401 unauthorized', '401 unauthorized']
 
 /** Every documented REST operation of the infrastructure surface that exists so far. */
@@ -61,6 +62,8 @@ export const restRows: Readonly<Record<string, RestRow>> = {
 export const gatewayRows: Readonly<Record<string, RestRow>> = {
   'GET /llm/v1/models': { outcomes: ['200', '200', '200', '200', '200', '403'] },
   'GET /llm/v1/models/{model}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
+  'POST /llm/v1/chat': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] } },
+  'POST /llm/v1/chat/completions': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] } },
 }
 
 const vmArgument = 'id: "{vm}"'
@@ -120,6 +123,12 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
   'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'subscription buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", after: "0"', foreignIs403: true },
+  'query inferenceUsage': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", groupBy: DAY', foreignIs403: true },
+  'query inferenceRequests': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", first: 5', foreignIs403: true },
+  'query inferenceCredits': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}"', foreignIs403: true },
+  'mutation setOrganizationBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", monthlyUsd: 5', foreignIs403: true },
+  'mutation setKeyBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5', foreignIs403: true },
+  'subscription inferenceRequestEvents': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", after: "0"', foreignIs403: true },
   'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },
   'subscription vmProcessOutput': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
 }

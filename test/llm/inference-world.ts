@@ -2,26 +2,22 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { expect } from 'vitest'
 import { issueToken } from '#src/identity/issuer.ts'
-import type { Usage } from '#src/drivers/models/model.ts'
 import { readConfig } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 import { openServices, type Services } from '#src/platform/services.ts'
 import { grantCredits } from '#src/resources/llm/credits.ts'
 import { inferenceOf, type Inference, type Payer } from '#src/resources/llm/inference.ts'
-import type { InferenceOrder } from '#src/resources/llm/running-requests.ts'
+import { endLostProcesses } from '#src/resources/llm/lost-processes.ts'
 import { idsOf } from '../support/makers.ts'
 import { createDatabase, type TestPostgres } from '../support/postgres.ts'
 
 /** One process. */
 export type InferenceProcess = { services: Services; inference: Inference; stop: () => Promise<void> }
 /** A database with nothing in it, and processes on it. */
-export type InferenceWorld = { url: string; db: Db; first: InferenceProcess; start: () => Promise<InferenceProcess>; organization: (usd?: number) => Promise<Payer>; stop: () => Promise<void> }
-
-/** One nano-USD for each token that goes in, ten for each that comes out. */
-export const cheap = { inputNanoUsd: 1, outputNanoUsd: 10, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 2 }
-/** What costs nothing. */
-export const free = { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 0 }
+export type InferenceWorld = { url: string; dataDir: string; db: Db; first: InferenceProcess; start: () => Promise<InferenceProcess>; organization: (usd?: number) => Promise<Payer>; stop: () => Promise<void> }
 
 /** Starts a world. */
 export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
@@ -39,7 +35,7 @@ export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
   const first = await start()
   let organizations = 0
   return {
-    url: database.url, db: first.services.db, first, start,
+    url: database.url, dataDir, db: first.services.db, first, start,
     async organization(usd = 0) {
       const { token } = await issueToken(first.services, { user: 'alice', organization: `org-${++organizations}`, role: 'owner', ttlSeconds: 3600 })
       const { organizationId, userId } = idsOf(token)
@@ -52,16 +48,6 @@ export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
-}
-
-/** An order of a request that may cost so much. */
-export function order(payer: Payer, maxCostNanoUsd: number, rest: Partial<InferenceOrder> = {}): InferenceOrder {
-  return { payer, model: 'test/model', pricing: maxCostNanoUsd === 0 ? free : cheap, route: 'chat.completions', maxCostNanoUsd, ...rest }
-}
-
-/** So many tokens out: ten times as many nano-USD. */
-export function output(outputTokens: number, rest: Partial<Usage> = {}): Usage {
-  return { inputTokens: 0, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0, ...rest }
 }
 
 /** What the tables say of an organization's money, all in nano-USD; `days` is what the sums of days say was spent. */
@@ -79,4 +65,30 @@ export function readBooks(db: Db, organizationId: string): Promise<Books> {
       (select coalesce(sum(requests), 0) from inference_days where organization_id = o.id) as day_requests,
       (select count(*) from inference_requests where organization_id = o.id and status = 'open') as open
     from organizations o where id = ${organizationId}`)
+}
+
+/** The books, after it is certain that they add up to the last nano-USD, with the sums of days equal to the ledger. */
+export async function balancedBooks(db: Db, organizationId: string): Promise<Books> {
+  const books = await readBooks(db, organizationId)
+  expect(books.balance + books.leases + books.spent, JSON.stringify(books)).toBe(books.granted)
+  expect([books.days, books.dayRequests]).toEqual([books.spent, books.requests])
+  return books
+}
+
+/** Makes the database believe that a process has been silent for longer than it may be, and cleans up after it. */
+export async function endSilent(db: Db, whose: { but: string } | { only: string } | 'all' = 'all'): Promise<void> {
+  const which = whose === 'all' ? sql`true` : 'but' in whose ? sql`id <> ${whose.but}` : sql`id = ${whose.only}`
+  await sql`update inference_processes set seen_at = now() - interval '31 seconds' where ${which}`.execute(db)
+  await endLostProcesses(db)
+}
+
+/** What a refusal says: its code. */
+export async function refusalOf(work: () => unknown): Promise<string> {
+  try {
+    await work()
+    return 'none'
+  } catch (error) {
+    if (error instanceof BerthError) return error.code
+    throw error
+  }
 }

@@ -76,18 +76,19 @@ create index inference_requests_key on inference_requests (organization_id, key_
 create index inference_requests_model on inference_requests (organization_id, model, id);
 create index inference_requests_open on inference_requests (process_id) where status = 'open';
 
--- The ledger's sums by day (UTC, of the start), always equal to it.
+-- The ledger's sums by day (UTC, of the start), always equal to it. What is added to them is below zero when a request's
+-- last count is lower than the one before, so they have no checks: Postgres checks what is added, not what results.
 create table inference_days (
   organization_id uuid not null,
   day date not null,
   model text not null,
   payer text not null check (payer ~ '^(key:.+|user:.+|system)$'), -- whose request it was
-  requests bigint not null check (requests >= 0),
-  input_tokens bigint not null check (input_tokens >= 0),
-  output_tokens bigint not null check (output_tokens >= 0),
-  cache_read_tokens bigint not null check (cache_read_tokens >= 0),
-  cache_write_tokens bigint not null check (cache_write_tokens >= 0),
-  reasoning_tokens bigint not null check (reasoning_tokens >= 0),
-  cost_nano_usd bigint not null check (cost_nano_usd >= 0),
+  requests bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cache_read_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  reasoning_tokens bigint not null,
+  cost_nano_usd bigint not null,
   primary key (organization_id, day, model, payer)
 );
