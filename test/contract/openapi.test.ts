@@ -32,7 +32,7 @@ const documented = [
   'POST /api/v1/vms/{vm_id}/env/refresh-system', 'POST /api/v1/vms/{vm_id}/env/sync-session', 'DELETE /api/v1/vms/{vm_id}/env/sync-session', 'POST /api/v1/vms/{vm_id}/envd/delete', 'POST /api/v1/vms/{vm_id}/envd/exec',
 ]
 /** The operations of agents-and-gateway.md "Gateway endpoints". */
-const documentedOfGateway = ['GET /v1/models']
+const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms': ['name', 'template_id', 'vm_id', 'env', 'folder_id', 'skip_folder_create', 'git_repo_url', 'git_branch', 'git_repos'],

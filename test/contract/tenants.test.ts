@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const routes = surfaces.flatMap((surface) => Object.keys(surface.routes).map((key) => ({ key: key.replace(' ', ` ${surface.mount}`), route: surface.routes[key] })))
+const routes = surfaces.flatMap((surface) => [...Object.keys(surface.routes), ...Object.keys(surface.handlers)].map((key) => ({ key: key.replace(' ', ` ${surface.mount}`), route: surface.routes[key] })))
 
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
