@@ -78,6 +78,8 @@ export type MockUpstream = {
   port: number
   /** Every request since the start, or since `forget()`. */
   requests: MockRequest[]
+  /** Connections that were opened to it. */
+  readonly connections: number
   /** Puts answers into the queue; each is played once, in order. */
   script(...answers: MockAnswer[]): void
   /** The request number `index` (from 0), as soon as it is there. */
@@ -101,6 +103,8 @@ export async function startMockUpstream(wantedPort = 0): Promise<MockUpstream> {
       void answer(request, script.shift() ?? namedAnswer(request), response)
     })
   })
+  let connections = 0
+  server.on('connection', () => connections++)
   server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(wantedPort, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo // it listens on TCP
@@ -108,6 +112,9 @@ export async function startMockUpstream(wantedPort = 0): Promise<MockUpstream> {
     url: `http://127.0.0.1:${port}`,
     port,
     requests,
+    get connections() {
+      return connections
+    },
     script: (...answers) => void script.push(...answers),
     async request(index) {
       while (requests.length <= index) await new Promise<void>((resolve) => waiting.push(resolve))

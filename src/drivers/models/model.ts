@@ -67,6 +67,7 @@ export type ModelRequest = {
 /** Tokens. `inputTokens` includes those read from and written to the cache; `outputTokens` includes reasoning. */
 export type Usage = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number }
 
+/** Why an answer ended. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
