@@ -1,6 +1,6 @@
 /** Money adds up to the last nano-USD: with several processes at once, after kills, and whatever is open meanwhile. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { startCommand } from '../support/command.ts'
 import { until } from '../support/until.ts'
@@ -121,6 +121,25 @@ describe('the books', () => {
     expect(await rowOf(request.id)).toMatchObject({ status: 'lost', costNanoUsd: 50 })
     expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ open: 0, leases: 0 })
     expect(() => stopping.inference.open(order(payer, 0))).toThrow('The database is not reachable right now')
+  })
+
+  it('have back what a process held and nobody used for half a minute', async () => {
+    const payer = await world.organization(1)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] })
+    try {
+      const idle = await world.start()
+      await (await idle.inference.open(order(payer, 10_000))).finish('completed', 'up', output(100))
+      vi.advanceTimersByTime(20_000)
+      const running = await idle.inference.open(order(payer, 10_000))
+      vi.advanceTimersByTime(40_000)
+      await idle.inference.open(order(await world.organization(), 0)) // behind all that the beats did
+      expect((await balancedBooks(world.db, payer.organizationId)).leases, 'a request runs').toBeGreaterThan(0)
+      await running.finish('completed', 'up', output(100))
+      vi.advanceTimersByTime(40_000)
+      await until('it gave it back', async () => (await balancedBooks(world.db, payer.organizationId)).leases === 0, 5_000)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('number what is settled without gap or repeat, in the order in which it can be read', async () => {

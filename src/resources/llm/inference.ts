@@ -119,6 +119,7 @@ function keepTime(db: Background['db'], accounts: Accounts, running: Running): (
     }
     if (++sweeps % progressEverySweeps === 0) for (const request of running.old) if (request.changed) void queue.push(request)
     for (const organizationId of running.untold) publish(db, requestsTopic, organizationId).catch((error: Error) => log.debug({ reason: error.message }, 'a notice of requests was not sent'))
+    queue.refuseLate()
     running.untold.clear()
     running.toldAtMs.clear()
   }

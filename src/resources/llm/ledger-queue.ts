@@ -34,6 +34,8 @@ export type LedgerQueue = {
   push(row: LedgerRow): Promise<void>
   /** Tells those who follow this organization, with the next batch. */
   tell(organizationId: string): void
+  /** Lets go of those who have waited too long; their rows go on waiting. Called now and then. */
+  refuseLate(): void
   /** Runs one piece of work with the database, alone. */
   inLane<Result>(work: () => Promise<Result>): Promise<Result>
   /** Says that this process lives, and reads its leases. */
@@ -100,8 +102,6 @@ export function createLedgerQueue(db: Db, processId: string, noteHeld: NoteHeld)
       } catch (error) {
         if (!mayWorkLater(error) || progress.draining) throw error
         log.warn({ reason: (error as Error).message }, 'the ledger of requests could not be written; trying again')
-        const lateMs = performance.now() - waitMsMax
-        for (const batch of [leaving, ...batches]) if (batch && batch.sinceMs < lateMs) batch.refuse(databaseAway())
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }
@@ -156,6 +156,10 @@ export function createLedgerQueue(db: Db, processId: string, noteHeld: NoteHeld)
       return batch.done
     },
     tell: (organizationId) => void told.add(organizationId),
+    refuseLate() {
+      const lateMs = performance.now() - waitMsMax
+      for (const batch of [leaving, ...batches]) if (batch && batch.sinceMs < lateMs) batch.refuse(databaseAway())
+    },
     inLane,
     checkIn: () => inLane(async () => noteHeld((await present()).held, true)),
     async drain() {
