@@ -35,7 +35,7 @@ export type MockPart =
   /** So many bytes of one letter, without an end of line. */
   | { flood: number }
 
-/** An answer. With `status` it is `body` as it stands; otherwise `parts` are played. */
+/** An answer. With `parts` they are played; with only a `status` it is `body` as it stands. */
 export type MockAnswer = {
   status?: number
   headers?: Readonly<Record<string, string>>
@@ -194,17 +194,17 @@ async function answer(request: MockRequest, script: MockAnswer, response: Server
   })
   if (script.before) await Promise.race([script.before === 'never' ? gone : script.before, gone])
   if (response.destroyed) return
-  if (script.status !== undefined) {
+  if (script.status !== undefined && !script.parts) {
     request.outcome = 'answered'
     response.writeHead(script.status, { ...script.headers }).end(script.body ?? '')
     return
   }
   const stream = request.body['stream'] === true
   const writer = formatOf(request.path).writer(request, script)
-  response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json', ...script.headers })
+  response.writeHead(script.status ?? 200, { 'content-type': stream ? 'text/event-stream' : 'application/json', ...script.headers })
   if (stream) {
     response.flushHeaders()
-    response.write(writer.start())
+    if (script.status === undefined) response.write(writer.start())
   }
   for (const part of script.parts ?? []) {
     if (await play(part, request, writer, response, stream, gone)) return
