@@ -83,7 +83,10 @@ function endsOf(reply: FastifyReply, stopping: AbortSignal, watch: (refused: (re
     gone.abort()
   }
   const stop = (): void => interrupt(new BerthError('service_unavailable', 'Berth is being restarted. Ask again.'))
-  reply.raw.once('close', () => gone.abort()) // of the answer, not of the connection, which may carry more requests
+  // Of the answer, not of the connection, which may carry more requests. One that has gone out whole needs no abort, which is dear.
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort()
+  })
   stopping.addEventListener('abort', stop, { once: true })
   if (stopping.aborted) stop()
   const unwatch = watch(interrupt)
