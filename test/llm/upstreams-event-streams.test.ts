@@ -18,6 +18,8 @@ describe('an event stream', () => {
     expect(read('data: {"a":1}\n\n')).toEqual(['{"a":1}'])
     expect(read('data:no space\n\ndata:  two spaces\n\n')).toEqual(['no space', ' two spaces'])
     expect(read(': ping\n\nevent: x\nid: 7\nretry: 3\ndata: one\ndata: two\n\nevent: empty\n\ndata\n\ndataset: no\n\n')).toEqual(['one\ntwo'])
+    expect(read('data: a\rdata: b', '\ndata: c\n\n')).toEqual(['a\nb\nc'])
+    expect(read('data: a\r', '\ndata: b\n\n')).toEqual(['a\nb'])
     expect(read('data: a\r\n\r\ndata: b\r\rdata: c\n\n')).toEqual(['a', 'b', 'c'])
     expect(read('\uFEFFdata: after a byte order mark\n\n')).toEqual(['after a byte order mark'])
     expect(read('data: [DONE]\n')).toEqual(['[DONE]'])

@@ -38,7 +38,7 @@ export class EventStream {
     }
     const end = Math.max(chunk.lastIndexOf(lineFeed), chunk.lastIndexOf(carriageReturn)) + 1
     if (end === 0) return this.#hold(chunk)
-    this.#skipLineFeed = chunk[end - 1] === carriageReturn
+    this.#skipLineFeed = end === chunk.length && chunk[end - 1] === carriageReturn
     let text: string
     if (this.#heldBytes === 0) text = chunk.toString('utf8', 0, end)
     else {
