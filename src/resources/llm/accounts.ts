@@ -46,7 +46,7 @@ export type Account = Purse & {
   turn: Promise<unknown>
 }
 
-type Reading = { plan: string | null; limitNanoUsd: number | null; spentNanoUsd: number }
+type Reading = { limitNanoUsd: number | null; spentNanoUsd: number }
 
 /** The remembered accounts of one process. */
 export type Accounts = {
@@ -55,9 +55,7 @@ export type Accounts = {
   fresh(account: Account, keyId: string | null): boolean
   /** Reads the account, and the key's purse. */
   read(account: Account, keyId: string | null): Promise<void>
-  keyPurse(account: Account, keyId: string): Purse
   all(): Iterable<Account>
-  known(organizationId: string): Account | undefined
   /** Forgets those that nobody used for a minute. */
   tidy(): void
 }
@@ -68,59 +66,19 @@ export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
   pubsub.listen(accountsTopic, (id) => {
     for (const account of id === null ? accounts.values() : [accounts.get(id)]) if (account) expire(account)
   })
-
-  function readPurse(purse: Purse, read: (monthStart: string) => Promise<Reading>): Promise<void> {
-    return (purse.reading ??= (async () => {
-      const atMs = performance.now()
-      const month = monthOf(nowMs())
-      const flushedBefore = purse.flushedNanoUsd
-      purse.readAtMs = atMs // a notice that comes meanwhile makes it old again
-      try {
-        const { limitNanoUsd, spentNanoUsd } = await read(month.start)
-        purse.limitNanoUsd = limitNanoUsd
-        purse.spentNanoUsd = spentNanoUsd
-        purse.monthEndsMs = month.endsMs
-        // What was flushed before is in what was read; what was flushed meanwhile may be counted twice until the next reading, never left out.
-        purse.finishedNanoUsd -= flushedBefore
-        purse.flushedNanoUsd -= flushedBefore
-      } catch (error) {
-        purse.readAtMs = -Infinity
-        throw error
-      }
-    })().finally(() => (purse.reading = null)))
-  }
-
   const readOrganization = (account: Account): Promise<void> => readPurse(account, async (monthStart) => {
-    const row = await findOne<Reading>(db, sql`
-      select plan, monthly_budget_nano_usd as limit_nano_usd, case when monthly_budget_nano_usd is null then 0 else (
-        select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = a.organization_id and day >= ${monthStart}::date) end as spent_nano_usd
-      from inference_accounts a where organization_id = ${account.organizationId}`)
+    const row = await findAccount(db, account.organizationId, monthStart)
     account.plan = row?.plan ?? null
-    return row ?? { plan: null, limitNanoUsd: null, spentNanoUsd: 0 }
+    return row
   })
-
-  const readKey = (account: Account, keyId: string): Promise<void> => readPurse(keyPurse(account, keyId), async (monthStart) => await findOne<Reading>(db, sql`
-    select null as plan, monthly_budget_nano_usd as limit_nano_usd, (
-      select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = b.organization_id and day >= ${monthStart}::date and payer = ${`key:${keyId}`}) as spent_nano_usd
-    from inference_key_budgets b where organization_id = ${account.organizationId} and key_id = ${keyId}`) ?? { plan: null, limitNanoUsd: null, spentNanoUsd: 0 })
+  const readKey = (account: Account, keyId: string): Promise<void> => readPurse(keyPurse(account, keyId), (monthStart) => findKeyBudget(db, account.organizationId, keyId, monthStart))
 
   function isFresh(purse: Purse, read: () => Promise<void>): boolean {
     const ageMs = performance.now() - purse.readAtMs
-    if (purse.limitNanoUsd !== null) {
-      if (nowMs() >= purse.monthEndsMs || ageMs > unheardMs) return false
-      if (ageMs > budgetMs) read().catch(() => undefined) // the next one that must know reads it again and says why it cannot
-      return true
-    }
-    return ageMs < (pubsub.connected ? rememberedMs : unheardMs)
-  }
-
-  function keyPurse(account: Account, keyId: string): Purse {
-    let purse = account.keys.get(keyId)
-    if (!purse) {
-      if (account.keys.size >= keysMax) for (const [id, one] of account.keys) if (isQuiet(one) && one.reading === null) account.keys.delete(id)
-      account.keys.set(keyId, (purse = newPurse()))
-    }
-    return purse
+    if (purse.limitNanoUsd === null) return ageMs < (pubsub.connected ? rememberedMs : unheardMs)
+    if (nowMs() >= purse.monthEndsMs || ageMs > unheardMs) return false
+    if (ageMs > budgetMs) read().catch(() => undefined) // the next one that must know reads it again and says why it cannot
+    return true
   }
 
   return {
@@ -140,11 +98,54 @@ export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
     async read(account, keyId) {
       await Promise.all([readOrganization(account), keyId === null ? undefined : readKey(account, keyId)])
     },
-    keyPurse,
     all: () => accounts.values(),
-    known: (organizationId) => accounts.get(organizationId),
     tidy: () => forget(accounts, idleMs),
   }
+}
+
+/** The purse of one of the organization's keys. */
+export function keyPurse(account: Account, keyId: string): Purse {
+  let purse = account.keys.get(keyId)
+  if (!purse) {
+    if (account.keys.size >= keysMax) for (const [id, one] of account.keys) if (isQuiet(one) && one.reading === null) account.keys.delete(id)
+    account.keys.set(keyId, (purse = newPurse()))
+  }
+  return purse
+}
+
+/** Reads a purse, once for all who wait. @throws what Postgres throws. */
+function readPurse(purse: Purse, find: (monthStart: string) => Promise<Reading | undefined>): Promise<void> {
+  return (purse.reading ??= (async () => {
+    const month = monthOf(nowMs())
+    const flushedBefore = purse.flushedNanoUsd
+    purse.readAtMs = performance.now() // a notice that comes meanwhile makes it old again
+    try {
+      const row = await find(month.start)
+      purse.limitNanoUsd = row?.limitNanoUsd ?? null
+      purse.spentNanoUsd = row?.spentNanoUsd ?? 0
+      purse.monthEndsMs = month.endsMs
+      // What was flushed before is in what was read; what was flushed meanwhile may be counted twice until the next reading, never left out.
+      purse.finishedNanoUsd -= flushedBefore
+      purse.flushedNanoUsd -= flushedBefore
+    } catch (error) {
+      purse.readAtMs = -Infinity
+      throw error
+    }
+  })().finally(() => (purse.reading = null)))
+}
+
+function findAccount(db: Db, organizationId: string, monthStart: string): Promise<(Reading & { plan: string | null }) | undefined> {
+  return findOne(db, sql`
+    select plan, monthly_budget_nano_usd as limit_nano_usd, case when monthly_budget_nano_usd is null then 0 else (
+      select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = a.organization_id and day >= ${monthStart}::date) end as spent_nano_usd
+    from inference_accounts a where organization_id = ${organizationId}`)
+}
+
+function findKeyBudget(db: Db, organizationId: string, keyId: string, monthStart: string): Promise<Reading | undefined> {
+  return findOne(db, sql`
+    select monthly_budget_nano_usd as limit_nano_usd, (
+      select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = b.organization_id and day >= ${monthStart}::date and payer = ${`key:${keyId}`}) as spent_nano_usd
+    from inference_key_budgets b where organization_id = ${organizationId} and key_id = ${keyId}`)
 }
 
 /** What may still be spent of a purse's month; Infinity without a budget. */

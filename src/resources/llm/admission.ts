@@ -1,14 +1,14 @@
 /** Lets a request in when the database must be asked first: for the plan, for a budget, or for more of the credits. */
 import { BerthError } from '#src/platform/errors.ts'
 import { databaseAway, isDatabaseAway, type Db } from '#src/platform/postgres.ts'
-import { budgetLeft, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
+import { budgetLeft, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
 import { dollars } from './costs.ts'
 import { takeLease } from './credits.ts'
-import type { LedgerQueue } from './ledger-queue.ts'
+import type { LedgerWriter } from './ledger-writer.ts'
 import type { InferenceOrder } from './running-requests.ts'
 
 /** What admitting needs; `begin` sets aside what the request may cost. */
-export type AdmissionParts<Opened> = { db: Db; accounts: Accounts; queue: LedgerQueue; begin: (order: InferenceOrder, account: Account, key: Purse | null) => Opened }
+export type AdmissionParts<Opened> = { db: Db; accounts: Accounts; writer: LedgerWriter; begin: (order: InferenceOrder, account: Account, key: Purse | null) => Opened }
 
 /** Others may be served between the answer and its use; then it is asked again, so often at most. */
 const roundsMax = 5
@@ -31,19 +31,19 @@ export async function admit<Opened>(parts: AdmissionParts<Opened>, order: Infere
   }
 }
 
-async function ask<Opened>({ db, accounts, queue, begin }: AdmissionParts<Opened>, order: InferenceOrder, account: Account): Promise<Opened> {
+async function ask<Opened>({ db, accounts, writer, begin }: AdmissionParts<Opened>, order: InferenceOrder, account: Account): Promise<Opened> {
   const { payer: { keyId }, maxCostNanoUsd } = order
   const priced = maxCostNanoUsd > 0
   await accounts.read(account, priced ? keyId : null)
   if (account.plan === null) throw new BerthError('no_active_plan', 'This organization has no plan, so it cannot use models. Ask the operator of this installation: npm run -s credits -- plan --org <name> --plan self_hosted')
   if (!priced) return begin(order, account, null)
-  const key = keyId === null ? null : accounts.keyPurse(account, keyId)
-  if (!queue.trusted) await queue.checkIn()
+  const key = keyId === null ? null : keyPurse(account, keyId)
+  if (!writer.trusted) await writer.checkIn()
   for (let round = 0; round < roundsMax; round++) {
     refuseOverBudget(account, key, maxCostNanoUsd)
     if (leaseLeft(account) >= maxCostNanoUsd) return begin(order, account, key)
     // One after another, so that what the first brings serves those behind it.
-    const turn = account.turn.then(() => fetchLease(db, queue, account, maxCostNanoUsd))
+    const turn = account.turn.then(() => fetchLease(db, writer, account, maxCostNanoUsd))
     account.turn = turn.catch(() => undefined) // whoever waits for it hears of it
     const opened = await turn.then((enough) => enough && leftFor(account, key) >= maxCostNanoUsd ? { request: begin(order, account, key) } : null)
     if (opened) return opened.request
@@ -52,12 +52,12 @@ async function ask<Opened>({ db, accounts, queue, begin }: AdmissionParts<Opened
 }
 
 /** Takes as much as is missing. @throws BerthError insufficient_credits. */
-async function fetchLease(db: Db, queue: LedgerQueue, account: Account, maxCostNanoUsd: number): Promise<boolean> {
+async function fetchLease(db: Db, writer: LedgerWriter, account: Account, maxCostNanoUsd: number): Promise<boolean> {
   if (leaseLeft(account) >= maxCostNanoUsd) return true
-  return queue.inLane(async () => {
+  return writer.inLane(async () => {
     const missing = maxCostNanoUsd - leaseLeft(account)
     if (missing <= 0) return true
-    const { heldNanoUsd, balanceNanoUsd } = await takeLease(db, queue.processId, account.organizationId, missing)
+    const { heldNanoUsd, balanceNanoUsd } = await takeLease(db, writer.processId, account.organizationId, missing)
     if (heldNanoUsd === null) throw insufficient(maxCostNanoUsd, balanceNanoUsd + leaseLeft(account))
     account.heldNanoUsd = heldNanoUsd
     return true

@@ -10,10 +10,11 @@ import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { beforeClose, type Background } from '#src/platform/services.ts'
-import { createAccounts, isQuiet, type Account, type Accounts, type Purse } from './accounts.ts'
+import { createAccounts, isQuiet, keyPurse, type Account, type Accounts, type Purse } from './accounts.ts'
 import { admit, leftFor } from './admission.ts'
 import { checkOut, giveLeasesBack } from './credits.ts'
 import { createLedgerQueue } from './ledger-queue.ts'
+import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts'
 import { requestsTopic } from './ledger.ts'
 import { RunningRequest, type InferenceOrder, type Running } from './running-requests.ts'
 
@@ -66,14 +67,15 @@ export function inferenceOf(services: Background): Inference {
 
 function createInference({ db, pubsub }: Background): Inference {
   const accounts = createAccounts(db, pubsub)
-  const queue = createLedgerQueue(db, newUuid(), (held, all) => noteHeld(accounts, held, all))
+  const writer = createLedgerWriter(db, newUuid(), (held, all) => noteHeld(accounts, held, all))
+  const queue = createLedgerQueue(writer)
   const running: Running = { young: new Set(), old: new Set(), queue, toldAtMs: new Map(), untold: new Set() }
   const begin = (order: InferenceOrder, account: Account, key: Purse | null): Metered => {
     const request = new RunningRequest(order, account, key, running)
     running.young.add(request)
     return request
   }
-  const stopTimers = keepTime(db, accounts, running)
+  const stopTimers = keepTime(db, accounts, running, writer)
   let closing: Promise<void> | null = null
 
   async function close(): Promise<void> {
@@ -82,10 +84,10 @@ function createInference({ db, pubsub }: Background): Inference {
     await queue.drain()
     const organizationIds = [...accounts.all()].map((account) => account.organizationId)
     const leave = async (): Promise<void> => {
-      await giveLeasesBack(db, queue.processId, organizationIds)
-      await checkOut(db, queue.processId)
+      await giveLeasesBack(db, writer.processId, organizationIds)
+      await checkOut(db, writer.processId)
     }
-    await queue.inLane(leave).catch((error: Error) => log.warn({ reason: error.message }, 'leases could not be given back now; a worker will do it'))
+    await writer.inLane(leave).catch((error: Error) => log.warn({ reason: error.message }, 'leases could not be given back now; a worker will do it'))
   }
 
   return {
@@ -96,17 +98,17 @@ function createInference({ db, pubsub }: Background): Inference {
       account.usedAtMs = performance.now()
       if (account.plan !== null && accounts.fresh(account, maxCostNanoUsd > 0 ? keyId : null)) {
         if (maxCostNanoUsd === 0) return begin(order, account, null)
-        const key = keyId === null ? null : accounts.keyPurse(account, keyId)
-        if (queue.trusted && leftFor(account, key) >= maxCostNanoUsd) return begin(order, account, key)
+        const key = keyId === null ? null : keyPurse(account, keyId)
+        if (writer.trusted && leftFor(account, key) >= maxCostNanoUsd) return begin(order, account, key)
       }
-      return admit({ db, accounts, queue, begin }, order, account)
+      return admit({ db, accounts, writer, begin }, order, account)
     },
     close: () => (closing ??= close()),
   }
 }
 
 /** Does what is due: open requests are written down, those who follow are told, the process says that it lives, idle leases go back. */
-function keepTime(db: Background['db'], accounts: Accounts, running: Running): () => void {
+function keepTime(db: Background['db'], accounts: Accounts, running: Running, writer: LedgerWriter): () => void {
   const { queue } = running
   let sweeps = 0
   const sweep = (): void => {
@@ -124,13 +126,13 @@ function keepTime(db: Background['db'], accounts: Accounts, running: Running): (
     running.toldAtMs.clear()
   }
   const beat = async (): Promise<void> => {
-    await queue.checkIn()
+    await writer.checkIn()
     const idleMs = performance.now() - leaseIdleMs
     const idle = [...accounts.all()].filter((account) => account.heldNanoUsd !== 0 && account.usedAtMs < idleMs && isQuiet(account))
-    if (idle.length > 0) await queue.inLane(async () => {
+    if (idle.length > 0) await writer.inLane(async () => {
       const quiet = idle.filter(isQuiet)
       for (const account of quiet) account.heldNanoUsd = 0 // whoever comes meanwhile takes anew, behind this
-      await giveLeasesBack(db, queue.processId, quiet.map((account) => account.organizationId))
+      await giveLeasesBack(db, writer.processId, quiet.map((account) => account.organizationId))
     })
     accounts.tidy()
   }
