@@ -121,6 +121,8 @@ test('an answer is complete with a reason or with [DONE]; with neither it was cu
   expect(summary(await askAll(kind, targetOf(mock)))).toMatchObject([{ text: 'a' }, { type: 'end', finishReason: 'stop' }])
   script([{ content: 'a' }], [])
   expect(await askUntilError(kind, targetOf(mock))).toMatchObject({ events: [{ text: 'a' }], error: { code: 'upstream_error', details: { upstream: 'mock' } } })
+  script([{ tool_calls: [callOf(0, 'a', 'weather', '')] }], ['[DONE]'])
+  expect(summary(await askAll(kind, targetOf(mock)))).toMatchObject([{ id: 'a' }, { text: '{}' }, { type: 'end', finishReason: 'tool_calls' }])
   script([], ['[DONE]'])
   expect(await askUntilError(kind, targetOf(mock))).toMatchObject({ events: [], error: { code: 'upstream_error' } })
 })

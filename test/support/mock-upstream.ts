@@ -153,24 +153,24 @@ function namedAnswer({ model, body }: MockRequest): MockAnswer {
   const [, name = '', number = ''] = /^mock-([a-z-]*?)-?(\d*)$/.exec(model) ?? []
   const words = (count: number): string[] => Array.from({ length: count }, (_, at) => `word${at} `)
   const plain: MockPart = { text: `Mock answer to: ${lastUserText(body)}`.split(/(?<= )/) }
-  const faults: Readonly<Record<string, MockAnswer>> = {
-    words: { parts: [{ text: words(Number(number)) }] },
-    slow: { parts: words(Number(number)).flatMap((word) => [{ text: word }, { pauseMs: 5 }]) },
-    reason: { parts: [{ reasoning: ['Let me ', 'think.'], id: 'rs_1', signature: 'c2lnbmF0dXJl', encrypted: 'ZW5jcnlwdGVk' }, plain] },
-    tool: { parts: [{ tool: firstTool(body), arguments: ['{', '}'] }] },
-    hang: { before: 'never' },
-    'hang-later': { parts: [plain, { hang: true }] },
-    cut: { parts: [plain, { cut: true }] },
-    garbage: { parts: [{ raw: 'data: {"choices":[{"del\u0000\n\ndata: not json\n\n' }] },
-    html: { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>It works!</html>' },
-    'no-usage': { parts: [plain], usage: 'none' },
-    error: { parts: [plain, { error: { type: 'overloaded_error', message: 'Overloaded' } }] },
-    'long-line': { parts: [{ raw: 'data: ' }, { flood: 100 * 1024 * 1024 }] },
-    large: { headers: { 'content-type': 'application/json' }, parts: [{ raw: '{"a":"' }, { flood: 100 * 1024 * 1024 }] },
-    late: { before: pause(lateMs), parts: [plain] },
+  const faults: Readonly<Record<string, () => MockAnswer>> = {
+    words: () => ({ parts: [{ text: words(Number(number)) }] }),
+    slow: () => ({ parts: words(Number(number)).flatMap((word) => [{ text: word }, { pauseMs: 5 }]) }),
+    reason: () => ({ parts: [{ reasoning: ['Let me ', 'think.'], id: 'rs_1', signature: 'c2lnbmF0dXJl', encrypted: 'ZW5jcnlwdGVk' }, plain] }),
+    tool: () => ({ parts: [{ tool: firstTool(body), arguments: ['{', '}'] }] }),
+    hang: () => ({ before: 'never' }),
+    'hang-later': () => ({ parts: [plain, { hang: true }] }),
+    cut: () => ({ parts: [plain, { cut: true }] }),
+    garbage: () => ({ parts: [{ raw: 'data: {"choices":[{"del\u0000\n\ndata: not json\n\n' }] }),
+    html: () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>It works!</html>' }),
+    'no-usage': () => ({ parts: [plain], usage: 'none' }),
+    error: () => ({ parts: [plain, { error: { type: 'overloaded_error', message: 'Overloaded' } }] }),
+    'long-line': () => ({ parts: [{ raw: 'data: ' }, { flood: 100 * 1024 * 1024 }] }),
+    large: () => ({ headers: { 'content-type': 'application/json' }, parts: [{ raw: '{"a":"' }, { flood: 100 * 1024 * 1024 }] }),
+    late: () => ({ before: pause(lateMs), parts: [plain] }),
   }
   if (name === '' && number !== '') return statusAnswer(Number(number))
-  return faults[name] ?? { parts: [plain] }
+  return faults[name]?.() ?? { parts: [plain] }
 }
 
 function statusAnswer(status: number): MockAnswer {

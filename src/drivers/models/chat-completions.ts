@@ -45,7 +45,7 @@ class ChatReader implements AnswerReader {
 
   event(data: string): void {
     if (data === '[DONE]') {
-      if (this.#finish === null && !this.#events.hasContent) throw brokenAnswer(this.#target, 'ended without an answer')
+      if (this.#finish === null && !this.#events.hasContent && this.#calls.size === 0) throw brokenAnswer(this.#target, 'ended without an answer')
       return this.#end()
     }
     const chunk = objectOf(parseJson(this.#target, data))
