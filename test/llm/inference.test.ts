@@ -101,6 +101,19 @@ describe('without enough credits', () => {
     expect(said.filter((one) => one === 'insufficient_credits')).toHaveLength(20)
   })
 
+  it('nobody is refused for what another process holds and does not need', async () => {
+    const payer = await world.organization(0.00001) // 10,000 nano-USD
+    const other = await world.start()
+    await (await other.inference.open(order(payer, 5_000))).finish('completed', 'up', output(100))
+    const running = await other.inference.open(order(payer, 2_000))
+    expect((await balancedBooks(world.db, payer.organizationId)).leases).toBeGreaterThan(4_000)
+    const request = await open(payer, 7_000)
+    await expect(open(payer, 1)).rejects.toThrow('$0 of credits are left') // the rest is set aside for the other one's request
+    await Promise.all([request.finish('completed', 'up', output(700)), running.finish('failed', null, output(0))])
+    expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ spent: 8_000 })
+    expect(await refusal(payer, 2_000)).toBe('none')
+  })
+
   it('one that cost more than was set aside is paid in full, and the next one is refused', async () => {
     const payer = await world.organization(0.000001)
     await spend(payer, 900, 250)

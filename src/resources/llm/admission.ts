@@ -1,9 +1,10 @@
 /** Lets a request in when the database must be asked first: for the plan, for a budget, or for more of the credits. */
 import { BerthError } from '#src/platform/errors.ts'
 import { databaseAway, isDatabaseAway, type Db } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import { budgetLeft, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
 import { dollars } from './costs.ts'
-import { takeLease } from './credits.ts'
+import { creditsWantedTopic, takeLease } from './credits.ts'
 import type { LedgerWriter } from './ledger-writer.ts'
 import type { InferenceOrder } from './running-requests.ts'
 
@@ -12,6 +13,9 @@ export type AdmissionParts<Opened> = { db: Db; accounts: Accounts; writer: Ledge
 
 /** Others may be served between the answer and its use; then it is asked again, so often at most. */
 const roundsMax = 5
+/** How often other processes are asked for credits that they hold and do not need, and how long they have. */
+const wantedTries = 3
+const wantedWaitMs = 50
 
 /** What may be set aside right now without asking anybody; below zero, or Infinity never. */
 export function leftFor(account: Account, key: Purse | null): number {
@@ -45,23 +49,35 @@ async function ask<Opened>({ db, accounts, writer, begin }: AdmissionParts<Opene
     // One after another, so that what the first brings serves those behind it.
     const turn = account.turn.then(() => fetchLease(db, writer, account, maxCostNanoUsd))
     account.turn = turn.catch(() => undefined) // whoever waits for it hears of it
-    const opened = await turn.then((enough) => enough && leftFor(account, key) >= maxCostNanoUsd ? { request: begin(order, account, key) } : null)
+    const opened = await turn.then(() => leftFor(account, key) >= maxCostNanoUsd ? { request: begin(order, account, key) } : null)
     if (opened) return opened.request
   }
   throw new BerthError('service_unavailable', 'Too many requests of this organization want credits at once. Try again in a moment.', { retryAfterSeconds: 1 })
 }
 
-/** Takes as much as is missing. @throws BerthError insufficient_credits. */
-async function fetchLease(db: Db, writer: LedgerWriter, account: Account, maxCostNanoUsd: number): Promise<boolean> {
-  if (leaseLeft(account) >= maxCostNanoUsd) return true
-  return writer.inLane(async () => {
-    const missing = maxCostNanoUsd - leaseLeft(account)
-    if (missing <= 0) return true
-    const { heldNanoUsd, balanceNanoUsd } = await takeLease(db, writer.processId, account.organizationId, missing)
-    if (heldNanoUsd === null) throw insufficient(maxCostNanoUsd, balanceNanoUsd + leaseLeft(account))
-    account.heldNanoUsd = heldNanoUsd
-    return true
-  })
+/**
+ * Takes as much as is missing; when others hold it, after they were asked for what they do not need.
+ * @throws BerthError insufficient_credits.
+ */
+async function fetchLease(db: Db, writer: LedgerWriter, account: Account, maxCostNanoUsd: number): Promise<void> {
+  const { organizationId } = account
+  for (let tries = 1; leaseLeft(account) < maxCostNanoUsd; tries++) {
+    const refused = await writer.inLane(async () => {
+      const missing = maxCostNanoUsd - leaseLeft(account)
+      if (missing <= 0) return null
+      const { heldNanoUsd, balanceNanoUsd, elsewhereNanoUsd } = await takeLease(db, writer.processId, organizationId, missing)
+      if (heldNanoUsd === null) {
+        const reachable = missing <= balanceNanoUsd + elsewhereNanoUsd // then what others still hold once they were asked is set aside for what runs
+        return { reachable, leftNanoUsd: balanceNanoUsd + leaseLeft(account) + (reachable ? 0 : elsewhereNanoUsd) }
+      }
+      account.heldNanoUsd = heldNanoUsd
+      return null
+    })
+    if (!refused) return
+    if (!refused.reachable || tries > wantedTries) throw insufficient(maxCostNanoUsd, refused.leftNanoUsd)
+    await publish(db, creditsWantedTopic, organizationId)
+    await new Promise((resolve) => setTimeout(resolve, wantedWaitMs))
+  }
 }
 
 function insufficient(maxCostNanoUsd: number, leftNanoUsd: number): BerthError {

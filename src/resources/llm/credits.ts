@@ -27,12 +27,12 @@ export async function checkIn(db: Db, processId: string, flushes: number): Promi
   return { flushes: row.flushes, held: new Map(leases.map((lease) => [lease.organizationId, lease.amountNanoUsd])) }
 }
 
-/**
- * Takes from the balance what is needed and a part of the rest.
- * @returns what the process holds now, or null and what is left when that is not enough.
- */
-export async function takeLease(db: Db, processId: string, organizationId: string, neededNanoUsd: number): Promise<{ heldNanoUsd: number | null; balanceNanoUsd: number }> {
-  const row = await findOne<{ heldNanoUsd: number | null; balanceNanoUsd: number }>(db, sql`
+/** What came of wanting credits: what the process holds now, or null when the balance was not enough; and what other processes hold. */
+export type Taken = { heldNanoUsd: number | null; balanceNanoUsd: number; elsewhereNanoUsd: number }
+
+/** Takes from the balance what is needed and a part of the rest, or nothing. */
+export async function takeLease(db: Db, processId: string, organizationId: string, neededNanoUsd: number): Promise<Taken> {
+  const row = await findOne<Taken>(db, sql`
     with account as (
       select balance_nano_usd as balance from inference_accounts where organization_id = ${organizationId} for no key update
     ), share as (
@@ -43,8 +43,26 @@ export async function takeLease(db: Db, processId: string, organizationId: strin
       insert into credit_leases as l (process_id, organization_id, amount_nano_usd) select ${processId}::uuid, ${organizationId}::uuid, part from share
       on conflict (process_id, organization_id) do update set amount_nano_usd = l.amount_nano_usd + excluded.amount_nano_usd returning amount_nano_usd
     )
-    select balance as balance_nano_usd, (select amount_nano_usd from held) as held_nano_usd from account`)
-  return row ?? { heldNanoUsd: null, balanceNanoUsd: 0 }
+    select balance as balance_nano_usd, (select amount_nano_usd from held) as held_nano_usd,
+      (select coalesce(sum(amount_nano_usd), 0) from credit_leases where organization_id = ${organizationId} and process_id <> ${processId}) as elsewhere_nano_usd
+    from account`)
+  return row ?? { heldNanoUsd: null, balanceNanoUsd: 0, elsewhereNanoUsd: 0 }
+}
+
+/** The notice that somebody wants what others hold of an organization's credits and do not need. */
+export const creditsWantedTopic = 'inference_credits_wanted'
+
+/** Gives a part of a lease back to the balance. @returns what the process holds then; undefined when it held less. */
+export async function givePartBack(db: Db, processId: string, organizationId: string, nanoUsd: number): Promise<number | undefined> {
+  const row = await findOne<{ heldNanoUsd: number }>(db, sql`
+    with account as (
+      select organization_id from inference_accounts where organization_id = ${organizationId} for no key update
+    ), less as (
+      update credit_leases l set amount_nano_usd = amount_nano_usd - ${nanoUsd}::bigint from account a
+      where l.process_id = ${processId} and l.organization_id = a.organization_id and amount_nano_usd >= ${nanoUsd}::bigint returning l.amount_nano_usd
+    )
+    update inference_accounts set balance_nano_usd = balance_nano_usd + ${nanoUsd}::bigint from less where organization_id = ${organizationId} returning less.amount_nano_usd as held_nano_usd`)
+  return row?.heldNanoUsd
 }
 
 /** Gives whole leases back to the balance. */

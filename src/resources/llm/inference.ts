@@ -10,9 +10,9 @@ import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { beforeClose, type Background } from '#src/platform/services.ts'
-import { createAccounts, isQuiet, keyPurse, type Account, type Accounts, type Purse } from './accounts.ts'
+import { createAccounts, isQuiet, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
 import { admit, leftFor } from './admission.ts'
-import { checkOut, giveLeasesBack } from './credits.ts'
+import { checkOut, creditsWantedTopic, giveLeasesBack, givePartBack } from './credits.ts'
 import { createLedgerQueue } from './ledger-queue.ts'
 import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts'
 import { requestsTopic } from './ledger.ts'
@@ -75,6 +75,9 @@ function createInference({ db, pubsub }: Background): Inference {
     running.young.add(request)
     return request
   }
+  pubsub.listen(creditsWantedTopic, (id) => {
+    if (id !== null) giveSpare(db, accounts.find(id), writer).catch((error: Error) => log.debug({ reason: error.message }, 'credits that others want could not be given back'))
+  })
   const stopTimers = keepTime(db, accounts, running, writer)
   let closing: Promise<void> | null = null
 
@@ -139,6 +142,16 @@ function keepTime(db: Background['db'], accounts: Accounts, running: Running, wr
   const timers = [setInterval(sweep, sweepMs), setInterval(() => beat().catch((error: Error) => log.debug({ reason: error.message }, 'the database could not be told that this process lives')), heartbeatMs)]
   for (const timer of timers) timer.unref()
   return () => timers.forEach((timer) => clearInterval(timer))
+}
+
+/** Gives back what this process holds and does not need, because another one asked. */
+async function giveSpare(db: Background['db'], account: Account, writer: LedgerWriter): Promise<void> {
+  if (leaseLeft(account) > 0) await writer.inLane(async () => {
+    const spareNanoUsd = leaseLeft(account)
+    if (spareNanoUsd <= 0) return
+    account.heldNanoUsd -= spareNanoUsd // nobody sets it aside meanwhile
+    account.heldNanoUsd = await givePartBack(db, writer.processId, account.organizationId, spareNanoUsd) ?? account.heldNanoUsd
+  })
 }
 
 /** Notes what the database says is left of the leases; with `all`, there are no others. */
