@@ -66,6 +66,28 @@ describe('while Postgres is away', () => {
 })
 
 describe('while connections are cut', () => {
+  it('a batch that was written, and whose answer was lost, is not written again', async () => {
+    const payer = await world.organization(1)
+    const { pool } = world.first.services.database
+    const query = pool.query.bind(pool) as (statement: { text: string }) => Promise<unknown>
+    let lost = 0
+    pool.query = (async (statement: { text: string }) => {
+      const answer = await query(statement)
+      if (!statement.text.includes('set flushes') || ++lost % 2 === 0) return answer
+      throw new Error('Connection terminated unexpectedly')
+    }) as typeof pool.query // the one form that is used
+    try {
+      for (let turn = 1; turn <= 5; turn++) await (await world.first.inference.open(order(payer, 5_000))).finish('completed', 'up', output(11))
+    } finally {
+      pool.query = query as typeof pool.query
+    }
+    expect(lost).toBeGreaterThanOrEqual(5)
+    const books = await balancedBooks(world.db, payer.organizationId)
+    expect(books).toMatchObject({ requests: 5, spent: 550 })
+    expect(await refusalOf(() => world.first.inference.open(order(payer, 1e9 - 550))), 'what the process thinks it holds is what it holds').toBe('none')
+    expect(await refusalOf(() => world.first.inference.open(order(payer, 1)))).toBe('insufficient_credits')
+  })
+
   it('each request is written and paid once, however often its batch was sent', async () => {
     const payer = await world.organization(1)
     let over = false
