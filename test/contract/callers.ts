@@ -103,6 +103,6 @@ export async function picture(berth: Berth, { vm, folder, build, secret, apiKey 
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
     union all select 'key ' || k::text from api_keys k where key_id = ${apiKey}
-    union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || a::text from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
+    union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
   return rows.map(({ row }) => row).join('\n')
 }
