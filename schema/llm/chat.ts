@@ -125,6 +125,8 @@ async function* eventsOf(call: Context, body: Record<string, unknown>): AsyncGen
   try {
     const completion = await askChat(call, body, gone.signal)
     for await (const batch of completion.events) for (const event of batch) if (event.type !== 'usage') yield { completion, event }
+  } catch (error) {
+    if (!call.signal?.aborted) throw error // the reader has left: nobody is told
   } finally {
     call.signal?.removeEventListener('abort', leave)
     gone.abort()

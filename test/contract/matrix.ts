@@ -66,6 +66,8 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
   'POST /llm/v1/chat/completions': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] } },
 }
 
+/** The key without `compute:use` has the gateway's scopes. */
+const chats: Outcomes = ['200', '200', tooLittle, '200', '200', noScope]
 const vmArgument = 'id: "{vm}"'
 const inVm = 'vmId: "{vm}"'
 
@@ -121,6 +123,8 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation createApiKey': { outcomes: adminsWrite('200', '200'), args: 'name: "x"' },
   'mutation revokeApiKey': { outcomes: adminsWrite('200', absent), args: 'id: "{apikey}"' },
   'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
+  'mutation createChatCompletion': { outcomes: chats, args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]' },
+  'subscription chatCompletion': { outcomes: chats, args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]' },
   'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'subscription buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", after: "0"', foreignIs403: true },
   'query inferenceUsage': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", groupBy: DAY', foreignIs403: true },
