@@ -44,26 +44,20 @@ export function chatHandler({ route, headers, read }: ChatRoute): HandWritten['m
       const isStream = chat.request.stream
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
       const ends = endsOf(reply, stopping, isStream ? (refused) => watchCaller(authenticator, credential, refused) : () => nothing)
-      let claim: Claim | undefined
       try {
         const key = request.headers['idempotency-key']
-        const claimed = key === undefined ? undefined : await claimKey(services, caller, key, request)
-        if (claimed?.kept) return sendKept(reply, chat, headers, claimed.kept.body)
-        claim = claimed
-        const completion = await startCompletion(services, { payer, model: chat.model, request: chat.request, route }, ends.gone.signal)
+        const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)
+        if (claim?.kept) return sendKept(reply, chat, headers, claim.kept.body)
+        const completion = await startCompletion(services, { payer, model: chat.model, request: chat.request, route }, ends.gone.signal).catch(async (error: unknown) => {
+          await claim?.release() // nothing was answered: the same key may be tried again
+          throw error
+        })
         reply.headers(attemptHeaders(completion.upstream, completion.attempts))
-        if (isStream) {
-          if (await sendChat(request, reply, chat.text(completion), completion.events, { headers, ...ends, claim })) claim = undefined
-          return undefined
-        }
-        const body = await chat.whole(completion)
-        await claim?.keep({ status: 200, body })
-        claim = undefined
-        return send(reply, 200, body)
+        if (isStream) return await sendChat(request, reply, chat.text(completion), completion.events, { headers, ...ends, claim })
+        return await sendWhole(reply, chat, completion, claim)
       } catch (error) {
         throw ends.interrupted() ?? (ends.gone.signal.aborted ? callerLeft : error)
       } finally {
-        await claim?.release() // nothing is kept: the same key may be tried again
         ends.forget()
         over()
       }
@@ -102,6 +96,18 @@ function endsOf(reply: FastifyReply, stopping: AbortSignal, watch: (refused: (re
 
 /** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
 const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')
+
+async function sendWhole(reply: FastifyReply, chat: ReadChat, completion: Completion, claim: Claim | undefined): Promise<FastifyReply> {
+  let body: string
+  try {
+    body = await chat.whole(completion)
+  } catch (error) {
+    await claim?.release()
+    throw error
+  }
+  await claim?.keep({ status: 200, body })
+  return send(reply, 200, body)
+}
 
 /** The response that is kept under an Idempotency-Key: of a stream all its text, which comes at once. */
 function sendKept(reply: FastifyReply, { request }: ReadChat, headers: Readonly<Record<string, string>>, body: string | null): FastifyReply {
