@@ -159,6 +159,11 @@ describe('a budget', () => {
     const keys = await Promise.all(['one', 'two'].map((name) => makeApiKey(world.db, { organizationId: person.organizationId, createdBy: person.userId ?? '', name, prefix: 'svc_live_ak_' })))
     const [one, two] = keys.map(({ keyId }) => ({ organizationId: person.organizationId, userId: null, keyId }))
     await sql`insert into inference_key_budgets (organization_id, key_id, monthly_budget_nano_usd) values (${person.organizationId}, ${one!.keyId}, 1000)`.execute(world.db)
+    const other = await world.start() // which knows neither the organization nor the key yet
+    expect(await Promise.all([1, 2, 3].map(() => refusalOf(() => other.inference.open(order(one!, 1_001)))))).toEqual(['budget_exceeded', 'budget_exceeded', 'budget_exceeded'])
+    await other.inference.open(order(two!, 1_001))
+    expect(await Promise.all([1, 2, 3].map(() => refusalOf(() => other.inference.open(order(one!, 1_001)))))).toEqual(['budget_exceeded', 'budget_exceeded', 'budget_exceeded'])
+    await other.stop()
     await spend(one!, 700)
     expect(await refusal(one!, 301)).toBe('budget_exceeded')
     await expect(open(one!, 301)).rejects.toThrow('This key may spend $0.000001 a month, $0.0000003 of it is left')

@@ -17,6 +17,8 @@ const budgetMs = 1_000
 const accountsMax = 10_000
 const keysMax = 10_000 // of one organization
 const idleMs = 60_000
+/** Longer than anybody waits to be let in: an account in use is never forgotten. */
+const busyMs = 20_000
 
 /**
  * What one purse, an organization's or a key's, has spent this month, and what it has running in this process.
@@ -30,6 +32,7 @@ export type Purse = {
   finishedNanoUsd: number
   flushedNanoUsd: number
   readAtMs: number
+  expired: boolean
   monthEndsMs: number
   reading: Promise<void> | null
 }
@@ -85,7 +88,7 @@ export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
     find(organizationId) {
       let account = accounts.get(organizationId)
       if (!account) {
-        if (accounts.size >= accountsMax) forget(accounts, 0)
+        if (accounts.size >= accountsMax) forget(accounts, busyMs)
         account = { ...newPurse(), organizationId, plan: null, heldNanoUsd: 0, keys: new Map(), usedAtMs: 0, turn: Promise.resolve() }
         accounts.set(organizationId, account)
       }
@@ -118,19 +121,16 @@ function readPurse(purse: Purse, find: (monthStart: string) => Promise<Reading |
   return (purse.reading ??= (async () => {
     const month = monthOf(nowMs())
     const flushedBefore = purse.flushedNanoUsd
-    purse.readAtMs = performance.now() // a notice that comes meanwhile makes it old again
-    try {
-      const row = await find(month.start)
-      purse.limitNanoUsd = row?.limitNanoUsd ?? null
-      purse.spentNanoUsd = row?.spentNanoUsd ?? 0
-      purse.monthEndsMs = month.endsMs
-      // What was flushed before is in what was read; what was flushed meanwhile may be counted twice until the next reading, never left out.
-      purse.finishedNanoUsd -= flushedBefore
-      purse.flushedNanoUsd -= flushedBefore
-    } catch (error) {
-      purse.readAtMs = -Infinity
-      throw error
-    }
+    const atMs = performance.now()
+    purse.expired = false
+    const row = await find(month.start)
+    purse.limitNanoUsd = row?.limitNanoUsd ?? null
+    purse.spentNanoUsd = row?.spentNanoUsd ?? 0
+    purse.monthEndsMs = month.endsMs
+    if (!purse.expired) purse.readAtMs = atMs
+    // What was flushed before is in what was read; what was flushed meanwhile may be counted twice until the next reading, never left out.
+    purse.finishedNanoUsd -= flushedBefore
+    purse.flushedNanoUsd -= flushedBefore
   })().finally(() => (purse.reading = null)))
 }
 
@@ -164,12 +164,14 @@ export function isQuiet(purse: Purse): boolean {
 }
 
 function newPurse(): Purse {
-  return { limitNanoUsd: null, spentNanoUsd: 0, reservedNanoUsd: 0, finishedNanoUsd: 0, flushedNanoUsd: 0, readAtMs: -Infinity, monthEndsMs: 0, reading: null }
+  return { limitNanoUsd: null, spentNanoUsd: 0, reservedNanoUsd: 0, finishedNanoUsd: 0, flushedNanoUsd: 0, readAtMs: -Infinity, expired: false, monthEndsMs: 0, reading: null }
 }
 
 function expire(account: Account): void {
-  account.readAtMs = -Infinity
-  for (const purse of account.keys.values()) purse.readAtMs = -Infinity
+  for (const purse of [account, ...account.keys.values()]) {
+    purse.readAtMs = -Infinity
+    purse.expired = true // also what is being read right now
+  }
 }
 
 function forget(accounts: Map<string, Account>, unusedMs: number): void {

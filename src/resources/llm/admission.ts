@@ -17,7 +17,7 @@ const roundsMax = 5
 const wantedTries = 3
 const wantedWaitMs = 50
 
-/** What may be set aside right now without asking anybody; below zero, or Infinity never. */
+/** What may be set aside right now without asking anybody; below zero when more is owed than held. */
 export function leftFor(account: Account, key: Purse | null): number {
   return Math.min(leaseLeft(account), budgetLeft(account), key === null ? Infinity : budgetLeft(key))
 }

@@ -70,7 +70,9 @@ function createInference({ db, pubsub }: Background): Inference {
   const writer = createLedgerWriter(db, newUuid(), (held, all) => noteHeld(accounts, held, all))
   const queue = createLedgerQueue(writer)
   const running: Running = { young: new Set(), old: new Set(), queue, toldAtMs: new Map(), untold: new Set() }
+  let closing: Promise<void> | null = null
   const begin = (order: InferenceOrder, account: Account, key: Purse | null): Metered => {
+    if (closing) throw databaseAway() // it was let in while everything was given back
     const request = new RunningRequest(order, account, key, running)
     running.young.add(request)
     return request
@@ -79,7 +81,6 @@ function createInference({ db, pubsub }: Background): Inference {
     if (id !== null) giveSpare(db, accounts.find(id), writer).catch((error: Error) => log.debug({ reason: error.message }, 'credits that others want could not be given back'))
   })
   const stopTimers = keepTime(db, accounts, running, writer)
-  let closing: Promise<void> | null = null
 
   async function close(): Promise<void> {
     stopTimers()
