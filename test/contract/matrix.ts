@@ -11,6 +11,11 @@ export type Outcomes = readonly [owner: string, member: string, viewer: string, 
 export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown; foreignIs403?: true }
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
+/** Whether a path, body or arguments name something of the target's. */
+export function namesTarget(text: string | undefined): boolean {
+  return /\{[a-z_]+\}/.test(text ?? '')
+}
+
 const noScope = '403 forbidden'
 const tooLittle = '403 not_permitted_for_role'
 const absent = '404 not_found'
