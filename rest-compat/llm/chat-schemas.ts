@@ -81,7 +81,7 @@ export const chatCompletionChunk = object({
     delta: object({ role: named('assistant'), content: text, reasoning_content: text, reasoning_meta: reasoningMeta, reasoning_details: list({ type: 'object' }), tool_calls: list(object({ index: wholeNumber, id: text, type: named('function'), function: object({ name: text, arguments: text }) }, ['index'])) }),
     finish_reason: { type: ['string', 'null'], enum: ['stop', 'length', 'tool_calls', 'content_filter', null] }, logprobs: { type: 'null' },
   }, ['index', 'delta', 'finish_reason'])),
-  usage: { oneOf: [usage, { type: 'null' }] },
+  usage: { ...usage, type: ['object', 'null'] },
 }, ['id', 'object', 'created', 'model', 'choices'])
 
 /** One chunk of the UI message stream; the stream ends with `data: [DONE]`. */
