@@ -81,6 +81,7 @@ function endsOf(reply: FastifyReply, stopping: AbortSignal, watch: (refused: (re
   reply.raw.once('close', () => {
     if (!reply.raw.writableFinished) gone.abort()
   })
+  if (reply.raw.destroyed) gone.abort()
   stopping.addEventListener('abort', stop, { once: true })
   if (stopping.aborted) stop()
   const unwatch = watch(interrupt)

@@ -6,16 +6,17 @@ import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf } from '../support/makers.ts'
 import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
+import type { TestPostgres } from '../support/postgres.ts'
 import { writeModels } from './chat-makers.ts'
 
 /** A Berth whose models are served by a mock upstream, and a key of the organization `acme`. */
 export type ChatWorld = { berth: Berth; mock: MockUpstream; key: string; keyId: string; owner: string; post: (path: string, body: unknown, options?: { token?: string | null; headers?: Record<string, string>; signal?: AbortSignal }) => Promise<Response>; stop: () => Promise<void> }
 
-/** Starts one. */
-export async function startChatWorld(settings: Record<string, string> = {}): Promise<ChatWorld> {
+/** Starts one, on a Postgres of its own when one is given. */
+export async function startChatWorld(on?: TestPostgres): Promise<ChatWorld> {
   const mock = await startMockUpstream()
   const folder = mkdtempSync(join(tmpdir(), 'berth-chat-'))
-  const berth = await startBerth({ settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url), ...settings } })
+  const berth = await startBerth({ settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url) }, ...(on ? { on } : {}) })
   const owner = await berth.token('alice', 'acme', 'owner')
   const { organizationId, userId } = idsOf(owner)
   const { key, keyId } = await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'chat', prefix: berth.services.config.apiKeyPrefix })

@@ -8,6 +8,7 @@ import { readConfig } from '#src/platform/config.ts'
 import { openServices, type Services } from '#src/platform/services.ts'
 import type { Worker } from '#workers/worker.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
+import type { TestPostgres } from './postgres.ts'
 
 /** What a REST path answered. */
 export type Answer<Body> = { status: number; headers: Headers; body: Body }
@@ -21,12 +22,12 @@ export type Berth = RunningApp & {
   dataDir: string
 }
 
-/** Starts one. With `worker` it also runs VMs, with so many kept warm. */
-export async function startBerth({ worker = false, pool = 1, settings = {} }: { worker?: boolean; pool?: number; settings?: Record<string, string> } = {}): Promise<Berth> {
+/** Starts one, on a Postgres of its own when one is given. With `worker` it also runs VMs, with so many kept warm. */
+export async function startBerth({ worker = false, pool = 1, settings = {}, on }: { worker?: boolean; pool?: number; settings?: Record<string, string>; on?: TestPostgres } = {}): Promise<Berth> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-'))
   chmodSync(dataDir, 0o711) // QEMU runs as another user when we are root
   const ours = { BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: String(pool), ...settings }
-  const app = await startApp({ schema, surfaces: registerSurfaces, settings: ours })
+  const app = await startApp({ schema, surfaces: registerSurfaces, settings: ours, ...(on ? { on } : {}) })
   const workerServices = worker ? await openServices(readConfig({ PORT: String(app.port), BERTH_LOG_LEVEL: 'error', ...ours }), app.services.database.url, 'worker') : null
   // Imported late: most tests need no VM, and the driver brings the SSH library along.
   const started = workerServices ? await (await import('#workers/worker.ts')).startWorker(workerServices) : null
