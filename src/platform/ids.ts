@@ -21,19 +21,30 @@ const hexByte = Array.from({ length: 256 }, (_, value) => value.toString(16).pad
 const randomPool = Buffer.alloc(10 * 512)
 let randomUsed = randomPool.length
 
-/** A new UUIDv7 in its canonical text form; sorts by creation time to the millisecond. */
+/** A new UUIDv7 in its canonical text form; sorts by creation time to the millisecond. Hot: several for every request. */
 export function newUuid(): string {
   if (randomUsed === randomPool.length) {
     randomFillSync(randomPool)
     randomUsed = 0
   }
-  const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(nowMs(), 0, 6)
-  randomPool.copy(bytes, 6, randomUsed, randomUsed + 10)
+  const at = randomUsed
   randomUsed += 10
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  return uuidText(bytes)
+  const byte = (place: number, keep = 0xff, set = 0): string => hexByte[(randomPool[at + place]! & keep) | set]! // ten are left from here on
+  return `${timeText()}-${byte(0, 0x0f, 0x70)}${byte(1)}-${byte(2, 0x3f, 0x80)}${byte(3)}-${byte(4)}${byte(5)}${byte(6)}${byte(7)}${byte(8)}${byte(9)}`
+}
+
+let timeMs = -1
+let timeHex = ''
+
+/** The first two groups of a uuid of this moment. */
+function timeText(): string {
+  const ms = nowMs()
+  if (ms !== timeMs) {
+    const digits = ms.toString(16).padStart(12, '0')
+    timeMs = ms
+    timeHex = `${digits.slice(0, 8)}-${digits.slice(8)}`
+  }
+  return timeHex
 }
 
 /** A new id of this kind, as callers see it. */
