@@ -48,6 +48,7 @@ function describeRoute(method: string, path: string, route: Route, definition: O
   const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
   const inBody = variables.filter((one) => !inQuery.includes(one))
   const responses: Json = { [route.status]: describeSuccess(route, definition, schema) }
+  if (route.deletes) responses[200] = { description: 'Done, for a request with the header anthropic-beta', content: { 'application/json': { schema: deletedSchema(route.deletes) } } }
   for (const status of [...new Set([...route.errors, ...errorsOfAll])].sort()) {
     responses[status] = { description: meanings[status] ?? 'Error', content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
   }
@@ -65,6 +66,10 @@ function describeRoute(method: string, path: string, route: Route, definition: O
     ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, schema) } } } } : {}),
     responses,
   }
+}
+
+function deletedSchema(kind: string): Json {
+  return { type: 'object', properties: { id: { type: 'string' }, type: { type: 'string', enum: [`${kind}_deleted`] } }, required: ['id', 'type'] }
 }
 
 function describeSuccess(route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
@@ -131,7 +136,12 @@ function fieldSchema(parent: GraphQLType, selection: FieldNode, schema: GraphQLS
 
 function errorSchema(surface: Surface): Json {
   if (surface.name === 'infra') return { type: 'object', properties: { error: { type: 'string' }, message: { type: 'string' } }, required: ['error'] }
-  return { type: 'object', properties: { error: { type: 'object', properties: { type: { type: 'string' }, message: { type: 'string' } }, required: ['type', 'message'] } }, required: ['error'] }
+  const text = { type: 'string' }
+  if (surface.name === 'agents') {
+    const error = { type: 'object', properties: { type: text, message: text, code: { ...text, description: 'The reason, for machines' } }, required: ['type', 'message', 'code'] }
+    return { type: 'object', properties: { type: { ...text, enum: ['error'] }, error, request_id: text }, required: ['type', 'error', 'request_id'] }
+  }
+  return { type: 'object', properties: { error: { type: 'object', properties: { type: text, message: text }, required: ['type', 'message'] } }, required: ['error'] }
 }
 
 function operationId(method: string, path: string): string {

@@ -30,6 +30,13 @@ export type Route = {
   bodyBytes?: number
   /** Nouns whose absence is told as 403: the documents list no 404 for them here (decisions.md §0, malformed or foreign id). */
   absentIs403?: readonly string[]
+  /**
+   * For a 204 that deletes: what it deletes. A request with the header `anthropic-beta` gets 200 and
+   * `{id, type: "<kind>_deleted"}` instead, as that client expects; the id is the path's last parameter.
+   */
+  deletes?: string
+  /** An organization key is refused here with 401, although its scope opens the same elsewhere. */
+  peopleOnly?: true
   /** Not in the documents: ours, and marked so in OpenAPI. */
   additive?: true
 }

@@ -4,7 +4,7 @@ import type { Context } from '#schema/builder.ts'
 import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
+import { callerName, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -47,12 +47,17 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
   const isPost = method === 'POST'
   return async (request, reply) => {
     const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
+    if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
     const allowance = spendFor(services, caller, isPost)
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
     const run = (): Promise<string | null> => answer(runner, route, operation, variables, contextOf(services, caller, request.id))
-    if (key === undefined) return send(reply, route.status, await run())
+    if (key === undefined) {
+      const body = await run()
+      const deleted = route.deletes !== undefined && request.headers['anthropic-beta'] !== undefined
+      return deleted ? send(reply, 200, deletedBody(path, request, route)) : send(reply, route.status, body)
+    }
     return once(services, caller, key, request, reply, route, run)
   }
 }
@@ -79,6 +84,12 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
       over()
     }
   }
+}
+
+/** What Anthropic's client expects of a deletion. */
+function deletedBody(path: string, request: FastifyRequest, { deletes }: Route): string {
+  const name = [...path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1] ?? ''
+  return JSON.stringify({ id: (request.params as Record<string, string>)[name], type: `${deletes}_deleted` }) // Fastify's own shape of path parameters
 }
 
 /** Runs the document and makes the body's text; null for an answer without one. */

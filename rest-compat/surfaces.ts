@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { agentsRoutes } from './agents/routes.ts'
 import { infraRoutes } from './infra/routes.ts'
 import { llmRoutes } from './llm/routes.ts'
 import { describeSurface } from './openapi.ts'
@@ -31,7 +32,7 @@ export const surfaces: readonly Surface[] = [
     envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),
   },
   {
-    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: {}, bodyBytes: limits.agentsBodyBytes,
+    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: agentsRoutes, bodyBytes: limits.agentsBodyBytes,
     envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error.code, error.status), message: error.message, code: error.code }, request_id: requestId }),
   },
   {

@@ -74,6 +74,14 @@ export const limits = {
   buildOutputBytes: 1024 * 1024 * 1024, // ours: as an upload
   buildTailCharacters: 256 * 1024, // ours: the last lines are kept for ever, so they are short
 
+  // Agents service.
+  agentsListMax: 100,
+  descriptionLength: 2048,
+  agentSystemLength: 100_000,
+  metadataPairs: 16,
+  metadataKeyLength: 64,
+  metadataValueLength: 512,
+
   // Uploads.
   uploadUrlSeconds: 1800,
   uploadUnfinishedHours: 24,

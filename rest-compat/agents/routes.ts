@@ -1,0 +1,5 @@
+/** Every path of agents-and-gateway.md that the agents service has, by noun; they are mounted at /agents. */
+import type { Routes } from '../routes.ts'
+
+/** The routes of the agents service's surface. */
+export const agentsRoutes: Routes = {}
