@@ -1,6 +1,8 @@
 /** The whole schema: every noun's file is loaded, then built once. */
 import type { GraphQLSchema } from 'graphql'
 import { builder } from './builder.ts'
+import './agents/agents.ts'
+import './agents/built-in-tools.ts'
 import './infra/account.ts'
 import './infra/build-logs.ts'
 import './infra/builds.ts'

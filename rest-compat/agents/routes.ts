@@ -1,5 +1,7 @@
 /** Every path of agents-and-gateway.md that the agents service has, by noun; they are mounted at /agents. */
 import type { Routes } from '../routes.ts'
+import { agentRoutes } from './agents.ts'
+import { catalogRoutes } from './catalog.ts'
 
 /** The routes of the agents service's surface. */
-export const agentsRoutes: Routes = {}
+export const agentsRoutes: Routes = { ...agentRoutes, ...catalogRoutes }

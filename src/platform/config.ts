@@ -35,6 +35,8 @@ export type Config = {
   workerMetricsPort: number
   /** Host ports that a VM may reach as host.berth.internal:PORT. */
   vmHostPorts: readonly number[]
+  /** Hosts as `host:port` that agents' tool servers may be at although their address is private, and without TLS. */
+  privateHosts: readonly string[]
   /** Whether this host's worker runs VMs. */
   runsVms: boolean
   /** Machines kept warm for each template and size. */
@@ -75,6 +77,7 @@ const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
 const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
 const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
 const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
+const hostPortList = z.string().transform((text) => text.split(',').map((part) => part.trim().toLowerCase()).filter(Boolean)).pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100))
 /** What may stand in a header. */
 const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
 const issuerList = z.string().transform((text, ctx) => {
@@ -97,6 +100,7 @@ const settings = {
   BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
+  BERTH_PRIVATE_HOSTS: [hostPortList, 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443'],
   BERTH_VMS: [switchText, 'on or off'],
   BERTH_VM_POOL: [countText, 'how many machines to keep warm, 0 or more'],
   BERTH_VM_MEMORY_MB: [countText, 'megabytes that all VMs may be promised together'],
@@ -177,6 +181,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     webMetricsPort: set.BERTH_METRICS_PORT ?? besidePort(port, 10_000),
     workerMetricsPort: set.BERTH_WORKER_METRICS_PORT ?? besidePort(port, 20_000),
     vmHostPorts: set.BERTH_VM_HOST_PORTS ?? [],
+    privateHosts: set.BERTH_PRIVATE_HOSTS ?? [],
     runsVms: set.BERTH_VMS ?? true,
     vmPoolSize: set.BERTH_VM_POOL ?? 2,
     vmMemoryMb: set.BERTH_VM_MEMORY_MB ?? 0,

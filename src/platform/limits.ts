@@ -78,9 +78,23 @@ export const limits = {
   agentsListMax: 100,
   descriptionLength: 2048,
   agentSystemLength: 100_000,
+  agentToolsMax: 128,
+  agentMcpServersMax: 20,
+  agentMcpServicesMax: 20,
+  agentSkillsMax: 64, // ours
+  toolDescriptionLength: 4096, // ours: characters
+  toolSchemaBytes: 64 * 1024, // ours: of one custom tool's input_schema
+  mcpUrlLength: 2048, // ours
   metadataPairs: 16,
   metadataKeyLength: 64,
   metadataValueLength: 512,
+
+  // Vaults.
+  credentialsPerVault: 20, // archived ones do not count
+  credentialHostsMax: 16,
+  tokenLength: 16 * 1024, // ours: a token or client secret, in characters
+  serverUrlLength: 2048, // ours
+  vaultEventsKept: 1000, // ours: of one vault
 
   // Uploads.
   uploadUrlSeconds: 1800,

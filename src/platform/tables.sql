@@ -1,5 +1,32 @@
 -- What the migrations make, for reading. Not run. Written by: npm run tables
 
+create table agent_versions (
+  agent_id uuid not null,
+  version integer not null,
+  definition jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint agent_versions_pkey PRIMARY KEY (agent_id, version),
+  constraint agent_versions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint agent_versions_version_check CHECK ((version >= 1))
+);
+
+create table agents (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid,
+  version integer not null,
+  definition jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint agents_pkey PRIMARY KEY (id),
+  constraint agents_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint agents_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint agents_version_check CHECK ((version >= 1))
+);
+CREATE INDEX agents_owner ON public.agents USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX agents_owner_user ON public.agents USING btree (owner_user_id);
+
 create table api_keys (
   key_id text not null,
   organization_id uuid not null,
@@ -120,6 +147,52 @@ create table build_secrets (
   constraint build_secrets_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
 );
+
+create table environment_events (
+  environment_id uuid not null,
+  position bigint not null,
+  status text not null,
+  status_reason text,
+  vm_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint environment_events_pkey PRIMARY KEY (environment_id, "position"),
+  constraint environment_events_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+);
+
+create table environments (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  name text not null,
+  description text,
+  config jsonb not null,
+  metadata jsonb not null default '{}'::jsonb,
+  status text not null,
+  status_reason text,
+  ephemeral boolean not null default false,
+  vm_id uuid,
+  prepared_vm_id uuid,
+  event_position bigint not null default 0,
+  used_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint environments_pkey PRIMARY KEY (id),
+  constraint environments_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint environments_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint environments_prepared_vm_id_fkey FOREIGN KEY (prepared_vm_id) REFERENCES vms(id),
+  constraint environments_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint environments_check CHECK (((status = 'archived'::text) = (archived_at IS NOT NULL))),
+  constraint environments_check1 CHECK (((status <> 'archived'::text) OR (vm_id IS NULL))),
+  constraint environments_description_check CHECK ((length(description) <= 2048)),
+  constraint environments_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint environments_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'error'::text, 'archived'::text])))
+);
+CREATE INDEX environments_owner ON public.environments USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX environments_owner_user ON public.environments USING btree (owner_user_id);
+CREATE INDEX environments_prepared_vm ON public.environments USING btree (prepared_vm_id);
+CREATE INDEX environments_vm ON public.environments USING btree (vm_id);
+CREATE UNIQUE INDEX environments_name ON public.environments USING btree (organization_id, owner_user_id, name) WHERE (status <> 'archived'::text);
 
 create table folders (
   id uuid not null,
@@ -286,6 +359,66 @@ create table users (
   constraint users_pkey PRIMARY KEY (id),
   constraint users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
+
+create table vault_credentials (
+  id uuid not null,
+  vault_id uuid not null,
+  display_name text,
+  auth jsonb not null,
+  key_kind text not null,
+  key text not null,
+  sealed_secrets bytea,
+  token_generation integer not null default 1,
+  refused_generation integer,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint vault_credentials_pkey PRIMARY KEY (id),
+  constraint vault_credentials_vault_id_fkey FOREIGN KEY (vault_id) REFERENCES vaults(id) ON DELETE CASCADE,
+  constraint vault_credentials_check CHECK (((archived_at IS NULL) = (sealed_secrets IS NOT NULL))),
+  constraint vault_credentials_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 255))),
+  constraint vault_credentials_key_kind_check CHECK ((key_kind = ANY (ARRAY['mcp_server_url'::text, 'secret_name'::text])))
+);
+CREATE INDEX vault_credentials_vault ON public.vault_credentials USING btree (vault_id, id DESC);
+CREATE UNIQUE INDEX vault_credentials_key ON public.vault_credentials USING btree (vault_id, key_kind, key) WHERE (archived_at IS NULL);
+
+create table vault_events (
+  vault_id uuid not null,
+  position bigint not null,
+  type text not null,
+  credential_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint vault_events_pkey PRIMARY KEY (vault_id, "position"),
+  constraint vault_events_vault_id_fkey FOREIGN KEY (vault_id) REFERENCES vaults(id) ON DELETE CASCADE
+);
+
+create table vaults (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  display_name text not null,
+  metadata jsonb not null default '{}'::jsonb,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint vaults_pkey PRIMARY KEY (id),
+  constraint vaults_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint vaults_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint vaults_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 255)))
+);
+CREATE INDEX vaults_owner ON public.vaults USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX vaults_owner_user ON public.vaults USING btree (owner_user_id);
+
+create table vm_credentials (
+  vm_id uuid not null,
+  credential_id uuid not null,
+  constraint vm_credentials_pkey PRIMARY KEY (vm_id, credential_id),
+  constraint vm_credentials_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES vault_credentials(id) ON DELETE CASCADE,
+  constraint vm_credentials_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE
+);
+CREATE INDEX vm_credentials_credential ON public.vm_credentials USING btree (credential_id);
 
 create table vm_env (
   vm_id uuid not null,
