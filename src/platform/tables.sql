@@ -279,6 +279,92 @@ create unlogged table rate_buckets (
 );
 CREATE INDEX rate_buckets_age ON public.rate_buckets USING btree (refilled_at);
 
+create table session_events (
+  session_id uuid not null,
+  position bigint not null,
+  id uuid not null,
+  type text not null,
+  data jsonb not null,
+  size_bytes integer not null,
+  answers uuid,
+  processed_at timestamp with time zone,
+  taken_position bigint,
+  created_at timestamp with time zone not null default now(),
+  constraint session_events_id_key UNIQUE (id),
+  constraint session_events_pkey PRIMARY KEY (session_id, "position"),
+  constraint session_events_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_events_queued ON public.session_events USING btree (session_id, "position") WHERE (processed_at IS NULL);
+CREATE UNIQUE INDEX session_events_answers ON public.session_events USING btree (session_id, answers, type) WHERE (answers IS NOT NULL);
+CREATE UNIQUE INDEX session_events_taken ON public.session_events USING btree (session_id, taken_position) WHERE (taken_position IS NOT NULL);
+
+create unlogged table session_previews (
+  session_id uuid not null,
+  seq bigint not null generated always as identity,
+  event_id uuid not null,
+  data jsonb not null,
+  constraint session_previews_pkey PRIMARY KEY (session_id, seq),
+  constraint session_previews_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+
+create table sessions (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  agent_id uuid not null,
+  agent_version integer not null,
+  agent_definition jsonb not null,
+  environment_id uuid,
+  deployment_id uuid,
+  kind text not null,
+  source text not null,
+  title text,
+  metadata jsonb not null default '{}'::jsonb,
+  vault_ids uuid[] not null default '{}'::uuid[],
+  budget_nano_usd bigint,
+  status text not null,
+  stop_reason jsonb,
+  running_since timestamp with time zone,
+  active_ms bigint not null default 0,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cache_read_input_tokens bigint not null default 0,
+  cache_creation_5m_input_tokens bigint not null default 0,
+  cache_creation_1h_input_tokens bigint not null default 0,
+  web_search_requests bigint not null default 0,
+  web_fetch_requests bigint not null default 0,
+  cost_nano_usd bigint not null default 0,
+  event_position bigint not null default 0,
+  last_event_id uuid,
+  last_event_at timestamp with time zone,
+  service_events bigint not null default 0,
+  read_event_id uuid,
+  read_position bigint not null default 0,
+  read_service_events bigint not null default 0,
+  shared_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,
+  constraint sessions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint sessions_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint sessions_agent_version_check CHECK ((agent_version >= 1)),
+  constraint sessions_budget_nano_usd_check CHECK ((budget_nano_usd >= 0)),
+  constraint sessions_check CHECK (((status = 'running'::text) = (running_since IS NOT NULL))),
+  constraint sessions_check1 CHECK (((archived_at IS NULL) OR (status = 'terminated'::text))),
+  constraint sessions_kind_check CHECK ((kind = ANY (ARRAY['chat'::text, 'computer'::text]))),
+  constraint sessions_source_check CHECK ((source = ANY (ARRAY['user'::text, 'schedule'::text, 'trigger'::text, 'deployment'::text, 'run'::text, 'peer'::text]))),
+  constraint sessions_status_check CHECK ((status = ANY (ARRAY['idle'::text, 'running'::text, 'rescheduling'::text, 'terminated'::text]))),
+  constraint sessions_title_check CHECK ((length(title) <= 255))
+);
+CREATE INDEX sessions_agent ON public.sessions USING btree (agent_id, id DESC);
+CREATE INDEX sessions_deployment ON public.sessions USING btree (deployment_id, id DESC) WHERE (deployment_id IS NOT NULL);
+CREATE INDEX sessions_environment ON public.sessions USING btree (environment_id);
+CREATE INDEX sessions_owner ON public.sessions USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX sessions_owner_user ON public.sessions USING btree (owner_user_id);
+
 create table signing_keys (
   kid text not null,
   public_jwk jsonb not null,

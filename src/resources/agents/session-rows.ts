@@ -1,0 +1,57 @@
+/** A session's row and the entries of its log, and how they are found. */
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { RawBuilder } from 'kysely'
+import type { AgentDefinition } from './agent-rows.ts'
+import type { Metadata } from './field-rules.ts'
+
+/** Terminated is for ever (decisions.md §6.1). */
+export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'
+
+/** Why a session is idle; keys as on the wire, event ids public. */
+export type StopReason = { type: 'end_turn' } | { type: 'requires_action'; event_ids: string[] } | { type: 'retries_exhausted' } | { type: 'budget_reached' }
+
+/** Who began a session. */
+export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'run' | 'peer'
+
+/** A session as it is stored; moments are wire text, ids are uuids, money is in nano-dollars. */
+export type Session = {
+  id: string; organizationId: string; ownerUserId: string; agentId: string; agentVersion: number; agentDefinition: AgentDefinition
+  environmentId: string | null; deploymentId: string | null; kind: 'chat' | 'computer'; source: SessionSource
+  title: string | null; metadata: Metadata; vaultIds: string[]; budgetNanoUsd: number | null
+  status: SessionStatus; stopReason: StopReason | null; runningSince: string | null; activeMs: number
+  inputTokens: number; outputTokens: number; cacheReadInputTokens: number;
+  cacheCreation5mInputTokens: number; cacheCreation1hInputTokens: number; webSearchRequests: number; webFetchRequests: number; costNanoUsd: number
+  eventPosition: number; lastEventId: string | null; lastEventAt: string | null; serviceEvents: number
+  readEventId: string | null; readPosition: number; readServiceEvents: number
+  sharedAt: string | null; createdAt: string; updatedAt: string; archivedAt: string | null
+}
+
+/** One event of a session's log. `processedAt` null: queued. `data` is what its type says, with public ids. */
+export type SessionEvent = {
+  sessionId: string; position: number; id: string; type: string; data: Readonly<Record<string, unknown>>
+  answers: string | null; processedAt: string | null; takenPosition: number | null; createdAt: string
+}
+
+/** The columns of a SessionEvent. */
+export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`
+
+/** The session, whoever it belongs to: for workers. */
+export async function findSessionRow(db: Db, id: string): Promise<Session | undefined> {
+  return findOne<Session>(db, sql`select * from sessions where id = ${id}`)
+}
+
+/** The same, held until the transaction ends: its log and its state stay as they are. */
+export async function lockSession(tx: Tx, id: string): Promise<Session | undefined> {
+  return findOne<Session>(tx, sql`select * from sessions where id = ${id} for no key update`)
+}
+
+/** The caller's session. @param lock `for no key update` to hold it. @throws BerthError not_found. */
+export async function readSession(db: Db, scope: Scope, publicId: string, lock: RawBuilder<unknown> = sql``): Promise<Session> {
+  const id = decodeId('session', publicId)
+  const session = id && (await findOne<Session>(db, sql`select * from sessions where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  if (!session) throw notFound('session')
+  return session
+}
