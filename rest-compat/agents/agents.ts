@@ -37,6 +37,10 @@ export const agentRoutes: Routes = {
     status: 200, errors: [404], summary: 'Archives an agent; what runs goes on',
     operation: `mutation ($id: ID!) { body: archiveAgent(id: $id) { ${agent} } }`,
   },
+  'GET /v1/agents/{id}/mcp-tools': {
+    status: 200, errors: [404], summary: 'The tools that the agent’s tool servers offer right now',
+    operation: 'query ($id: ID!) { data: agentMcpTools(id: $id) { server_name: serverName url status error tools { name description input_schema: inputSchema } } }',
+  },
   'GET /v1/agents/{id}/versions': {
     status: 200, errors: [400, 404], summary: 'Every version of an agent, newest first',
     operation: `query ($id: ID!, $limit: Int, $page: String) { body: agentVersionList(id: $id, limit: $limit, page: $page) { ${list} } }`,

@@ -84,7 +84,16 @@ export const limits = {
   agentSkillsMax: 64, // ours
   toolDescriptionLength: 4096, // ours: characters
   toolSchemaBytes: 64 * 1024, // ours: of one custom tool's input_schema
-  mcpUrlLength: 2048, // ours
+  mcpDiscoverySeconds: 10, // for each tool server
+  environmentsPerMinute: 60,
+  environmentIdleSecondsDefault: 900,
+  environmentIdleSecondsMin: 10, // ours
+  environmentIdleSecondsMax: 86_400, // ours
+  packagesMax: 100, // ours: of each package manager
+  packageNameLength: 200, // ours
+  setupScriptLength: 64 * 1024, // ours: characters
+  environmentBootSecondsMax: 300, // ours: until an environment's VM runs
+  setupSecondsMax: 1200, // ours: packages and the setup script together
   metadataPairs: 16,
   metadataKeyLength: 64,
   metadataValueLength: 512,

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Config } from '#src/platform/config.ts'
+import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { readAgentModel } from './agent-models.ts'
@@ -18,7 +19,7 @@ export type AgentFields = {
 const servers = z.array(z.object({
   type: z.literal('url'),
   name: nameShape,
-  url: z.string().max(limits.mcpUrlLength).refine(isServerUrl, 'it must be an http:// or https:// address without user and password; those go into a vault'),
+  url: z.string(),
 })).max(limits.agentMcpServersMax, `an agent has at most ${limits.agentMcpServersMax} tool servers`)
 
 const services = z.array(z.object({
@@ -33,7 +34,7 @@ const skills = z.array(z.object({
 /** The definition of a new agent. @throws BerthError invalid_request, unknown_model, unknown_tool. */
 export function readDefinition(config: Config, given: AgentFields): AgentDefinition {
   refuseMultiagent(given.multiagent)
-  const mcpServers = readServers(given.mcpServers)
+  const mcpServers = readServers(config, given.mcpServers)
   return {
     name: readName(given.name), description: readDescription(given.description), model: readAgentModel(config, given.model), system: readSystem(given.system),
     tools: readTools(given.tools, mcpServers), mcp_servers: mcpServers, mcp_services: readServices(given.mcpServices), skills: readSkills(given.skills), metadata: readMetadata(given.metadata),
@@ -46,7 +47,7 @@ export function readDefinition(config: Config, given: AgentFields): AgentDefinit
  */
 export function changeDefinition(config: Config, before: AgentDefinition, given: AgentFields): AgentDefinition {
   refuseMultiagent(given.multiagent)
-  const mcpServers = given.mcpServers === undefined ? before.mcp_servers : readServers(given.mcpServers)
+  const mcpServers = given.mcpServers === undefined ? before.mcp_servers : readServers(config, given.mcpServers)
   return {
     name: given.name === undefined ? before.name : readName(given.name),
     description: given.description === undefined ? before.description : readDescription(given.description),
@@ -65,8 +66,9 @@ export function sameDefinition(one: AgentDefinition, other: AgentDefinition): bo
   return isDeepStrictEqual(one, other)
 }
 
-function readServers(given: unknown): McpServer[] {
+function readServers(config: Config, given: unknown): McpServer[] {
   const read = readShape(servers, given ?? [], 'mcp_servers')
+  for (const [index, { url }] of read.entries()) readServerUrl(config, url, `mcp_servers[${index}].url`)
   refuseTwice(read.map(({ name }) => name), 'mcp_servers')
   return read
 }
@@ -87,9 +89,4 @@ function readSystem(given: unknown): string | null {
 
 function refuseMultiagent(given: unknown): void {
   if (given !== undefined && given !== null) throw new BerthError('invalid_request', 'multiagent is not supported; leave it out, and use groups for several sessions.')
-}
-
-function isServerUrl(text: string): boolean {
-  const url = URL.parse(text)
-  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.hostname !== '' && url.username === '' && url.password === ''
 }
