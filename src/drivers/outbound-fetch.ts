@@ -41,7 +41,12 @@ export function readServerUrl({ privateHosts }: { privateHosts: readonly string[
   if (!plain || !mayBeAsked(privateHosts, url)) {
     throw new BerthError('invalid_request', `${field} must be an https:// address of at most ${limits.serverUrlLength} characters, without a user name, password or fragment; http:// is taken for hosts that the operator lists in BERTH_PRIVATE_HOSTS.`)
   }
-  return { text: given, normal: url.href.replace(/\/$/, '') }
+  return { text: given, normal: normalServerUrl(given) }
+}
+
+/** The form by which two addresses of a server are the same; empty for a text that is no address. */
+export function normalServerUrl(text: string): string {
+  return URL.parse(text)?.href.replace(/\/$/, '') ?? ''
 }
 
 /** The beginning of an answer's body as text, and whether there was more. The rest is not read. */
