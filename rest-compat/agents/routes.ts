@@ -2,8 +2,9 @@
 import type { Routes } from '../routes.ts'
 import { agentRoutes } from './agents.ts'
 import { catalogRoutes } from './catalog.ts'
+import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
 import { vaultRoutes } from './vaults.ts'
 
 /** The routes of the agents service's surface. */
-export const agentsRoutes: Routes = { ...agentRoutes, ...catalogRoutes, ...vaultRoutes, ...credentialRoutes }
+export const agentsRoutes: Routes = { ...agentRoutes, ...environmentRoutes, ...catalogRoutes, ...vaultRoutes, ...credentialRoutes }

@@ -9,6 +9,7 @@ import { deactivateMembership } from '#src/resources/infra/memberships.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import type { Berth } from '../support/berth.ts'
 import { idsOf, makeVmRow } from '../support/makers.ts'
+import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
 export const callerNames = ['none', 'garbage', 'expired', 'deactivated', 'owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'] as const
@@ -36,12 +37,15 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
 }
 
 /** Something of the owner's to try to reach: public ids. */
-export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string }
+export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string } & AgentsTarget
 
-/** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on. */
-export function fill(text: string, target: Target): string {
+/** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
+export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
   const { vm, process, folder, externalRef, build, secret, organization } = target
-  const names: Readonly<Record<string, string>> = { vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: build, build, secret, org: organization, model: 'berth%2Fdemo' }
+  const names: Readonly<Record<string, string>> = {
+    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo',
+    agent: target.agent, environment: target.environment, fresh: newUuid(),
+  }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
 }
 
@@ -63,7 +67,7 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(db)
   await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(db)
   await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
-  return { vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId), ...(await makeBuildTarget(berth, organizationId, nodeId)) }
+  return { vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId), ...(await makeBuildTarget(berth, organizationId, nodeId)), ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)) }
 }
 
 /** A running build with a line in its log, and a build secret. */
@@ -82,7 +86,7 @@ async function makeBuildTarget({ services: { db, sealer } }: Berth, organization
 }
 
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
-export async function picture(berth: Berth, { vm, folder, build, secret }: Target): Promise<string> {
+export async function picture(berth: Berth, { vm, folder, build, secret, ...others }: Target): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
   const { rows } = await sql<{ row: string }>`
@@ -91,5 +95,5 @@ export async function picture(berth: Berth, { vm, folder, build, secret }: Targe
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret} order by 1`.execute(berth.services.db)
-  return rows.map(({ row }) => row).join('\n')
+  return [...rows.map(({ row }) => row), ...(await agentsPicture(berth, others))].join('\n')
 }

@@ -1,0 +1,36 @@
+/** Something of the owner's in the agents service for the callers to try to reach, each holding the canary. */
+import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
+import { sql } from '#src/platform/postgres.ts'
+import type { Berth } from '../support/berth.ts'
+
+/** Public ids. */
+export type AgentsTarget = { agent: string; environment: string }
+
+/** Ids of the same kinds that nothing has. */
+export const absentAgentsTarget = (): AgentsTarget => ({ agent: newId('agent'), environment: newId('environment') })
+/** Texts that are no ids. */
+export const malformedAgentsTarget: AgentsTarget = { agent: 'agt_x', environment: 'env_x' }
+
+/** Makes an agent of one version and an environment without a VM. */
+export async function makeAgentsTarget({ services: { db } }: Berth, { organizationId, userId }: { organizationId: string; userId: string }, canary: string): Promise<AgentsTarget> {
+  const [agentId, environmentId] = [newUuid(), newUuid()]
+  const definition = JSON.stringify({ name: canary, description: canary, model: { id: 'berth/demo', effort: null, speed: 'standard' }, system: canary, tools: [], mcp_servers: [], mcp_services: [], skills: [], metadata: { note: canary } })
+  await sql`insert into agents (id, organization_id, owner_user_id, version, definition) values (${agentId}, ${organizationId}, ${userId}, 1, ${definition})`.execute(db)
+  await sql`insert into agent_versions (agent_id, version, definition) values (${agentId}, 1, ${definition})`.execute(db)
+  const config = JSON.stringify({ type: 'self_hosted' })
+  await sql`
+    insert into environments (id, organization_id, owner_user_id, name, description, config, metadata, status, event_position)
+    values (${environmentId}, ${organizationId}, ${userId}, ${`${canary} ${environmentId}`}, ${canary}, ${config}, ${JSON.stringify({ note: canary })}, 'ready', 1)`.execute(db)
+  await sql`insert into environment_events (environment_id, position, status) values (${environmentId}, 1, 'ready')`.execute(db)
+  return { agent: encodeId('agent', agentId), environment: encodeId('environment', environmentId) }
+}
+
+/** Everything stored of it, as text. */
+export async function agentsPicture({ services: { db } }: Berth, { agent, environment }: AgentsTarget): Promise<string[]> {
+  const agentId = decodeId('agent', agent)
+  const environmentId = decodeId('environment', environment)
+  const { rows } = await sql<{ row: string }>`
+    select 'agent ' || a::text as row from agents a where id = ${agentId} union all select 'version ' || v::text from agent_versions v where agent_id = ${agentId}
+    union all select 'environment ' || e::text from environments e where id = ${environmentId} union all select 'environment event ' || e::text from environment_events e where environment_id = ${environmentId} order by 1`.execute(db)
+  return rows.map(({ row }) => row)
+}
