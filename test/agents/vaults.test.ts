@@ -90,12 +90,12 @@ test('a deleted one is gone, and its answer is the one that Anthropic’s client
   expect(await call('DELETE', `/${one.id}`)).toMatchObject(error(404, 'not_found'))
 })
 
-const operations: readonly (readonly [string, string, unknown?])[] = [
-  ['GET', ''], ['PUT', '', { display_name: 'x' }], ['POST', '', { display_name: 'x' }], ['DELETE', ''], ['POST', '/archive'],
-  ['GET', '/credentials'], ['POST', '/credentials', { auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' } }],
+const operations: readonly { method: string; path: string; body?: unknown }[] = [
+  { method: 'GET', path: '' }, { method: 'PUT', path: '', body: { display_name: 'x' } }, { method: 'POST', path: '', body: { display_name: 'x' } }, { method: 'DELETE', path: '' }, { method: 'POST', path: '/archive' },
+  { method: 'GET', path: '/credentials' }, { method: 'POST', path: '/credentials', body: { auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' } } },
 ]
 
-test.each(operations)('%s {id}%s: another’s is answered as one that is not there, and stays as it was', async (method, path, body) => {
+test.each(operations)('$method {id}$path: another’s is answered as one that is not there, and stays as it was', async ({ method, path, body }) => {
   const { id } = await make()
   const before = (await call('GET', `/${id}`)).body
   const said = await Promise.all([id, newId('vault'), 'vlt_x', newId('vm')].map(async (one) => (await call<{ request_id: string }>(method, `/${one}${path}`, body, colleague))))
@@ -103,7 +103,7 @@ test.each(operations)('%s {id}%s: another’s is answered as one that is not the
   expect((await call('GET', `/${id}`)).body).toEqual(before)
 })
 
-test.each([...operations, ['GET', 'all'], ['POST', 'all', { display_name: 'x' }]] as const)('%s %s takes a person: a key and nobody get 401', async (method, path, body?: unknown) => {
+test.each([...operations, { method: 'GET', path: 'all' }, { method: 'POST', path: 'all', body: { display_name: 'x' } }])('$method $path takes a person: a key and nobody get 401', async ({ method, path, body }) => {
   const full = path === 'all' ? '' : `/${newId('vault')}${path}`
   expect(await call(method, full, body, key)).toMatchObject({ status: 401, body: { error: { type: 'authentication_error' } } })
   expect((await berth.call(method, `/agents/v1/vaults${full}`)).status).toBe(401)
