@@ -246,3 +246,35 @@ describe('the VM of an environment', () => {
     await expect(ensureEnvironmentVm(berth.services, uuidOf(made))).rejects.toMatchObject({ code: 'invalid_request' })
   })
 })
+
+test('a subscription tells each state, live and from a cursor, and ends when the environment is archived', async () => {
+  const made = await make()
+  async function* follow(after: string | null): AsyncGenerator<{ cursor: string; status: string; statusReason: string | null }> {
+    const answer = await fetch(`${berth.url}/graphql`, {
+      method: 'POST', headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: 'subscription ($id: ID!, $after: String) { environmentEvents(id: $id, after: $after) { ... on EnvironmentEvent { cursor status statusReason } } }', variables: { id: made.id, after } }),
+    })
+    let read = ''
+    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+      read += piece
+      const blocks = read.split('\n\n')
+      read = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const event = /^data: (\{.*)$/m.exec(block)?.[1]
+        if (event) yield (JSON.parse(event) as { data: { environmentEvents: { cursor: string; status: string; statusReason: string | null } } }).data.environmentEvents
+      }
+    }
+  }
+  const live = follow(null)
+  expect((await live.next()).value).toMatchObject({ cursor: '1', status: 'ready' })
+  await transaction(berth.services.db, (tx) => moveEnvironment(tx, uuidOf(made), 'provisioning'))
+  await transaction(berth.services.db, (tx) => moveEnvironment(tx, uuidOf(made), 'error', 'It rained.'))
+  expect((await live.next()).value).toMatchObject({ cursor: '2', status: 'provisioning', statusReason: null })
+  expect((await live.next()).value).toMatchObject({ cursor: '3', status: 'error', statusReason: 'It rained.' })
+  await call('POST', `/${made.id}/archive`)
+  expect((await live.next()).value).toMatchObject({ cursor: '4', status: 'archived' })
+  expect((await live.next()).done).toBe(true)
+  const again: string[] = []
+  for await (const { status } of follow('1')) again.push(status)
+  expect(again).toEqual(['provisioning', 'error', 'archived'])
+})

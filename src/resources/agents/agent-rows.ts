@@ -40,11 +40,6 @@ export type Agent = {
   createdAt: string; updatedAt: string; archivedAt: string | null
 }
 
-/** The newest version of an agent, whoever it belongs to: for workers. */
-export async function findAgentRow(db: Db, id: string): Promise<Agent | undefined> {
-  return findOne<Agent>(db, sql`select * from agents where id = ${id}`)
-}
-
 /** The columns of an Agent at a version `v` of the agent `a`. */
 export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`
 

@@ -3,11 +3,14 @@ import type { Client } from '@modelcontextprotocol/client'
 import { withMcp } from '#src/drivers/mcp.ts'
 import { OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { McpServer } from './agent-rows.ts'
 import { readableAgent } from './agents.ts'
+import { credentialFor, refreshBearer, type BearerCredential } from './credential-use.ts'
 
 /** A tool as its server describes it; `inputSchema` is JSON Schema. */
 export type McpTool = { name: string; description: string | null; inputSchema: unknown }
@@ -17,32 +20,41 @@ export type McpServerTools = { serverName: string; url: string; status: 'ok' | '
 
 const limitMs = limits.mcpDiscoverySeconds * 1000
 const toolsMax = 1000 // ours: of one server
+const vaultsMax = 50 // as a session may have
 
 /** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
+  const scope = allow(call.caller, 'agent-tools:read')
   const { definition } = await readableAgent(call, agentId, 'agent-tools:read')
-  return Promise.all(definition.mcp_servers.map((server) => askServer(call, server)))
+  return Promise.all(definition.mcp_servers.map((server) => askServer(call, scope, server)))
 }
 
-/**
- * The credential that is sent to a tool server, or null for none.
- * To come with vaults: the caller's own credential for this address.
- */
-async function bearerFor(_call: Call, _url: string): Promise<string | null> {
-  return null
+/** The caller's own credential for this address, from the newest of their vaults that has one; null when none has. */
+async function bearerFor(call: Call, { organizationId, userId }: Scope, url: string): Promise<BearerCredential | null> {
+  if (userId === null) return null
+  const vaults = await findAll<{ id: string }>(call.db, sql`
+    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${vaultsMax}`)
+  return credentialFor(call, { organizationId, userId }, vaults.map(({ id }) => id), url)
 }
 
-async function askServer(call: Call, { name, url }: McpServer): Promise<McpServerTools> {
+async function askServer(call: Call, scope: Scope, { name, url }: McpServer): Promise<McpServerTools> {
   const signal = AbortSignal.timeout(limitMs)
-  const noticed = noticingRefusals(outboundFetch(call.config))
+  const noticed = noticing(outboundFetch(call.config))
+  const ask = async (token: string | null): Promise<McpTool[]> => withMcp({ url, token, fetch: noticed.fetch, limitMs, signal }, (client) => readTools(client, signal))
   const answer = (status: McpServerTools['status'], error: string | null, tools: McpTool[]): McpServerTools => ({ serverName: name, url, status, error, tools })
   try {
-    const token = await bearerFor(call, url)
-    return answer('ok', null, await withMcp({ url, token, fetch: noticed.fetch, limitMs, signal }, (client) => readTools(client, signal)))
+    const bearer = await bearerFor(call, scope, url)
+    try {
+      return answer('ok', null, await ask(bearer?.token ?? null))
+    } catch (error) {
+      const newer = bearer && noticed.refused() ? await refreshBearer(call, bearer) : null
+      if (!newer) throw error
+      return answer('ok', null, await ask(newer.token))
+    }
   } catch (error) {
     if (noticed.refused()) return answer('auth_required', 'The server wants a credential. Put one for its address into a vault.', [])
     log.debug({ reason: error instanceof Error ? error.message : String(error) }, 'a tool server could not be asked')
-    return answer('unreachable', whyUnreachable(error, signal), [])
+    return answer('unreachable', whyUnreachable(noticed.failure(), signal), [])
   }
 }
 
@@ -52,15 +64,24 @@ async function readTools(client: Client, signal: AbortSignal): Promise<McpTool[]
   return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
 }
 
-/** The same fetch, remembering whether the server asked for a credential or refused the one it got. */
-function noticingRefusals(fetch: OutboundFetch): { fetch: OutboundFetch; refused: () => boolean } {
+type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }
+
+/** The same fetch, remembering what the client's own errors do not tell: a refused credential, a connection that was not made. */
+function noticing(fetch: OutboundFetch): Noticed {
   let refused = false
+  let failure: unknown
   return {
     refused: () => refused,
+    failure: () => failure,
     async fetch(url, init) {
-      const response = await fetch(url, init)
-      if (response.status === 401 || response.status === 403) refused = true
-      return response
+      try {
+        const response = await fetch(url, init)
+        if (response.status === 401 || response.status === 403) refused = true
+        return response
+      } catch (error) {
+        failure = error
+        throw error
+      }
     },
   }
 }
