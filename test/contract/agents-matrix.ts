@@ -4,6 +4,7 @@
  * agents and nothing else.
  */
 import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
+import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
 
 const noScope = '403 forbidden'
 const tooLittle = '403 not_permitted_for_role'
@@ -25,6 +26,7 @@ const model = 'berth/demo'
 
 /** Every REST operation of the agents service. */
 export const agentsRows: Readonly<Record<string, RestRow>> = {
+  ...vaultsRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
   'GET /agents/v1/agents/{id}': { of: 'agent', outcomes: readsDefinition('200') },
@@ -50,6 +52,7 @@ const environment = 'id: "{environment}"'
 
 /** Every root field of GraphQL that the agents service brings. */
 export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
+  ...vaultsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 5' },
   'query agentList': { outcomes: listsDefinitions('200'), args: 'limit: 5' },

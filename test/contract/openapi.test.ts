@@ -36,6 +36,8 @@ const documented = [
 const documentedOfAgents = [
   'GET /v1/agents', 'POST /v1/agents', 'GET /v1/agents/{id}', 'PATCH /v1/agents/{id}', 'POST /v1/agents/{id}/archive', 'DELETE /v1/agents/{id}', 'GET /v1/agents/{id}/versions', 'GET /v1/agents/{id}/mcp-tools',
   'GET /v1/environments', 'POST /v1/environments', 'GET /v1/environments/{id}', 'DELETE /v1/environments/{id}', 'POST /v1/environments/{id}/archive', 'GET /v1/tools', 'GET /v1/models',
+  'GET /v1/vaults', 'POST /v1/vaults', 'GET /v1/vaults/{id}', 'PUT /v1/vaults/{id}', 'DELETE /v1/vaults/{id}', 'POST /v1/vaults/{id}/archive', 'GET /v1/vaults/{id}/credentials', 'POST /v1/vaults/{id}/credentials',
+  'PUT /v1/vaults/{id}/credentials/{cid}', 'DELETE /v1/vaults/{id}/credentials/{cid}', 'POST /v1/vaults/{id}/credentials/{cid}/archive', 'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
 ]
 const documentedOfGateway = ['GET /v1/models']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */

@@ -18,6 +18,7 @@ export type EnvironmentVariableAuth = {
   networking: CredentialNetworking | null
   injection_location: { header: boolean; body: boolean } | null
 }
+/** Any of them. */
 export type CredentialAuth = StaticBearerAuth | McpOauthAuth | EnvironmentVariableAuth
 
 /** The secrets of each kind. */

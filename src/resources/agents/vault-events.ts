@@ -13,9 +13,10 @@ export const vaultEventTypes = [
   'vault.created', 'vault.updated', 'vault.archived', 'vault_credential.created', 'vault_credential.updated', 'vault_credential.archived', 'vault_credential.deleted',
   'vault_credential.refreshed', 'vault_credential.refresh_failed',
 ] as const
+/** One of these words. */
 export type VaultEventType = (typeof vaultEventTypes)[number]
 
-/** One of these; ids are stored uuids, positions grow by one. */
+/** One of these happenings; ids are stored uuids, positions grow by one. */
 export type VaultEvent = { vaultId: string; position: number; type: VaultEventType; credentialId: string | null; createdAt: string }
 
 /** Adds an event in the transaction of its change; the oldest go once there are too many. */
