@@ -69,7 +69,7 @@ function agentOf(privateHosts: readonly string[]): Agent {
   const key = privateHosts.join()
   const known = agents.get(key)
   if (known) return known
-  const made = guardedAgent({ connections: connectionsPerOrigin, isOpen: (host, port) => privateHosts.includes(`${host}:${port}`) })
+  const made = guardedAgent({ connections: connectionsPerOrigin, isOpen: (host, port) => privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`) })
   agents.set(key, made)
   return made
 }
