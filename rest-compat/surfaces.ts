@@ -53,3 +53,8 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
     }, { prefix: surface.prefix })
   }
 }
+
+/** The body of an error at an address for which no route could be looked up: that of its surface, or undefined outside all of them. */
+export function errorBodyAt(url: string, error: BerthError, requestId: string): Record<string, unknown> | undefined {
+  return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`))?.envelope(error, requestId)
+}
