@@ -3,7 +3,7 @@ import {
   getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isScalarType, Kind, typeFromAST,
   type FieldNode, type GraphQLOutputType, type GraphQLSchema, type GraphQLType, type OperationDefinitionNode, type SelectionSetNode, type VariableDefinitionNode,
 } from 'graphql'
-import type { Route, Surface } from './routes.ts'
+import type { HandWritten, Route, Surface } from './routes.ts'
 import type { Runner } from './run.ts'
 
 type Json = Record<string, unknown>
@@ -28,6 +28,10 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
     const { definition } = runner.prepare(route.operation)
     paths[path] = { ...paths[path], [method.toLowerCase()]: describeRoute(method, path, route, definition, runner.schema) }
   }
+  for (const [key, written] of Object.entries(surface.handlers)) {
+    const [method = '', path = ''] = key.split(' ')
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describeHandWritten(method, path, written) }
+  }
   return {
     openapi: '3.1.0',
     info: { title: surface.title, version: '1.0', description: 'Identifiers are strings with a type prefix; moments are RFC 3339, UTC, three fractional digits.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
@@ -47,11 +51,8 @@ function describeRoute(method: string, path: string, route: Route, definition: O
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
   const inBody = variables.filter((one) => !inQuery.includes(one))
-  const responses: Json = { [route.status]: describeSuccess(route, definition, schema) }
-  if (route.deletes) responses[200] = { description: 'Done, for a request with the header anthropic-beta', content: { 'application/json': { schema: deletedSchema(route.deletes) } } }
-  for (const status of [...new Set([...route.errors, ...errorsOfAll])].sort()) {
-    responses[status] = { description: meanings[status] ?? 'Error', content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
-  }
+  const deleted = { description: 'Done, for a request with the header anthropic-beta', content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } } }
+  const responses: Json = { [route.status]: describeSuccess(route, definition, schema), ...(route.deletes ? { 200: deleted } : {}), ...describeErrors(route.errors) }
   return {
     operationId: operationId(method, path),
     summary: route.summary,
@@ -61,7 +62,7 @@ function describeRoute(method: string, path: string, route: Route, definition: O
       ...inQuery.map((one) => ({ name: one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
       ...(route.tokenInQuery ? [{ name: 'token', in: 'query', required: false, schema: { type: 'string' } }] : []),
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
-      ...(method === 'POST' ? [{ name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }] : []),
+      ...(method === 'POST' ? [idempotencyKey] : []),
     ],
     ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, schema) } } } } : {}),
     responses,
@@ -70,6 +71,25 @@ function describeRoute(method: string, path: string, route: Route, definition: O
 
 function deletedSchema(kind: string): Json {
   return { type: 'object', properties: { id: { type: 'string' }, type: { type: 'string', enum: [`${kind}_deleted`] } }, required: ['id', 'type'] }
+}
+
+const idempotencyKey = { name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }
+
+function describeErrors(statuses: readonly number[]): Json {
+  const described = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
+  return Object.fromEntries([...new Set([...statuses, ...errorsOfAll])].sort().map((status) => [status, { description: meanings[status] ?? 'Error', ...described }]))
+}
+
+function describeHandWritten(method: string, path: string, { status, errors, summary, request, responses, headers }: HandWritten): Json {
+  const content = Object.fromEntries(Object.entries(responses).map(([mediaType, schema]) => [mediaType, { schema }]))
+  const described = Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+  return {
+    operationId: operationId(method, path),
+    summary,
+    parameters: [idempotencyKey],
+    requestBody: { required: true, content: { 'application/json': { schema: request } } },
+    responses: { [status]: { description: 'Success', headers: described, content }, ...describeErrors(errors) },
+  }
 }
 
 function describeSuccess(route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
@@ -136,12 +156,13 @@ function fieldSchema(parent: GraphQLType, selection: FieldNode, schema: GraphQLS
 
 function errorSchema(surface: Surface): Json {
   if (surface.name === 'infra') return { type: 'object', properties: { error: { type: 'string' }, message: { type: 'string' } }, required: ['error'] }
-  const text = { type: 'string' }
-  if (surface.name === 'agents') {
-    const error = { type: 'object', properties: { type: text, message: text, code: { ...text, description: 'The reason, for machines' } }, required: ['type', 'message', 'code'] }
-    return { type: 'object', properties: { type: { ...text, enum: ['error'] }, error, request_id: text }, required: ['type', 'error', 'request_id'] }
+  if (surface.name === 'llm') {
+    const texts = Object.fromEntries(['type', 'code', 'message', 'request_id', 'service_id'].map((name) => [name, { type: 'string' }]))
+    return { type: 'object', properties: { error: { type: 'object', properties: { ...texts, param: { type: 'null' } }, required: Object.keys(texts) } }, required: ['error'] }
   }
-  return { type: 'object', properties: { error: { type: 'object', properties: { type: text, message: text }, required: ['type', 'message'] } }, required: ['error'] }
+  const text = { type: 'string' }
+  const error = { type: 'object', properties: { type: text, message: text, code: { ...text, description: 'The reason, for machines' } }, required: ['type', 'message', 'code'] }
+  return { type: 'object', properties: { type: { ...text, enum: ['error'] }, error, request_id: text }, required: ['type', 'error', 'request_id'] }
 }
 
 function operationId(method: string, path: string): string {

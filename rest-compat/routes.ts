@@ -1,4 +1,5 @@
 /** What a documented path is: one GraphQL document and how its answer is sent; and what a surface of such paths is. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import type { Authenticator } from '#schema/context.ts'
 import type { BerthError } from '#src/platform/errors.ts'
@@ -44,6 +45,30 @@ export type Route = {
 /** Routes by `METHOD /path`. */
 export type Routes = Readonly<Record<string, Route>>
 
+/** Answers a request. */
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+
+/** A JSON Schema. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/**
+ * A path that is answered by hand, because no document can: it says why. Its body and its answers are described by
+ * hand, too; a test compares them with what it answers.
+ */
+export type HandWritten = {
+  reason: string
+  status: 200
+  errors: readonly number[]
+  summary: string
+  request: JsonSchema
+  /** By media type. */
+  responses: Readonly<Record<string, JsonSchema>>
+  /** Headers of the answer, each with a sentence. */
+  headers: Readonly<Record<string, string>>
+  /** `admit` runs before the body is read, so that nobody's 32 MB are taken in; what it throws is the answer. */
+  make: (parts: SurfaceParts & { stopping: AbortSignal }) => { admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>; handle: Handler }
+}
+
 /** A documented surface. */
 export type Surface = {
   name: 'infra' | 'agents' | 'llm'
@@ -54,9 +79,13 @@ export type Surface = {
   /** Where its description is. */
   openapiPath: string
   routes: Routes
+  /** Paths answered by hand, by `METHOD /path`. */
+  handlers: Readonly<Record<string, HandWritten>>
   bodyBytes: number
   /** The documented body of an error. */
   envelope: (error: BerthError, requestId: string) => Record<string, unknown>
+  /** Headers that an error has beside those of every surface. */
+  errorHeaders?: (error: BerthError) => Record<string, string>
 }
 
 /** What the surfaces are served with. */

@@ -10,9 +10,9 @@ import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
-import { sha256 } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
-import type { Route, Surface, SurfaceParts } from './routes.ts'
+import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
+import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner, Variables } from './run.ts'
 import { sendStream } from './stream.ts'
 import { variableReader } from './variables.ts'
@@ -35,12 +35,15 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
         : answerHandler(method, path, route, operation, runner, parts),
     })
   }
+  for (const [key, written] of Object.entries(surface.handlers)) {
+    const [method = '', path = ''] = key.split(' ')
+    const { admit, handle } = written.make({ ...parts, stopping: scope.stopping })
+    scope.route({ method, url: (surface.mount + path).slice(surface.prefix.length), bodyLimit: surface.bodyBytes, exposeHeadRoute: false, onRequest: admit, handler: handle })
+  }
 }
 
 /** The status that makes a browser's EventSource stop coming back. */
 const nothingMore = 204
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 
 function answerHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
@@ -109,25 +112,17 @@ function asListed(error: BerthError, route: Route): BerthError {
 
 /** Runs a keyed POST once in 24 hours; the same request again gets the same response. */
 async function once(services: Services, caller: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: () => Promise<string | null>): Promise<unknown> {
-  if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
-  const name = callerName(caller)
-  const fingerprint = sha256(`${request.method} ${request.url}\n${sha256(request.rawBody ?? Buffer.alloc(0)).toString('base64')}`)
-  const kept = await services.idempotency.begin(name, key, fingerprint)
-  if (kept) return send(reply.header('idempotent-replayed', 'true'), kept.status, kept.body)
+  const claim = await claimKey(services, caller, key, request)
+  if (claim.kept) return send(reply.header('idempotent-replayed', 'true'), claim.kept.status, claim.kept.body)
   let body: string | null
   try {
     body = await run()
   } catch (error) {
-    await services.idempotency.release(name, key) // an error changed nothing: the same key may be tried again
+    await claim.release() // an error changed nothing: the same key may be tried again
     throw error
   }
-  await services.idempotency.finish(name, key, { status: route.status, body })
+  await claim.keep({ status: route.status, body })
   return send(reply, route.status, body)
-}
-
-function send(reply: FastifyReply, status: number, body: string | null): FastifyReply {
-  if (body === null) return reply.code(status).send()
-  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
 function tokenInQuery({ query }: FastifyRequest): string | undefined {
@@ -145,21 +140,4 @@ async function knownCaller(authenticating: Promise<Caller>): Promise<Caller> {
 function spendFor({ limiter }: Services, caller: Caller, creates: boolean): Allowance | Promise<Allowance> {
   const whose = (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
   return creates ? limiter.spend(`create:${whose}`, limits.createsPerMinute) : limiter.spend(`other:${whose}`, limits.otherPerMinute)
-}
-
-function contextOf(services: Services, caller: Caller, requestId: string): Context {
-  const { config, database, db, jobs, pubsub, sealer, limiter, idempotency } = services
-  return { config, database, db, jobs, pubsub, sealer, limiter, idempotency, caller, requestId }
-}
-
-function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
-  reply.header('ratelimit-limit', limit).header('ratelimit-remaining', remaining).header('ratelimit-reset', resetSeconds)
-}
-
-function sendError(surface: Surface, error: BerthError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { retryAfterSeconds, allowance } = error.details
-  if (typeof retryAfterSeconds === 'number') reply.header('retry-after', retryAfterSeconds)
-  if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
-  if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
-  return send(reply, error.status, JSON.stringify(surface.envelope(error, request.id)))
 }

@@ -61,7 +61,7 @@ function frameOf(event: Record<string, unknown>): string {
 }
 
 /** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */
-async function drains(raw: FastifyReply['raw'], gone: AbortSignal, stalledMs: number): Promise<boolean> {
+export async function drains(raw: FastifyReply['raw'], gone: AbortSignal, stalledMs: number): Promise<boolean> {
   try {
     await once(raw, 'drain', { signal: AbortSignal.any([gone, AbortSignal.timeout(stalledMs)]) })
     return true

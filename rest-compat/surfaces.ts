@@ -4,7 +4,8 @@ import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentsRoutes } from './agents/routes.ts'
 import { infraRoutes } from './infra/routes.ts'
-import { llmRoutes } from './llm/routes.ts'
+import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
+import { llmHandlers, llmRoutes } from './llm/routes.ts'
 import { describeSurface } from './openapi.ts'
 import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
@@ -28,16 +29,17 @@ function agentsType(code: ErrorCode, status: number): string {
 /** Every surface. A second and third noun group adds its routes here. */
 export const surfaces: readonly Surface[] = [
   {
-    name: 'infra', title: 'Berth infrastructure', mount: '', prefix: '/api/v1', openapiPath: '/api/v1/openapi.json', routes: infraRoutes, bodyBytes: limits.infraBodyBytes,
+    name: 'infra', title: 'Berth infrastructure', mount: '', prefix: '/api/v1', openapiPath: '/api/v1/openapi.json', routes: infraRoutes, handlers: {}, bodyBytes: limits.infraBodyBytes,
     envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),
   },
   {
-    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: agentsRoutes, bodyBytes: limits.agentsBodyBytes,
+    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: agentsRoutes, handlers: {}, bodyBytes: limits.agentsBodyBytes,
     envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error.code, error.status), message: error.message, code: error.code }, request_id: requestId }),
   },
   {
     name: 'llm', title: 'Berth inference gateway', mount: '/llm', prefix: '/llm', openapiPath: '/llm/openapi.json', routes: llmRoutes, bodyBytes: limits.gatewayBodyBytes,
-    envelope: (error, requestId) => ({ error: { type: agentsType(error.code, error.status), code: error.code, message: error.message, param: null, request_id: requestId, service_id: 'gateway' } }),
+    handlers: llmHandlers, // the two chat streams: each says why it is answered by hand
+    envelope: llmEnvelope, errorHeaders: llmErrorHeaders,
   },
 ]
 

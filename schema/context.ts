@@ -6,7 +6,7 @@ import type { Services } from '#src/platform/services.ts'
 import { createTokenChecker, remoteKeys, type TrustedIssuer } from '#src/platform/tokens.ts'
 import { createMembershipChecker } from '#src/resources/infra/memberships.ts'
 import { listPublicKeys } from '#src/resources/infra/signing-keys.ts'
-import { createApiKeyChecker } from '#src/resources/llm/api-keys.ts'
+import { createApiKeyChecker } from '#src/resources/llm/api-key-checker.ts'
 
 const rereadMs = 1_000
 

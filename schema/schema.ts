@@ -19,7 +19,11 @@ import './infra/vm-env.ts'
 import './infra/vm-files.ts'
 import './infra/vm-sessions.ts'
 import './infra/vms.ts'
+import './llm/api-keys.ts'
+import './llm/chat.ts'
+import './llm/credits.ts'
 import './llm/models.ts'
+import './llm/usage.ts'
 
 /** The schema that yoga and mercurius share. */
 export const schema: GraphQLSchema = builder.toSchema()

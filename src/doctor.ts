@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { checkHost, type Check } from './start/checks.ts'
+import { checkModels } from './start/model-checks.ts'
 import { checkVms } from './start/vm-checks.ts'
 
 const marks = { works: '✓', fails: '✗', neither: '–' } as const
@@ -21,6 +22,7 @@ async function main(): Promise<number> {
     show({ verdict: 'works', what: 'settings' })
     for (const check of await checkHost(config)) show(check)
     for (const check of await checkVms(config)) show(check)
+    for (const check of await checkModels(config)) show(check)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) show({ verdict: 'fails', what: `settings: ${problem}` })

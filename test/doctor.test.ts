@@ -1,4 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -44,4 +46,26 @@ test('wrong settings are named, and are a failure', async () => {
   const { code, text } = await doctor({ PORT: 'x', BERTH_VM_POOL: 'y' })
   expect(code).toBe(1)
   expect(text).toMatch(/^✗ settings: PORT must be .*\n✗ settings: BERTH_VM_POOL must be .*\n2 things need your attention\.$/m)
+})
+
+test('the doctor says which models are set up and reached, and shows no key', async () => {
+  const answering = createServer((_request, response) => response.writeHead(401).end())
+  await new Promise<void>((resolve) => answering.listen(0, '127.0.0.1', resolve))
+  const { port } = answering.address() as AddressInfo // a TCP server has one
+  const closed = await freePort()
+  const models = join(folder, 'models.yaml')
+  const entry = (upstream: string): string => `  ${upstream}/m: { context_window: 10, upstreams: [${upstream}] }\n`
+  writeFileSync(models, `upstreams:\n  here: { kind: openai-compatible, base_url: "http://127.0.0.1:${port}/v1", api_key_env: MY_MODELS_KEY }\n  gone: { kind: openai-compatible, base_url: "http://127.0.0.1:${closed}/v1" }\nmodels:\n${entry('here')}${entry('gone')}`)
+  const variables = { BERTH_MODELS_FILE: models, MY_MODELS_KEY: 'sk-canary-0a1b2c', OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' }
+  const { text } = await doctor(variables)
+  expect(text).toMatch(/^✓ models of berth: 1, built in$/m)
+  expect(text).toMatch(/^– models of openai: not set up\n {4}Set OPENAI_API_KEY to use them\.$/m)
+  expect(text).toMatch(new RegExp(`^✓ models of here: 1, at http://127\\.0\\.0\\.1:${port}/v1$`, 'm'))
+  expect(text).toMatch(new RegExp(`^– models of gone: 1, at http://127\\.0\\.0\\.1:${closed}/v1, which does not answer \\(ECONNREFUSED\\)$`, 'm'))
+  expect(text).not.toContain('canary')
+  writeFileSync(models, 'upstreams: { here: { kind: magic, base_url: sk-canary-3d4e } }')
+  const wrong = await doctor(variables)
+  expect(wrong.text).toMatch(/^✗ settings: BERTH_MODELS_FILE: upstreams\.here\.kind must be one of/m)
+  expect([wrong.code, wrong.text.includes('canary')]).toEqual([1, false])
+  answering.close()
 })

@@ -1,6 +1,11 @@
 /** Every path of the inference gateway, by noun. */
-import type { Routes } from '../routes.ts'
+import type { HandWritten, Routes } from '../routes.ts'
+import { chatRoute } from './chat.ts'
+import { chatCompletionsRoute } from './chat-completions.ts'
 import { modelRoutes } from './models.ts'
 
 /** The routes of the gateway's surface. */
 export const llmRoutes: Routes = { ...modelRoutes }
+
+/** The paths of the gateway that are answered by hand. */
+export const llmHandlers: Readonly<Record<string, HandWritten>> = { 'POST /v1/chat/completions': chatCompletionsRoute, 'POST /v1/chat': chatRoute }

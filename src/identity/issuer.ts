@@ -50,7 +50,8 @@ export async function issueToken({ db, sealer, config }: IssuerParts, { user, or
   return signAccessToken({ db, sealer, config }, identity, ttlSeconds)
 }
 
-function checkName(what: string, name: string): void {
+/** Refuses what is no name of a user or an organization. @throws BerthError invalid_request. */
+export function checkName(what: string, name: string): void {
   if (name.trim() === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed()) {
     throw new BerthError('invalid_request', `The ${what} must be a name of 1 to ${limits.nameLength} characters.`)
   }

@@ -1,23 +1,13 @@
 /** `npm run -s token -- --user alice --org acme --role owner [--ttl 1h]`: prints a token, and nothing else, on standard output. */
 import { parseArgs } from 'node:util'
 import { roles, type Role } from '#src/platform/access.ts'
-import { ConfigError, readConfig } from '#src/platform/config.ts'
-import { BerthError } from '#src/platform/errors.ts'
-import { setLogLevel } from '#src/platform/log.ts'
-import { isDatabaseAway, openDatabase } from '#src/platform/postgres.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
-import { findRun } from '#src/start/run-file.ts'
+import { NothingRuns, runCommand, UsageError, withRunningBerth } from './command.ts'
 import { issueToken, type TokenRequest } from './issuer.ts'
 
 const usage = 'npm run -s token -- --user <name> --org <name> [--role viewer|member|admin|owner] [--ttl 90s|15m|1h|7d]'
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const ttlSecondsMax = 30 * 86_400
-
-/** A wrong command line: exit 2. */
-class UsageError extends Error {}
-
-/** Whether anything runs is not known from the command line: exit 1. */
-class NothingRuns extends Error {}
 
 /**
  * Reads a length of time such as 90s, 15m, 1h or 7d; seconds.
@@ -49,34 +39,12 @@ function isRole(text: string): text is Role {
 }
 
 async function printToken(request: TokenRequest): Promise<void> {
-  const config = readConfig()
-  const run = findRun(config.dataDir)
-  const url = run?.databaseUrl || config.databaseUrl
-  if (!url) throw new NothingRuns('Berth is not running here. Start Berth first: npm start')
-  if (!config.builtInIssuer) throw new NothingRuns('The built-in issuer is off (BERTH_BUILT_IN_ISSUER); get a token from your identity provider.')
-  setLogLevel('silent') // standard output is for the token
-  const database = openDatabase(url, { connections: 1, applicationName: 'berth-token' })
-  try {
+  await withRunningBerth('berth-token', async (db, config, run) => {
+    if (!config.builtInIssuer) throw new NothingRuns('The built-in issuer is off (BERTH_BUILT_IN_ISSUER); get a token from your identity provider.')
     const issuer = { ...config, publicUrl: run?.publicUrl ?? config.publicUrl } // tokens name the address that is really in use
-    const { token } = await issueToken({ db: database.db, sealer: loadSealer(config.secretKey, config.dataDir), config: issuer }, request)
+    const { token } = await issueToken({ db, sealer: loadSealer(config.secretKey, config.dataDir), config: issuer }, request)
     process.stdout.write(`${token}\n`)
-  } finally {
-    await database.close()
-  }
+  })
 }
 
-/** One sentence for standard error. */
-function sentence(error: unknown): string {
-  if (error instanceof UsageError || error instanceof NothingRuns || error instanceof ConfigError || error instanceof BerthError) return error.message
-  if (isDatabaseAway(error)) return 'The database does not answer. Is Berth running? Start it with: npm start'
-  return `No token: ${error instanceof Error ? error.message : String(error)}`
-}
-
-if (import.meta.main) {
-  try {
-    await printToken(readCommandLine(process.argv.slice(2)))
-  } catch (error) {
-    process.stderr.write(`${sentence(error)}\n`)
-    process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
-  }
-}
+if (import.meta.main) await runCommand('token', async () => printToken(readCommandLine(process.argv.slice(2))))

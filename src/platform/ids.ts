@@ -9,7 +9,7 @@ import { nowMs } from './clock.ts'
 export const idPrefixes = {
   vm: 'vm', template: 'tpl', folder: 'fld', process: 'prc', node: 'node', build: 'bld', upload: 'upl',
   agent: 'agt', environment: 'env', vault: 'vlt', credential: 'vcrd', session: 'sesn', sessionEvent: 'sevt', outcome: 'outc',
-  organization: 'org', user: 'usr', membership: 'mbr', request: 'req', completion: 'chatcmpl',
+  organization: 'org', user: 'usr', membership: 'mbr', request: 'req', inferenceRequest: 'infreq', completion: 'chatcmpl',
 } as const
 
 /** A kind of object that has an id. */

@@ -116,6 +116,19 @@ export const limits = {
   streamsPerCaller: 100, // ours
   socketOperations: 50, // ours: GraphQL operations open at once on one web socket
 
+  // Chats.
+  chatMessagesMax: 10_000, // ours: of a conversation
+  chatPartsMax: 1000, // ours: of a message
+  chatToolsMax: 128, // offered, and called in one message
+  chatStopsMax: 4,
+  chatIdLength: 512, // ours: characters of the ids and names that a caller sends back
+  chatStreamsPerCaller: 1000, // ours: a key serves a whole application
+  chatStreamStalledSeconds: 300, // ours: a reader that takes nothing for so long is gone
+  chatReplayBytes: 4 * 1024 * 1024, // ours: a stream that is longer is not kept under its Idempotency-Key
+
+  apiKeysMax: 200, // ours: keys of an organization that are neither revoked nor expired
+  apiKeyDaysMax: 3_653, // ours: ten years
+
   idempotencyHours: 24,
   nameLength: 255,
   externalRefLength: 255,

@@ -11,7 +11,7 @@ export const requestSeconds = new Histogram({
   name: 'berth_http_request_duration_seconds', help: 'How long requests took, by route template.',
   labelNames: ['method', 'route', 'status'], buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 })
-/** Event streams and subscriptions that are open now: `sse`, `graphql-sse`, `websocket`. */
+/** Event streams and subscriptions that are open now: `sse`, `graphql-sse`, `websocket`, `chat`. */
 export const openStreams = new Gauge({ name: 'berth_open_streams', help: 'Event streams and subscriptions that are open.', labelNames: ['kind'] })
 /** Requests refused because somebody called too often. */
 export const rateLimited = new Counter({ name: 'berth_rate_limited_total', help: 'Requests refused because the caller called too often.', labelNames: ['surface'] })

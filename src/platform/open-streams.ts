@@ -1,4 +1,4 @@
-/** Streams that are open in this process: each holds memory, so nobody has more than a hundred. */
+/** Streams that are open in this process: each holds memory, so nobody has more than so many. */
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 import { openStreams } from './metrics.ts'
@@ -7,12 +7,13 @@ const open = new Map<string, number>()
 
 /**
  * Counts one stream of this kind for whom it belongs to.
+ * @param most how many they may have open in this process.
  * @returns how to count it as over; further calls do nothing.
- * @throws BerthError rate_limited when they have 100 open here.
+ * @throws BerthError rate_limited when they have that many.
  */
-export function beginStream(kind: 'sse' | 'graphql-sse' | 'websocket', whose: string): () => void {
+export function beginStream(kind: 'sse' | 'graphql-sse' | 'websocket' | 'chat', whose: string, most: number = limits.streamsPerCaller): () => void {
   const count = open.get(whose) ?? 0
-  if (count >= limits.streamsPerCaller) throw new BerthError('rate_limited', `You have ${limits.streamsPerCaller} streams open, which is all you may have. Close one first.`, { retryAfterSeconds: 1 })
+  if (count >= most) throw new BerthError('rate_limited', `You have ${most} streams open, which is all you may have. Close one first.`, { retryAfterSeconds: 1 })
   open.set(whose, count + 1)
   openStreams.inc({ kind })
   let over = false

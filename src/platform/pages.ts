@@ -18,8 +18,13 @@ export function listWindow(limit: number | null | undefined, offset: number | nu
 
 /** Makes the page of rows read with `limit first + 1`. A cursor is the public id of its row. */
 export function page<Node extends { id: string }>(kind: IdKind, rows: Node[], first: number, after: string | null | undefined): Page<Node> {
+  return pageBy(({ id }) => encodeId(kind, id), rows, first, after)
+}
+
+/** The same for rows whose cursor is something else. */
+export function pageBy<Node>(cursorOf: (node: Node) => string, rows: Node[], first: number, after: string | null | undefined): Page<Node> {
   const nodes = rows.slice(0, first)
-  const edges = nodes.map((node) => ({ cursor: encodeId(kind, node.id), node }))
+  const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }))
   return {
     edges, nodes,
     pageInfo: { hasNextPage: rows.length > first, hasPreviousPage: Boolean(after), startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null },

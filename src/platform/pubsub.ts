@@ -2,6 +2,7 @@
  * The only bus: Postgres' NOTIFY. A notice carries a topic and an id, never data; the reader reads the row again.
  * It is sent in the transaction that made it true, so a reader that hears it sees it.
  */
+import type { RawBuilder } from 'kysely'
 import pg from 'pg'
 import { log } from './log.ts'
 import { sql, type Db } from './postgres.ts'
@@ -15,6 +16,11 @@ const heartbeatTimeoutMs = 4_000
 /** Tells every process that something about this id changed, once the transaction commits. */
 export async function publish(tx: Db, topic: string, id: string): Promise<void> {
   await sql`select pg_notify(${channel}, ${`${topic} ${id}`})`.execute(tx)
+}
+
+/** The same as a part of a larger statement, which must read its value: then it tells of every `id`, an expression of that statement. */
+export function noticeOf(topic: string, id: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`pg_notify(${channel}, ${`${topic} `} || ${id})`
 }
 
 /** Hears notices. */

@@ -2,7 +2,7 @@
  * Stored secrets: sealed with AES-256-GCM, bound to the place where they are stored, so that a sealed value copied
  * to another row or organization does not open. Layout: version (1) · key id (4) · nonce (12) · tag (16) · ciphertext.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -71,7 +71,7 @@ export function loadSealer(secretKey: string | null, dataDir: string): Sealer {
 
 /** SHA-256 of a text. */
 export function sha256(text: string | Buffer): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }
 
 /** SHA-256 of bytes as they come. */

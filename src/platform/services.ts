@@ -17,6 +17,14 @@ export type Call = Services & { caller: Caller; requestId: string }
 /** What a resource function needs when Berth itself acts: no caller. */
 export type Background = Pick<Services, 'config' | 'db' | 'jobs' | 'pubsub' | 'sealer'>
 
+/** What resources keep open for a database, and end before it is closed. */
+const closers = new WeakMap<Db, (() => Promise<void>)[]>()
+
+/** Has this done before the services of this database are closed. */
+export function beforeClose(db: Db, close: () => Promise<void>): void {
+  closers.set(db, [...closers.get(db) ?? [], close])
+}
+
 /** Opens everything one process needs. */
 export async function openServices(config: Config, databaseUrl: string, role: 'web' | 'worker'): Promise<Services & { close: () => Promise<void> }> {
   const database = openDatabase(databaseUrl, { connections: config.databaseConnections, applicationName: `berth-${role}` })
@@ -29,6 +37,7 @@ export async function openServices(config: Config, databaseUrl: string, role: 'w
     config, database, db: database.db, jobs, pubsub, sealer, limiter, idempotency,
     async close() {
       idempotency.close()
+      for (const close of closers.get(database.db) ?? []) await close()
       await jobs.stop()
       await pubsub.close()
       await database.close()

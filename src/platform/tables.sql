@@ -38,6 +38,7 @@ create table api_keys (
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone,
   revoked_at timestamp with time zone,
+  last_used_at timestamp with time zone,
   constraint api_keys_pkey PRIMARY KEY (key_id),
   constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint api_keys_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
@@ -47,7 +48,7 @@ create table api_keys (
   constraint api_keys_secret_sha256_check CHECK ((length(secret_sha256) = 32))
 );
 CREATE INDEX api_keys_created_by ON public.api_keys USING btree (created_by);
-CREATE INDEX api_keys_organization ON public.api_keys USING btree (organization_id);
+CREATE INDEX api_keys_listed ON public.api_keys USING btree (organization_id, created_at DESC, key_id DESC);
 
 create table build_caches (
   organization_id uuid not null,
@@ -148,6 +149,15 @@ create table build_secrets (
   constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
 );
 
+create table credit_leases (
+  process_id uuid not null,
+  organization_id uuid not null,
+  amount_nano_usd bigint not null,
+  constraint credit_leases_pkey PRIMARY KEY (process_id, organization_id),
+  constraint credit_leases_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+);
+CREATE INDEX credit_leases_organization ON public.credit_leases USING btree (organization_id);
+
 create table environment_events (
   environment_id uuid not null,
   position bigint not null,
@@ -225,6 +235,105 @@ create table idempotency_keys (
   constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 );
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at);
+
+create table inference_accounts (
+  organization_id uuid not null,
+  plan text,
+  balance_nano_usd bigint not null default 0,
+  monthly_budget_nano_usd bigint,
+  settled_position bigint not null default 0,
+  constraint inference_accounts_pkey PRIMARY KEY (organization_id),
+  constraint inference_accounts_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint inference_accounts_balance_nano_usd_check CHECK (((balance_nano_usd >= '-9000000000000000'::bigint) AND (balance_nano_usd <= '9000000000000000'::bigint))),
+  constraint inference_accounts_monthly_budget_nano_usd_check CHECK (((monthly_budget_nano_usd >= 0) AND (monthly_budget_nano_usd <= '9000000000000000'::bigint))),
+  constraint inference_accounts_plan_check CHECK (((length(plan) >= 1) AND (length(plan) <= 64)))
+);
+
+create table inference_days (
+  organization_id uuid not null,
+  day date not null,
+  model text not null,
+  payer text not null,
+  requests bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cache_read_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  reasoning_tokens bigint not null,
+  cost_nano_usd bigint not null,
+  constraint inference_days_pkey PRIMARY KEY (organization_id, day, model, payer),
+  constraint inference_days_payer_check CHECK ((payer ~ '^(key:.+|user:.+|system)$'::text))
+);
+
+create table inference_grants (
+  id uuid not null,
+  organization_id uuid not null,
+  amount_nano_usd bigint not null,
+  granted_by text not null,
+  note text,
+  created_at timestamp with time zone not null default now(),
+  constraint inference_grants_pkey PRIMARY KEY (id),
+  constraint inference_grants_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint inference_grants_amount_nano_usd_check CHECK ((amount_nano_usd <> 0)),
+  constraint inference_grants_granted_by_check CHECK (((length(granted_by) >= 1) AND (length(granted_by) <= 255))),
+  constraint inference_grants_note_check CHECK (((length(note) >= 1) AND (length(note) <= 1000)))
+);
+CREATE INDEX inference_grants_organization ON public.inference_grants USING btree (organization_id, id);
+
+create table inference_key_budgets (
+  organization_id uuid not null,
+  key_id text not null,
+  monthly_budget_nano_usd bigint not null,
+  constraint inference_key_budgets_pkey PRIMARY KEY (organization_id, key_id),
+  constraint inference_key_budgets_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_keys(key_id),
+  constraint inference_key_budgets_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint inference_key_budgets_monthly_budget_nano_usd_check CHECK (((monthly_budget_nano_usd >= 0) AND (monthly_budget_nano_usd <= '9000000000000000'::bigint)))
+);
+CREATE INDEX inference_key_budgets_key ON public.inference_key_budgets USING btree (key_id);
+
+create table inference_processes (
+  id uuid not null,
+  flushes bigint not null default 0,
+  seen_at timestamp with time zone not null default now(),
+  constraint inference_processes_pkey PRIMARY KEY (id)
+);
+CREATE INDEX inference_processes_seen ON public.inference_processes USING btree (seen_at);
+
+create table inference_requests (
+  organization_id uuid not null,
+  id uuid not null,
+  key_id text,
+  user_id uuid,
+  model text not null,
+  upstream text,
+  route text not null,
+  status text not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  cache_read_tokens bigint not null,
+  cache_write_tokens bigint not null,
+  reasoning_tokens bigint not null,
+  cost_nano_usd bigint not null,
+  process_id uuid not null,
+  settled_position bigint,
+  started_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  constraint inference_requests_pkey PRIMARY KEY (organization_id, id),
+  constraint inference_requests_cache_read_tokens_check CHECK ((cache_read_tokens >= 0)),
+  constraint inference_requests_cache_write_tokens_check CHECK ((cache_write_tokens >= 0)),
+  constraint inference_requests_check CHECK (((status = 'open'::text) = (ended_at IS NULL))),
+  constraint inference_requests_check1 CHECK (((status = 'open'::text) = (settled_position IS NULL))),
+  constraint inference_requests_cost_nano_usd_check CHECK ((cost_nano_usd >= 0)),
+  constraint inference_requests_input_tokens_check CHECK ((input_tokens >= 0)),
+  constraint inference_requests_output_tokens_check CHECK ((output_tokens >= 0)),
+  constraint inference_requests_reasoning_tokens_check CHECK ((reasoning_tokens >= 0)),
+  constraint inference_requests_route_check CHECK ((route = ANY (ARRAY['chat.completions'::text, 'chat'::text, 'graphql'::text, 'agent'::text]))),
+  constraint inference_requests_status_check CHECK ((status = ANY (ARRAY['open'::text, 'completed'::text, 'cut_by_client'::text, 'cut_by_upstream'::text, 'failed'::text, 'lost'::text])))
+);
+CREATE INDEX inference_requests_key ON public.inference_requests USING btree (organization_id, key_id, id) WHERE (key_id IS NOT NULL);
+CREATE INDEX inference_requests_model ON public.inference_requests USING btree (organization_id, model, id);
+CREATE INDEX inference_requests_open ON public.inference_requests USING btree (process_id) WHERE (status = 'open'::text);
+CREATE INDEX inference_requests_settled ON public.inference_requests USING btree (organization_id, settled_position) WHERE (settled_position IS NOT NULL);
 
 create table memberships (
   id uuid not null,

@@ -44,9 +44,11 @@ test('names follow GraphQL: types in PascalCase, fields and arguments in camelCa
   expect(wrong).toEqual([])
 })
 
+/** Subscriptions whose events are kept nowhere, and why. */
+const notKept: Readonly<Record<string, string>> = { chatCompletion: 'an answer of a model belongs to whoever asked: what nobody heard is not stored' }
 test('every subscription takes a cursor and answers a union with heartbeats', () => {
   for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) {
-    expect(field.args.map((argument) => argument.name), field.name).toContain('after')
+    if (!(field.name in notKept)) expect(field.args.map((argument) => argument.name), field.name).toContain('after')
     const union = schema.getType(String(field.type).replace('!', ''))
     expect(isUnionType(union) && union.getTypes().map((type) => type.name), field.name).toContain('Heartbeat')
   }

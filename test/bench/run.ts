@@ -8,12 +8,13 @@ import type { Benchmark, Effort } from './benchmark.ts'
 import { describeMachine, render, writeSection } from './results.ts'
 import { buildLogs } from './build-logs.ts'
 import { builds } from './builds.ts'
+import { chats } from './chats.ts'
 import { jobs } from './jobs.ts'
 import { rest } from './rest.ts'
 import { streams } from './streams.ts'
 import { vms } from './vms.ts'
 
-const benchmarks: readonly Benchmark[] = [rest, jobs, streams, buildLogs, vms, builds]
+const benchmarks: readonly Benchmark[] = [rest, jobs, streams, buildLogs, vms, builds, chats]
 const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }
 

@@ -1,5 +1,8 @@
-/** wrk, the load generator: one thread, keep-alive connections, GET only. */
+/** wrk, the load generator: one thread, keep-alive connections; GET, or POST of one body. */
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 /** What one run of wrk saw. */
@@ -8,12 +11,13 @@ export type Load = { requestsPerSecond: number; p50Ms: number; p99Ms: number; fa
 const afterwardsMs = 15_000 // what wrk may take beyond its time before it counts as stuck
 
 /** @throws Error saying what to install when wrk is missing, or what it printed when that cannot be read. */
-export async function runWrk(url: string, { seconds, connections, headers = {} }: { seconds: number; connections: number; headers?: Readonly<Record<string, string>> }): Promise<Load> {
-  const words = ['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '5s', '--latency', ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]), url]
+export async function runWrk(url: string, { seconds, connections, headers = {}, body }: { seconds: number; connections: number; headers?: Readonly<Record<string, string>>; body?: string }): Promise<Load> {
+  const script = body === undefined ? null : writeScript(body)
+  const words = [...(script ? ['--script', join(script, 'post.lua')] : []), '--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '5s', '--latency', ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]), url]
   const { stdout } = await promisify(execFile)('wrk', words, { timeout: seconds * 1000 + afterwardsMs }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new Error('wrk is missing. Install the Debian package: apt-get install wrk')
     throw error
-  })
+  }).finally(() => script && rmSync(script, { recursive: true, force: true }))
   const number = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)
   const requestsPerSecond = number(/Requests\/sec:\s+([\d.]+)/)
   if (requestsPerSecond === 0) throw new Error(`wrk measured nothing:\n${stdout}`)
@@ -29,4 +33,11 @@ export async function runWrk(url: string, { seconds, connections, headers = {} }
 function milliseconds(match: RegExpExecArray | null): number {
   const inMs = { us: 0.001, ms: 1, s: 1000 }
   return match ? Number(match[1]) * inMs[match[2] as keyof typeof inMs] : NaN // the pattern names these three
+}
+
+/** wrk posts by a script in a file. */
+function writeScript(body: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-wrk-'))
+  writeFileSync(join(folder, 'post.lua'), `wrk.method = 'POST'\nwrk.body = [==[${body}]==]\n`)
+  return folder
 }

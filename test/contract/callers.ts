@@ -37,13 +37,13 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
 }
 
 /** Something of the owner's to try to reach: public ids. */
-export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string } & AgentsTarget
+export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string; apiKey: string } & AgentsTarget
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, externalRef, build, secret, organization } = target
+  const { vm, process, folder, externalRef, build, secret, organization, apiKey } = target
   const names: Readonly<Record<string, string>> = {
-    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo',
+    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', apikey: apiKey,
     agent: target.agent, environment: target.environment, vault: target.vault, cid: target.credential, fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
@@ -67,7 +67,21 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(db)
   await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(db)
   await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
-  return { vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId), ...(await makeBuildTarget(berth, organizationId, nodeId)), ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)) }
+  const expired = '2020-01-01T00:00:00.000Z' // so that the many targets of a test are not too many keys
+  const { keyId } = await makeApiKey(db, { organizationId, createdBy: userId, name: canary, prefix: berth.services.config.apiKeyPrefix, expiresAt: expired })
+  await makeSettledRequest(berth, organizationId, keyId)
+  return {
+    apiKey: keyId, vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId),
+    ...(await makeBuildTarget(berth, organizationId, nodeId)), ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
+  }
+}
+
+/** A request to a model that the ledger has. */
+async function makeSettledRequest({ services: { db } }: Berth, organizationId: string, keyId: string): Promise<void> {
+  await sql`
+    with numbered as (update inference_accounts set settled_position = settled_position + 1 where organization_id = ${organizationId} returning settled_position)
+    insert into inference_requests (organization_id, id, key_id, model, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
+    select ${organizationId}, ${newUuid()}, ${keyId}, ${canary}, 'chat', 'completed', 1, 1, 0, 0, 0, 0, ${newUuid()}, settled_position, now(), now() from numbered`.execute(db)
 }
 
 /** A running build with a line in its log, and a build secret. */
@@ -86,7 +100,7 @@ async function makeBuildTarget({ services: { db, sealer } }: Berth, organization
 }
 
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
-export async function picture(berth: Berth, { vm, folder, build, secret, ...others }: Target): Promise<string> {
+export async function picture(berth: Berth, { vm, folder, build, secret, apiKey, ...others }: Target): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
   const { rows } = await sql<{ row: string }>`
@@ -94,6 +108,8 @@ export async function picture(berth: Berth, { vm, folder, build, secret, ...othe
     union all select 'process ' || p::text from vm_processes p where vm_id = ${vmId} union all select 'event ' || e::text from vm_events e where vm_id = ${vmId}
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
-    union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret} order by 1`.execute(berth.services.db)
+    union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
+    union all select 'key ' || k::text from api_keys k where key_id = ${apiKey}
+    union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
   return [...rows.map(({ row }) => row), ...(await agentsPicture(berth, others))].join('\n')
 }

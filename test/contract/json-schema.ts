@@ -3,7 +3,7 @@
 /** A schema, and the document that its `$ref`s point into. */
 export type Schema = Readonly<Record<string, unknown>>
 
-const understood = new Set(['type', 'properties', 'required', 'items', 'enum', 'additionalProperties', 'format', 'description', 'contentEncoding', '$ref', 'minLength', 'maxLength', 'minimum', 'maximum'])
+const understood = new Set(['type', 'properties', 'required', 'items', 'enum', 'additionalProperties', 'format', 'description', 'contentEncoding', '$ref', 'minLength', 'maxLength', 'minimum', 'maximum', 'minItems', 'maxItems', 'pattern', 'oneOf'])
 
 const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: (value) => typeof value === 'object' && value !== null && !Array.isArray(value), array: Array.isArray, string: (value) => typeof value === 'string',
@@ -22,7 +22,11 @@ export function problemsOf(value: unknown, schema: Schema, document: Schema, { c
   const types = schema['type'] === undefined ? [] : [schema['type']].flat() as string[]
   if (types.length > 0 && !types.some((type) => kinds[type]?.(value))) return [`${at}: ${JSON.stringify(value)?.slice(0, 80)} is not ${types.join(' or ')}`]
   if (Array.isArray(schema['enum']) && value !== null && !schema['enum'].includes(value)) return [`${at}: ${String(value)} is not one of ${schema['enum'].join(', ')}`]
+  const choices = schema['oneOf'] as Schema[] | undefined
+  if (choices && choices.filter((one) => problemsOf(value, one, document, { closed, at }).length === 0).length !== 1) return [`${at}: fits none of its forms, or more than one`]
+  if (typeof value === 'number') return (typeof schema['minimum'] === 'number' && value < schema['minimum']) || (typeof schema['maximum'] === 'number' && value > schema['maximum']) ? [`${at}: ${value} is too small or too large`] : []
   if (typeof value === 'string') return checkText(value, schema, at)
+  if (Array.isArray(value) && (value.length < Number(schema['minItems'] ?? 0) || value.length > Number(schema['maxItems'] ?? Infinity))) return [`${at}: has too few or too many items`]
   if (Array.isArray(value)) return value.flatMap((item, index) => problemsOf(item, (schema['items'] ?? {}) as Schema, document, { closed, at: `${at}[${index}]` }))
   if (typeof value !== 'object' || value === null) return []
   return checkObject(value as Record<string, unknown>, schema, document, closed, at)
@@ -50,6 +54,7 @@ function checkObject(value: Record<string, unknown>, schema: Schema, document: S
 function checkText(value: string, schema: Schema, at: string): string[] {
   if (schema['format'] === 'date-time' && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value)) return [`${at}: ${value} is not a moment of decisions.md §0`]
   if (schema['contentEncoding'] === 'base64' && Buffer.from(value, 'base64').toString('base64') !== value) return [`${at}: not base64`]
+  if (typeof schema['pattern'] === 'string' && !new RegExp(schema['pattern']).test(value)) return [`${at}: does not have the form ${schema['pattern']}`]
   if (typeof schema['maxLength'] === 'number' && value.length > schema['maxLength']) return [`${at}: longer than ${schema['maxLength']}`]
   return typeof schema['minLength'] === 'number' && value.length < schema['minLength'] ? [`${at}: shorter than ${schema['minLength']}`] : []
 }

@@ -13,6 +13,11 @@ export type Outcomes = readonly [owner: string, member: string, viewer: string, 
 export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown; foreignIs403?: true; of?: keyof AgentsTarget }
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
+/** Whether a path, body or arguments name something of the target's. */
+export function namesTarget(text: string | undefined): boolean {
+  return /\{[a-z_]+\}/.test(text ?? '')
+}
+
 const noScope = '403 forbidden'
 const tooLittle = '403 not_permitted_for_role'
 const absent = '404 not_found'
@@ -21,6 +26,7 @@ const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle,
 const foreign = '403 forbidden'
 const adminsWrite = (yes: string, stranger: string): Outcomes => [yes, tooLittle, tooLittle, stranger, '401 unauthorized', '401 unauthorized']
 const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
+const peopleReadTheirs: Outcomes = ['200', '200', '200', foreign, '401 unauthorized', '401 unauthorized']
 const peopleWrite = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, '401 unauthorized', '401 unauthorized']
 
 /** Every documented REST operation of the infrastructure surface that exists so far. */
@@ -63,8 +69,12 @@ export const restRows: Readonly<Record<string, RestRow>> = {
 export const gatewayRows: Readonly<Record<string, RestRow>> = {
   'GET /llm/v1/models': { outcomes: ['200', '200', '200', '200', '200', '403'] },
   'GET /llm/v1/models/{model}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
+  'POST /llm/v1/chat': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] } },
+  'POST /llm/v1/chat/completions': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] } },
 }
 
+/** The key without `compute:use` has the gateway's scopes. */
+const chats: Outcomes = ['200', '200', tooLittle, '200', '200', noScope]
 const vmArgument = 'id: "{vm}"'
 const inVm = 'vmId: "{vm}"'
 
@@ -116,9 +126,21 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation deleteBuildSecret': { outcomes: adminsWrite('200', absent), args: 'name: "{secret}"' },
   'mutation createUpload': { outcomes: writes('200', '400 invalid_request'), args: 'organizationId: "{org}"' },
   'query models': { outcomes: ['200', '200', '200', '200', '200', noScope] },
+  'query apiKey': { outcomes: ['200', '200', '200', absent, '401 unauthorized', '401 unauthorized'], args: 'id: "{apikey}"' },
+  'query apiKeys': { outcomes: peopleRead('200'), args: 'first: 5' },
+  'mutation createApiKey': { outcomes: adminsWrite('200', '200'), args: 'name: "x"' },
+  'mutation revokeApiKey': { outcomes: adminsWrite('200', absent), args: 'id: "{apikey}"' },
   'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
+  'mutation createChatCompletion': { outcomes: chats, args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]' },
+  'subscription chatCompletion': { outcomes: chats, args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]' },
   'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'subscription buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", after: "0"', foreignIs403: true },
+  'query inferenceUsage': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", groupBy: DAY', foreignIs403: true },
+  'query inferenceRequests': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", first: 5', foreignIs403: true },
+  'query inferenceCredits': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}"', foreignIs403: true },
+  'mutation setOrganizationBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", monthlyUsd: 5', foreignIs403: true },
+  'mutation setKeyBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5', foreignIs403: true },
+  'subscription inferenceRequestEvents': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", after: "0"', foreignIs403: true },
   'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },
   'subscription vmProcessOutput': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
 }

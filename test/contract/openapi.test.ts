@@ -39,7 +39,7 @@ const documentedOfAgents = [
   'GET /v1/vaults', 'POST /v1/vaults', 'GET /v1/vaults/{id}', 'PUT /v1/vaults/{id}', 'DELETE /v1/vaults/{id}', 'POST /v1/vaults/{id}/archive', 'GET /v1/vaults/{id}/credentials', 'POST /v1/vaults/{id}/credentials',
   'PUT /v1/vaults/{id}/credentials/{cid}', 'DELETE /v1/vaults/{id}/credentials/{cid}', 'POST /v1/vaults/{id}/credentials/{cid}/archive', 'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
 ]
-const documentedOfGateway = ['GET /v1/models']
+const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms': ['name', 'template_id', 'vm_id', 'env', 'folder_id', 'skip_folder_create', 'git_repo_url', 'git_branch', 'git_repos'],

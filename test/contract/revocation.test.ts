@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { deactivateMembership } from '#src/resources/infra/memberships.ts'
-import { makeApiKey, revokeApiKey } from '#src/resources/llm/api-keys.ts'
+import { endApiKey, makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf } from '../support/makers.ts'
@@ -46,11 +46,11 @@ describe('an organization key', () => {
     const { key, keyId } = await makeKey()
     expect(await everywhere(key)).toEqual([200, 200])
     const stranger = idsOf(await berth.token('mallory', 'evil', 'owner'))
-    expect(await revokeApiKey(berth.services.db, stranger.organizationId, keyId)).toBe(false)
+    expect(await endApiKey(berth.services.db, stranger.organizationId, keyId)).toBeUndefined()
     expect(await everywhere(key)).toEqual([200, 200])
-    expect(await revokeApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toBe(true)
+    expect(await endApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toMatchObject({ keyId })
     expect(await refusedSoon(key)).toBe(true)
-    expect(await revokeApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toBe(true)
+    expect(await endApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toMatchObject({ keyId })
     expect(await everywhere(key)).toEqual([401, 401])
   })
 

@@ -1,6 +1,6 @@
 /** Builds on a node whose disk is full where their outputs go: a small file system of the test's own stands in for it. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -26,14 +26,26 @@ function mountProblem(): string | null {
     rmdirSync(folder)
   }
 }
-function mountSmall(folder: string): void {
+function mountSmall(folder: string, size = '4m'): void {
   mkdirSync(folder, { recursive: true })
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=711', 'berth-test', folder], { stdio: 'pipe' })
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=711`, 'berth-test', folder], { stdio: 'pipe' })
 }
 const makeRoom = (folder: string): void => void execFileSync('mount', ['-o', 'remount,size=3g', folder])
 
+async function build(berth: Berth, token: string, spec: unknown): Promise<{ job: Job; log: string; url: string | null }> {
+  const { id } = await submit(berth, token, spec)
+  const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
+  await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
+  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs`, { token })).body
+  const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url } } }', { token, variables: { id } })
+  return { job: await read(), log: logs.map(({ output }) => output).join(''), url: (body.data as { build: { output: { url: string | null } | null } }).build.output?.url ?? null }
+}
+
+const residents = async (berth: Berth): Promise<number> => (await berth.worker?.compute?.residents())?.length ?? -1
+
 const problem = mountProblem()
-describe.skipIf(problem)(`with a full disk${problem ? ` (skipped: ${problem})` : ''}`, () => {
+const skipped = problem ? ` (skipped: ${problem})` : ''
+describe.skipIf(problem)(`with no room for what builds leave behind${skipped}`, () => {
   let berth: Berth
   let token: string
   let mounted: string[] = []
@@ -52,30 +64,21 @@ describe.skipIf(problem)(`with a full disk${problem ? ` (skipped: ${problem})` :
     await berth?.stop()
   })
 
-  async function build(spec: unknown): Promise<{ job: Job; log: string; url: string | null }> {
-    const { id } = await submit(berth, token, spec)
-    const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
-    await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
-    const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs`, { token })).body
-    const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url } } }', { token, variables: { id } })
-    return { job: await read(), log: logs.map(({ output }) => output).join(''), url: (body.data as { build: { output: { url: string | null } | null } }).build.output?.url ?? null }
-  }
   const names = (...path: string[]): string[] => (existsSync(join(berth.dataDir, ...path)) ? readdirSync(join(berth.dataDir, ...path)) : [])
-  const residents = async (): Promise<number> => (await berth.worker?.compute?.residents())?.length ?? -1
 
   test('an output that does not fit fails its build with what to do and leaves nothing; with room the next one succeeds', async () => {
     const spec = { commands: ['head -c 8M /dev/urandom > big'], output: { type: 'artifact', name: 'out', path: 'big' } }
-    const { job, log, url } = await build(spec)
+    const { job, log, url } = await build(berth, token, spec)
     expect(job, log).toMatchObject({ status: 'failed', error: noRoom, exit_code: null })
     expect(log.endsWith(`${noRoom}\n`)).toBe(true)
     expect(url).toBeNull()
     expect(names('objects', 'incoming')).toEqual([])
     expect(names('objects', 'files')).toEqual([])
     expect(names('folders')).toHaveLength(names('machines').length) // those of warm machines
-    expect(await residents()).toBe(0)
-    expect((await build({ ...spec, commands: ['echo small > big'] })).job).toMatchObject({ status: 'succeeded' }) // what fits still fits
+    expect(await residents(berth)).toBe(0)
+    expect((await build(berth, token, { ...spec, commands: ['echo small > big'] })).job).toMatchObject({ status: 'succeeded' }) // what fits still fits
     makeRoom(join(berth.dataDir, 'objects'))
-    const again = await build(spec)
+    const again = await build(berth, token, spec)
     expect(again.job, again.log).toMatchObject({ status: 'succeeded', error: null })
     expect((await (await fetch(again.url ?? '')).arrayBuffer()).byteLength).toBeGreaterThan(8 * 1024 * 1024)
     expect(names('objects', 'incoming')).toEqual([])
@@ -84,14 +87,42 @@ describe.skipIf(problem)(`with a full disk${problem ? ` (skipped: ${problem})` :
   test('a template that does not fit fails its build in the same way', async () => {
     const folder = keptTemplatesFolder(berth.dataDir)
     const spec = { commands: ['head -c 8M /dev/urandom > big'], output: { type: 'template', name: 'tools' } }
-    const { job, log } = await build(spec)
+    const { job, log } = await build(berth, token, spec)
     expect(job, log).toMatchObject({ status: 'failed', error: noRoom })
     expect(readdirSync(folder)).toEqual([])
-    expect(await residents()).toBe(0)
+    expect(await residents(berth)).toBe(0)
     expect((await berth.call('POST', '/api/v1/vms', { token, body: { template_id: 'tools' } })).status).toBe(400)
     makeRoom(folder)
-    const again = await build(spec)
+    const again = await build(berth, token, spec)
     expect(again.job, again.log).toMatchObject({ status: 'succeeded' })
     expect(readdirSync(folder)).toHaveLength(1)
+  }, 2 * buildLimitMs)
+})
+
+describe.skipIf(problem)(`with no room for the disks of machines${skipped}`, () => {
+  let berth: Berth
+  let token: string
+  let folder: string
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-full-'))
+    chmodSync(folder, 0o711)
+    mountSmall(folder, '192m')
+    berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_DATA_DIR: folder, BERTH_RATE_LIMIT_FACTOR: '100' } })
+    token = await berth.token()
+  }, 180_000)
+  afterAll(async () => {
+    await berth?.stop()
+    execFileSync('umount', ['--lazy', folder])
+    rmdirSync(folder)
+  })
+
+  test('a build that fills the node ends with what to do instead of standing still, and the next one has room again', async () => {
+    const { job, log } = await build(berth, token, { cache: false, commands: ['head -c 2G /dev/urandom > big; sync; echo whole'] })
+    expect(job, log).toMatchObject({ status: 'failed', error: noRoom, exit_code: null })
+    expect(log).not.toMatch(/^whole$/m)
+    expect(await residents(berth)).toBe(0)
+    const again = await build(berth, token, { cache: false, commands: ['echo next'] })
+    expect(again.job, again.log).toMatchObject({ status: 'succeeded' })
   }, 2 * buildLimitMs)
 })

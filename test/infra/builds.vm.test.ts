@@ -91,6 +91,8 @@ test('a repository is built: commit, commands in order, environment, log, artifa
   expect(log).toContain('hello from /home/user/build, true\nbuilt on files of main\n')
   expect(await outputOf(job.id)).toMatchObject({ type: 'artifact', name: 'site', templateId: null, sizeBytes: expect.any(Number), sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
   expect(await artifact(job.id, './out.txt')).toBe('built on files of main\n')
+  const { body: { sessions: [session] } } = await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token })
+  expect(session).toMatchObject({ vm_id: job.id.replace('bld_', 'vm_'), ended_at: expect.any(String), end_reason: 'guest_exit', vcpu_count: 2, memory_mb: 2048 })
 }, buildLimitMs * 2)
 
 test('a commit goes before a ref, a ref before the default branch, and an unknown one is said so', async () => {
@@ -220,6 +222,7 @@ test('a build whose QEMU is killed fails as builder_lost', async () => {
   const pid = (await findQemus(machinesFolder(berth.dataDir), qemuUser())).get(uuid)
   process.kill(pid ?? 0, 'SIGKILL')
   expect(await finished(id)).toMatchObject({ status: 'failed', error: 'builder_lost' })
+  expect((await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token })).body.sessions[0]).toMatchObject({ vm_id: id.replace('bld_', 'vm_'), end_reason: 'orphaned' })
 }, buildLimitMs * 2)
 
 test('a worker that stops ends its builds as lost, and one that starts finds nothing of them', async () => {

@@ -23,6 +23,7 @@ import { createBuildLogWriter } from './build-log-writers.ts'
 import { checkOut } from './build-checkouts.ts'
 import { buildMachineId, forgetCache, returnMachine, takeCache } from './build-machines.ts'
 import { keepOutput } from './build-outputs.ts'
+import { isNoRoom, noRoom, watchRoom } from './build-room.ts'
 import { BuildEnd, failed, insideCheckout, runStep, type BuildRun } from './build-runs.ts'
 import type { VmWork } from './vms.ts'
 
@@ -63,7 +64,7 @@ async function runClaimed(work: VmWork, build: Build, stopping: AbortSignal): Pr
   stopping.addEventListener('abort', onStopping, { once: true })
   const secrets: string[] = []
   const writer = createBuildLogWriter(work.services.db, build.id, () => secrets, onStopping)
-  const watching = watchForCancel(work, build, over)
+  const watching = Promise.all([watchForCancel(work, build, over), watchRoom(work.services.config.dataDir, over.signal, () => stop(noRoom))])
   try {
     const ending = await perform({ work, build, log: writer, over: over.signal }, secrets).catch((error: unknown) => endingOf(build, error))
     if (ending.error) writer.say(sentences[ending.error] ?? ending.error)
@@ -152,10 +153,12 @@ function endingOf(build: Build, error: unknown): Ending {
   if (error instanceof BuildEnd) return error.ending
   if (error instanceof BerthError && error.code === 'vm_unreachable') return { status: 'failed', error: 'builder_lost' }
   if (error instanceof BerthError) return { status: 'failed', error: error.message }
+  if (isNoRoom(error)) {
+    log.warn({ err: error, build: encodeId('build', build.id) }, 'a build found no room on this node')
+    return noRoom
+  }
   log.error({ err: error, build: encodeId('build', build.id) }, 'a build failed on our side')
-  // qemu-img, which copies a disk, says it in words.
-  const full = error instanceof Error && (('code' in error && error.code === 'ENOSPC') || error.message.includes('No space left on device'))
-  return { status: 'failed', error: full ? 'The node has no room left for this build. Ask your operator to make room, then build again.' : 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.' }
+  return { status: 'failed', error: 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.' }
 }
 
 /** What of an address is secret. */

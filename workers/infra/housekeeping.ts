@@ -15,6 +15,7 @@ import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-di
 import { turnLogDays } from '#src/resources/infra/build-logs.ts'
 import { forgetUnfinishedUploads } from '#src/resources/infra/uploads.ts'
 import { nodeLostSeconds } from '#src/resources/infra/nodes.ts'
+import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/lost-processes.ts'
 import { stirBuilds, sweepBuildDisks } from './build-machines.ts'
 import type { ActiveBuilds } from './builds.ts'
 import type { VmWork } from './vms.ts'
@@ -38,6 +39,7 @@ function tasksOfEverybody(services: Background): ScheduledTask[] {
     every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services)),
     every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
     every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
+    every('*/10 * * * * *', 'giving back credits of lost processes', async () => void (await endLostProcesses(services.db))),
     every('17 * * * *', 'forgetting old records', () => forget(services)),
     every('27 * * * *', 'turning the days of build logs', () => turnLogDays(services.db)),
   ]
@@ -93,6 +95,7 @@ async function forget(services: Background): Promise<void> {
   await forgetUnfinishedUploads(services)
   await forgetOldArtifacts(services)
   await forgetProcesses(db)
+  await forgetInferenceProcesses(db)
   await change(db, sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`)
   await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)
 }

@@ -67,6 +67,7 @@ export type ModelRequest = {
 /** Tokens. `inputTokens` includes those read from and written to the cache; `outputTokens` includes reasoning. */
 export type Usage = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number }
 
+/** Why an answer ended. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
@@ -98,6 +99,9 @@ export type UpstreamTarget = {
   /** What one answer may have at most, when the caller does not say; Anthropic's format needs a number. */
   maxOutputTokens: number
   reasoningReplay: ReasoningReplay
+  /** How long it may take until its answer begins, and be silent within it; absent: 120 s each. */
+  firstByteSeconds?: number
+  silenceSeconds?: number
 }
 
 /** The events of an answer, in the batches in which they arrived: what came together is relayed together. */

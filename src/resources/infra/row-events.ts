@@ -8,7 +8,7 @@ export type RowEvents<Event extends { position: number }> = {
   read: (position: number, most: number) => Promise<Event[]>
   /** Whether nothing follows this event. */
   isLast: (event: Event) => boolean
-  /** Whether nothing follows at all; asked when there was nothing to read. */
+  /** Whether nothing will be added any more; asked when there was nothing to read. */
   isOver: () => Promise<boolean>
 }
 
@@ -21,13 +21,16 @@ export async function* eventsAfter<Event extends { position: number }>(call: Cal
   const notices = call.pubsub.subscribe(topic, id, signal)
   try {
     for (;;) {
-      const events = await read(position, batchMax)
+      let events = await read(position, batchMax)
+      if (events.length === 0 && (await isOver())) {
+        events = await read(position, batchMax) // the last one may have come between the two questions
+        if (events.length === 0) return
+      }
       for (const event of events) {
         position = event.position
         yield event
         if (isLast(event)) return
       }
-      if (events.length === 0 && (await isOver())) return // the position was that of the last event
       if (events.length < batchMax && (await notices.next()).done) return
     }
   } finally {

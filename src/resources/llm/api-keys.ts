@@ -1,25 +1,83 @@
-/** Organization API keys: made once, shown once, kept as a hash, revoked everywhere within a second. */
+/**
+ * Organization API keys: made once, shown once, kept as a hash, revoked everywhere within a second. People only.
+ * Ours: a key's id is the 16 characters in the middle of it, which the documents call key id; it has no TypeID.
+ */
 import { randomInt } from 'node:crypto'
-import { keyScopes, type Caller } from '#src/platform/access.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { allow, keyScopes, owned } from '#src/platform/access.ts'
+import { nowMs, timestamp } from '#src/platform/clock.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'
-import { log } from '#src/platform/log.ts'
-import { findOne, isDatabaseAway, sql, transaction, type Db } from '#src/platform/postgres.ts'
-import { publish, type Pubsub } from '#src/platform/pubsub.ts'
+import { limits } from '#src/platform/limits.ts'
+import { pageBy, pageSize, type Page } from '#src/platform/pages.ts'
+import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
-import { parseApiKey, secretMatches } from '#src/platform/tokens.ts'
-import { nowMs } from '#src/platform/clock.ts'
+import type { Call } from '#src/platform/services.ts'
 
 const keyIdLetters = '0123456789abcdefghijklmnopqrstuvwxyz'
-const rememberedMs = 30_000
-const rememberedMax = 10_000
+const keyIdForm = /^[0-9a-z]{16}$/
+const momentForm = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
+const dayMs = 86_400_000
 
-type KeyRow = { keyId: string; organizationId: string; secretSha256: Buffer; scopes: string[]; expiresAt: string | null; revokedAt: string | null }
+/** A key as far as it is shown: never its secret, only the last four characters. */
+export type ApiKey = {
+  keyId: string; organizationId: string; name: string; secretLast4: string; scopes: string[]; createdBy: string
+  createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null
+}
+
+const columns = sql.raw('key_id, organization_id, name, secret_last4, scopes, created_by, created_at, expires_at, revoked_at, last_used_at')
 
 /**
- * Makes a key with the fixed scopes, or fewer.
- * @returns the whole key: the only time it is seen.
+ * Makes a key with the fixed scopes for the caller's organization.
+ * @returns the key as it is shown, and all of it: the only time it is seen.
+ * @throws BerthError 401 for keys, 403 below admin, invalid_request for the name, the expiry, and too many keys.
  */
+export async function createApiKey(call: Call, input: { name: string; expiresAt?: string | null }): Promise<{ key: string; apiKey: ApiKey }> {
+  const scope = allow(call.caller, 'keys:write')
+  const order = { organizationId: scope.organizationId, createdBy: scope.userId ?? '', prefix: call.config.apiKeyPrefix, name: input.name, expiresAt: input.expiresAt }
+  return transaction(call.db, (tx) => createKeyFor(tx, order))
+}
+
+/** The same for whoever may act without a caller: the operator's command. */
+export async function createKeyFor(tx: Tx, order: { organizationId: string; createdBy: string; prefix: string; name: string; expiresAt?: string | null | undefined }): Promise<{ key: string; apiKey: ApiKey }> {
+  const name = order.name.trim()
+  if (name === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed()) throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
+  const { key, keyId } = await makeApiKey(tx, { ...order, name, expiresAt: readExpiry(order.expiresAt) })
+  const { count } = await getOne<{ count: number }>(tx, sql`
+    select count(*) from api_keys where organization_id = ${order.organizationId} and revoked_at is null and coalesce(expires_at > now(), true)`)
+  if (count > limits.apiKeysMax) throw new BerthError('invalid_request', `An organization has at most ${limits.apiKeysMax} keys. Revoke one that nobody needs first.`)
+  return { key, apiKey: await getOne<ApiKey>(tx, sql`select ${columns} from api_keys where key_id = ${keyId}`) }
+}
+
+/** The organization's keys, newest first, revoked and expired ones too. */
+export async function pageApiKeys(call: Call, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<ApiKey>> {
+  const scope = allow(call.caller, 'keys:read')
+  const size = pageSize(first)
+  if (after && !keyIdForm.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
+  const rows = await findAll<ApiKey>(call.db, sql`
+    select ${columns} from api_keys where ${owned(scope)}
+      and (${after ?? null}::text is null or (created_at, key_id) < (select created_at, key_id from api_keys where ${owned(scope)} and key_id = ${after ?? null}))
+    order by created_at desc, key_id desc limit ${size + 1}`)
+  return pageBy(({ keyId }) => keyId, rows, size, after)
+}
+
+/** One of them. @throws BerthError not_found. */
+export async function getApiKey(call: Call, keyId: string): Promise<ApiKey> {
+  const scope = allow(call.caller, 'keys:read')
+  const row = keyIdForm.test(keyId) ? await findOne<ApiKey>(call.db, sql`select ${columns} from api_keys where ${owned(scope)} and key_id = ${keyId}`) : undefined
+  if (!row) throw notFound('key')
+  return row
+}
+
+/** Revokes a key for ever; one that is revoked stays as it is. @throws BerthError not_found. */
+export async function revokeApiKey(call: Call, keyId: string): Promise<ApiKey> {
+  const scope = allow(call.caller, 'keys:write')
+  const row = keyIdForm.test(keyId) ? await endApiKey(call.db, scope.organizationId, keyId) : undefined
+  if (!row) throw notFound('key')
+  return row
+}
+
+/** Writes a key with the fixed scopes, or fewer; answers the whole key. */
 export async function makeApiKey(db: Db, input: { organizationId: string; createdBy: string; name: string; prefix: string; scopes?: readonly string[]; expiresAt?: string | null }): Promise<{ key: string; keyId: string }> {
   const keyId = Array.from({ length: 16 }, () => keyIdLetters[randomInt(keyIdLetters.length)]).join('')
   const secret = randomToken(32)
@@ -29,54 +87,22 @@ export async function makeApiKey(db: Db, input: { organizationId: string; create
   return { key: `${input.prefix}${keyId}.${secret}`, keyId }
 }
 
-/** Revokes a key of an organization for ever; true when there was one. */
-export async function revokeApiKey(db: Db, organizationId: string, keyId: string): Promise<boolean> {
+/** Revokes a key of an organization, and tells every process; undefined when there is none. */
+export async function endApiKey(db: Db, organizationId: string, keyId: string): Promise<ApiKey | undefined> {
   return transaction(db, async (tx) => {
-    const row = await findOne(tx, sql`
-      update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = ${keyId} and organization_id = ${organizationId} returning key_id`)
+    const row = await findOne<ApiKey>(tx, sql`
+      update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = ${keyId} and organization_id = ${organizationId} returning ${columns}`)
     if (row) await publish(tx, 'api_key', keyId)
-    return row !== undefined
+    return row
   })
 }
 
-/** Checks keys. */
-export type ApiKeyChecker = {
-  /** @throws BerthError 401 for a key that is not valid, 503 when the database is away and the key is not remembered. */
-  check(text: string): Promise<Caller>
-}
-
-/** Makes the process's checker. A valid key is remembered 30 s; a notice of its revocation ends that at once. */
-export function createApiKeyChecker(db: Db, pubsub: Pubsub, prefix: string): ApiKeyChecker {
-  const known = new Map<string, { row: KeyRow; readAtMs: number }>()
-  pubsub.listen('api_key', (keyId) => (keyId === null ? known.clear() : known.delete(keyId)))
-
-  async function find(keyId: string): Promise<KeyRow | undefined> {
-    const entry = known.get(keyId)
-    if (entry && pubsub.connected && nowMs() - entry.readAtMs < rememberedMs) return entry.row
-    try {
-      const readAtMs = nowMs()
-      const row = await findOne<KeyRow>(db, sql`
-        select k.key_id, k.organization_id, k.secret_sha256, k.scopes, k.expires_at, coalesce(k.revoked_at, o.deactivated_at) as revoked_at
-        from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`)
-      if (known.size >= rememberedMax) known.clear()
-      if (row) known.set(keyId, { row, readAtMs })
-      return row
-    } catch (error) {
-      if (!isDatabaseAway(error)) throw error
-      if (entry && nowMs() - entry.readAtMs < rememberedMs) return entry.row
-      log.warn({ keyId }, 'a key could not be checked: the database is away')
-      throw new BerthError('service_unavailable', 'Keys cannot be checked right now. Try again in a few seconds.', { retryAfterSeconds: 2 })
-    }
-  }
-
-  return {
-    async check(text) {
-      const parts = parseApiKey(text, prefix)
-      const row = parts ? await find(parts.keyId) : undefined
-      if (!parts || !row || !secretMatches(parts.secret, row.secretSha256)) throw new BerthError('unauthorized', 'This key is not valid.')
-      if (row.revokedAt) throw new BerthError('unauthorized', 'This key was revoked. Create a new one.')
-      if (row.expiresAt && Date.parse(row.expiresAt) <= nowMs()) throw new BerthError('unauthorized', 'This key has expired. Create a new one.')
-      return { kind: 'key', keyId: row.keyId, organizationId: row.organizationId, scopes: row.scopes }
-    },
-  }
+/** The moment until which a key is good, or null for one that is good until it is revoked. */
+function readExpiry(text: string | null | undefined): string | null {
+  if (text === null || text === undefined) return null
+  const atMs = momentForm.test(text) ? Date.parse(text) : NaN
+  if (Number.isNaN(atMs)) throw new BerthError('invalid_request', 'expiresAt must be an RFC 3339 moment, such as 2030-01-31T00:00:00.000Z.')
+  if (atMs <= nowMs()) throw new BerthError('invalid_request', 'expiresAt must lie in the future; leave it out for a key that is good until it is revoked.')
+  if (atMs > nowMs() + limits.apiKeyDaysMax * dayMs) throw new BerthError('invalid_request', 'expiresAt must lie within ten years; leave it out for a key that is good until it is revoked.')
+  return timestamp(atMs)
 }

@@ -1,9 +1,12 @@
-/** Who may ask a model, how often, and who pays: what every chat route does first. */
+/** A caller's chat with a model: who may, how often, who pays; and the whole answer for those who do not stream. */
 import { allow, callerName } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { FinishReason, ModelEvent, Usage } from '#src/drivers/models/model.ts'
+import { readChatRequest } from './chat-requests.ts'
+import { startCompletion, type Completion } from './completions.ts'
 import type { Payer } from './inference.ts'
 
 /** Who pays, and what is left of the caller's minute. */
@@ -22,4 +25,32 @@ export async function admitChat(call: Call): Promise<Admission> {
     if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
     throw new BerthError('key_rate_limited', error.message, error.details)
   }
+}
+
+/**
+ * Asks a model what a body of `POST /v1/chat/completions` asks.
+ * @throws BerthError 400 for the body, what admitChat and startCompletion throw.
+ */
+export async function askChat(call: Call, body: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Completion> {
+  const { payer } = await admitChat(call)
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined)) // GraphQL's null is REST's absent
+  const { model, request } = readChatRequest(call.config, given)
+  return startCompletion(call, { payer, model, request, route: 'graphql' }, signal)
+}
+
+/** A whole answer, without its reasoning. */
+export type ChatAnswer = { completion: Completion; text: string; finishReason: FinishReason; usage: Usage }
+
+/** Waits for the whole answer. @throws BerthError when the upstream cuts it. */
+export async function collectChat(completion: Completion): Promise<ChatAnswer> {
+  let text = ''
+  let end: Extract<ModelEvent, { type: 'end' }> | undefined
+  for await (const batch of completion.events) {
+    for (const event of batch) {
+      if (event.type === 'text') text += event.text
+      else if (event.type === 'end') end = event
+    }
+  }
+  if (!end) throw new Error('an answer ended without its end')
+  return { completion, text, finishReason: end.finishReason, usage: end.usage }
 }

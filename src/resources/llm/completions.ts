@@ -8,6 +8,7 @@ import { nowMs } from '#src/platform/clock.ts'
 import { newId } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'
 import { askInTurn, type Attempt, type BegunAnswer } from './attempts.ts'
+import { noUsage } from './costs.ts'
 import { inferenceOf, type Metered, type Payer, type RequestRoute } from './inference.ts'
 import type { Model } from './model-rows.ts'
 
@@ -37,7 +38,7 @@ export async function startCompletion(services: Background, order: CompletionOrd
   const opening = inferenceOf(services).open({ payer, model: model.id, pricing: model.pricing, route, maxCostNanoUsd: maxCost(model, request) })
   const metered = opening instanceof Promise ? await opening : opening
   const begun = await askInTurn(model, request, signal).catch(async (error: unknown) => {
-    await metered.finish(signal.aborted ? 'cut_by_client' : 'failed', null, nothing)
+    await metered.finish(signal.aborted ? 'cut_by_client' : 'failed', null, noUsage)
     throw error
   })
   return {
@@ -49,8 +50,6 @@ export async function startCompletion(services: Background, order: CompletionOrd
     events: settled(begun, request, metered, signal),
   }
 }
-
-const nothing: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
 
 /** What the request can cost at most: all it sends, and as much as it may get. The dearest kind of input is taken. */
 function maxCost({ pricing, maxOutputTokens }: Model, { messages, tools, maxTokens }: ModelRequest): number {

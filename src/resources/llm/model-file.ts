@@ -69,7 +69,10 @@ export function parseModelFile(name: string, source: string): { file: ModelFile;
   }
   const outcome = file.safeParse(value)
   if (outcome.success) return { file: outcome.data, problems: [] }
-  return { file: {}, problems: outcome.error.issues.flatMap((issue) => sentences(name, issue)) }
+  const { issues } = outcome.error
+  // One problem for each place: a text instead of a list is also too long a list.
+  const first = issues.filter((issue, at) => issue.code === 'unrecognized_keys' || issues.findIndex((other) => other.path.join('.') === issue.path.join('.')) === at)
+  return { file: {}, problems: first.flatMap((issue) => sentences(name, issue)) }
 }
 
 function sentences(name: string, issue: z.core.$ZodIssue): string[] {

@@ -16,7 +16,7 @@ const fileBytesMax = 1024 * 1024
 const replayOf: Readonly<Record<UpstreamKind, ReasoningReplay>> = { openai: 'encrypted_content', 'openai-compatible': 'none', anthropic: 'signature', demo: 'signature' }
 
 /** An upstream as the doctor shows it; `missing` is the environment variable without which it is not used. */
-export type KnownUpstream = { slug: string; kind: UpstreamKind; baseUrl: string; missing: string | null; fromOperator: boolean }
+export type KnownUpstream = { slug: string; kind: UpstreamKind; baseUrl: string; missing: string | null }
 
 /** Models by id, in the order of the files, and every upstream, also those that lack their key. */
 export type ModelTable = { models: ReadonlyMap<string, Model>; byBareName: ReadonlyMap<string, Model | null>; upstreams: readonly KnownUpstream[] }
@@ -84,7 +84,7 @@ function makeUpstreams(config: Config, own: ModelFile, operators: ModelFile, pro
     // What the operator wrote is meant; our own two wait for their keys in silence.
     if (missing && operators.upstreams?.[slug]?.api_key_env) problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.api_key_env names ${variable}, which is not set in the environment.`)
     if (apiKey) neverLog(apiKey)
-    upstreams.set(slug, { known: { slug, kind, baseUrl: (url ?? '').replace(/\/+$/, ''), missing, fromOperator: Boolean(operators.upstreams?.[slug]) }, apiKey })
+    upstreams.set(slug, { known: { slug, kind, baseUrl: (url ?? '').replace(/\/+$/, ''), missing }, apiKey })
   }
   return upstreams
 }

@@ -1,5 +1,4 @@
 -- Agents with their versions, and environments.
--- Migrations run by name, so a database that had this one before 0006 runs 0006 afterwards; neither needs the other.
 
 create table agents (
   id uuid primary key,

@@ -1,0 +1,52 @@
+/** What every answer of a documented path is made with: its headers, its error, and the response kept under an Idempotency-Key. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '#schema/builder.ts'
+import { callerName, type Caller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { KeptResponse } from '#src/platform/idempotency.ts'
+import type { Allowance } from '#src/platform/rate-limits.ts'
+import { sha256 } from '#src/platform/secrets.ts'
+import type { Services } from '#src/platform/services.ts'
+import type { Surface } from './routes.ts'
+
+/** Sends a JSON text; null is an answer without a body. */
+export function send(reply: FastifyReply, status: number, body: string | null): FastifyReply {
+  if (body === null) return reply.code(status).send()
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
+}
+
+/** Tells what is left of the caller's minute (decisions.md §3). */
+export function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
+  reply.header('ratelimit-limit', limit).header('ratelimit-remaining', remaining).header('ratelimit-reset', resetSeconds)
+}
+
+/** Sends an error in the surface's envelope. */
+export function sendError(surface: Surface, error: BerthError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { retryAfterSeconds, allowance } = error.details
+  if (typeof retryAfterSeconds === 'number') reply.header('retry-after', retryAfterSeconds)
+  if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer error="invalid_token"')
+  if (surface.errorHeaders) reply.headers(surface.errorHeaders(error))
+  return send(reply, error.status, JSON.stringify(surface.envelope(error, request.id)))
+}
+
+/** One request: the platform and its caller. */
+export function contextOf(services: Services, caller: Caller, requestId: string): Context {
+  const { config, database, db, jobs, pubsub, sealer, limiter, idempotency } = services
+  return { config, database, db, jobs, pubsub, sealer, limiter, idempotency, caller, requestId }
+}
+
+/** An idempotency key that is this request's: its response is kept, or the claim given back. */
+export type Claim = { kept: null; keep: (response: KeptResponse) => Promise<void>; release: () => Promise<void> }
+
+/**
+ * Claims the key of the header `Idempotency-Key`, or answers the response that is kept under it.
+ * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress.
+ */
+export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest): Promise<Claim | { kept: KeptResponse }> {
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
+  const name = callerName(caller)
+  const fingerprint = sha256(`${request.method} ${request.url}\n${sha256(request.rawBody ?? Buffer.alloc(0)).toString('base64')}`)
+  const kept = await idempotency.begin(name, key, fingerprint)
+  return kept ? { kept } : { kept: null, keep: (response) => idempotency.finish(name, key, response), release: () => idempotency.release(name, key) }
+}

@@ -1,0 +1,116 @@
+/** What both chat routes do around their own shapes: let the caller in, ask the model, and send its answer as it comes. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bearerOf } from '#schema/context.ts'
+import { watchCaller } from '#schema/watch-caller.ts'
+import { callerName, type Caller } from '#src/platform/access.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { beginStream } from '#src/platform/open-streams.ts'
+import { admitChat, type Admission } from '#src/resources/llm/chats.ts'
+import { startCompletion, type Completion, type CompletionOrder } from '#src/resources/llm/completions.ts'
+import { claimKey, contextOf, send, setAllowance, type Claim } from '../answers.ts'
+import type { Handler, HandWritten } from '../routes.ts'
+import { attemptHeaders } from './envelope.ts'
+import { sendChat, streamHeaders } from './chat-streams.ts'
+import type { StreamText } from './chunks.ts'
+
+/** A body, read: what is asked, how its stream is written, and the whole body for one that is not streamed. */
+export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (completion: Completion) => StreamText; whole: (completion: Completion) => Promise<string> }
+
+/** What is a route's own. */
+export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; read: (config: Config, body: unknown) => ReadChat }
+
+type Admitted = Admission & { caller: Caller; credential: string }
+
+/** Makes the handler of a chat route. */
+export function chatHandler({ route, headers, read }: ChatRoute): HandWritten['make'] {
+  return ({ services, authenticator, stopping }) => {
+    const admitted = new WeakMap<FastifyRequest, Admitted>()
+
+    const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      const credential = bearerOf(request.headers)
+      const caller = await authenticator.authenticate(credential)
+      const admission = await admitChat(contextOf(services, caller, request.id))
+      setAllowance(reply, admission.allowance)
+      admitted.set(request, { ...admission, caller, credential: credential ?? '' })
+    }
+
+    const handle: Handler = async (request, reply) => {
+      const known = admitted.get(request)
+      if (!known) throw new Error('a chat was handled that nobody let in')
+      const { payer, caller, credential } = known
+      const chat = read(services.config, request.body)
+      const isStream = chat.request.stream
+      const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
+      const ends = endsOf(reply, stopping, isStream ? (refused) => watchCaller(authenticator, credential, refused) : () => nothing)
+      try {
+        const key = request.headers['idempotency-key']
+        const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)
+        if (claim?.kept) return sendKept(reply, chat, headers, claim.kept.body)
+        const completion = await startCompletion(services, { payer, model: chat.model, request: chat.request, route }, ends.gone.signal).catch(async (error: unknown) => {
+          await claim?.release() // nothing was answered: the same key may be tried again
+          throw error
+        })
+        reply.headers(attemptHeaders(completion.upstream, completion.attempts))
+        if (isStream) return await sendChat(request, reply, chat.text(completion), completion.events, { headers, ...ends, claim })
+        return await sendWhole(reply, chat, completion, claim)
+      } catch (error) {
+        throw ends.interrupted() ?? (ends.gone.signal.aborted ? callerLeft : error)
+      } finally {
+        ends.forget()
+        over()
+      }
+    }
+    return { admit, handle }
+  }
+}
+
+const nothing = (): void => undefined
+
+/** The ways in which a chat ends early: the caller leaves, Berth stops, or the caller's permission ends. The last two have a reason to tell. */
+function endsOf(reply: FastifyReply, stopping: AbortSignal, watch: (refused: (reason: BerthError) => void) => () => void): { gone: AbortController; interrupted: () => BerthError | undefined; forget: () => void } {
+  const gone = new AbortController()
+  let reason: BerthError | undefined
+  const interrupt = (because: BerthError): void => {
+    reason = because
+    gone.abort()
+  }
+  const stop = (): void => interrupt(new BerthError('service_unavailable', 'Berth is being restarted. Ask again.'))
+  // Of the answer, not of the connection, which may carry more requests. One that has gone out whole needs no abort, which is dear.
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort()
+  })
+  stopping.addEventListener('abort', stop, { once: true })
+  if (stopping.aborted) stop()
+  const unwatch = watch(interrupt)
+  return {
+    gone,
+    interrupted: () => reason,
+    forget() {
+      stopping.removeEventListener('abort', stop)
+      unwatch()
+    },
+  }
+}
+
+/** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
+const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')
+
+async function sendWhole(reply: FastifyReply, chat: ReadChat, completion: Completion, claim: Claim | undefined): Promise<FastifyReply> {
+  let body: string
+  try {
+    body = await chat.whole(completion)
+  } catch (error) {
+    await claim?.release()
+    throw error
+  }
+  await claim?.keep({ status: 200, body })
+  return send(reply, 200, body)
+}
+
+/** The response that is kept under an Idempotency-Key: of a stream all its text, which comes at once. */
+function sendKept(reply: FastifyReply, { request }: ReadChat, headers: Readonly<Record<string, string>>, body: string | null): FastifyReply {
+  reply.header('idempotent-replayed', 'true')
+  return request.stream ? reply.code(200).headers({ ...streamHeaders, ...headers }).send(body ?? '') : send(reply, 200, body)
+}

@@ -1,0 +1,33 @@
+/** agents-and-gateway.md `POST /v1/chat/completions`. */
+import { readChatRequest } from '#src/resources/llm/chat-requests.ts'
+import { collectChat } from '#src/resources/llm/chats.ts'
+import type { HandWritten } from '../routes.ts'
+import { chatHandler } from './chat-answers.ts'
+import { chatCompletion, chatCompletionChunk, chatCompletionsBody, chatHeaders } from './chat-schemas.ts'
+import { chunkText, completionBody } from './chunks.ts'
+
+/** The route, streamed and not. */
+export const chatCompletionsRoute: HandWritten = {
+  reason: 'Ten thousand requests and a hundred thousand chunks a second pass here, in a wire form that is no GraphQL answer: chunks, [DONE], errors in the middle.',
+  status: 200,
+  errors: [400, 402, 403, 404, 409, 502, 503, 504],
+  summary: 'One answer of a model: whole, or with stream: true as it is written',
+  request: chatCompletionsBody,
+  responses: { 'application/json': chatCompletion, 'text/event-stream': chatCompletionChunk },
+  headers: chatHeaders,
+  make: chatHandler({
+    route: 'chat.completions',
+    headers: {},
+    read(config, body) {
+      const { model, request, includeUsage } = readChatRequest(config, body)
+      return {
+        model, request,
+        text: (completion) => chunkText(completion, includeUsage),
+        async whole(completion) {
+          const { text, finishReason, usage } = await collectChat(completion)
+          return completionBody(completion, text, finishReason, usage)
+        },
+      }
+    },
+  }),
+}

@@ -1,0 +1,32 @@
+/** agents-and-gateway.md `POST /v1/chat`: the UI message stream of the AI SDK. */
+import { readUiChatRequest } from '#src/resources/llm/chat-requests.ts'
+import type { HandWritten } from '../routes.ts'
+import { chatHandler } from './chat-answers.ts'
+import { chatBody, chatHeaders, uiMessageChunk } from './chat-schemas.ts'
+import { uiChunkText } from './ui-chunks.ts'
+
+/** The documented header, and the one that the real client looks for (decisions.md §11.1). */
+const uiHeaders = { 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-stream': 'v1' } as const
+
+/** The route, which is a stream always. */
+export const chatRoute: HandWritten = {
+  reason: 'A stream of typed chunks in the wire form of the AI SDK, which no GraphQL answer has.',
+  status: 200,
+  errors: [400, 402, 403, 404, 409, 502, 503, 504],
+  summary: 'One answer of a model to a conversation of UI messages, as it is written',
+  request: chatBody,
+  responses: { 'text/event-stream': uiMessageChunk },
+  headers: { ...chatHeaders, 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-stream': 'v1' },
+  make: chatHandler({
+    route: 'chat',
+    headers: uiHeaders,
+    read(config, body) {
+      const { model, request, continuedId } = readUiChatRequest(config, body)
+      return {
+        model, request,
+        text: (completion) => uiChunkText(completion, continuedId ?? completion.id),
+        whole: () => Promise.reject(new Error('a UI message stream is never whole')),
+      }
+    },
+  }),
+}

@@ -1,0 +1,78 @@
+/** The wire form of chat completions (decisions.md §7.3): chunks of a stream, and the one body of an answer that is not streamed. */
+import type { ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
+import type { Completion } from '#src/resources/llm/completions.ts'
+import type { BerthError } from '#src/platform/errors.ts'
+import { llmEnvelope } from './envelope.ts'
+
+/** How a route writes its stream: the text of each batch of events, which goes out in one piece, and of an error in the middle. */
+export type StreamText = { batch: (events: readonly ModelEvent[]) => string; failure: (error: BerthError, requestId: string) => string }
+
+/** What a stream says of itself in every chunk. */
+export type Answering = Pick<Completion, 'id' | 'createdSeconds' | 'model'>
+
+/** The last line of every stream of the gateway. */
+export const done = 'data: [DONE]\n\n'
+
+/** Writes chunks. Hot: what all chunks of a stream share is made once, and only the delta is made into JSON. */
+export function chunkText({ id, createdSeconds, model }: Answering, includeUsage: boolean): StreamText {
+  const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${createdSeconds},"model":${JSON.stringify(model.id)},"choices":[`
+  const before = `${head}{"index":0,"delta":`
+  const noUsage = includeUsage ? ',"usage":null' : ''
+  const after = `,"finish_reason":null,"logprobs":null}]${noUsage}}\n\n`
+  let opening = `${before}{"role":"assistant","content":""}${after}`
+  const ending = (reason: string, usage: Usage): string => {
+    const counted = includeUsage ? `${head}],"usage":${JSON.stringify(usageBody(usage))}}\n\n` : ''
+    return `${before}{},"finish_reason":"${reason}","logprobs":null}]${noUsage}}\n\n${counted}${done}`
+  }
+  return {
+    batch(events) {
+      let text = opening
+      opening = ''
+      for (const event of events) {
+        switch (event.type) {
+          case 'text': text += `${before}{"content":${JSON.stringify(event.text)}}${after}`; break
+          case 'reasoning': text += `${before}{"reasoning_content":${JSON.stringify(event.text)}}${after}`; break
+          case 'reasoning_end': text += before + JSON.stringify(closedReasoning(event.index, event.block)) + after; break
+          case 'tool': text += `${before}{"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}}]}${after}`; break
+          case 'arguments': text += `${before}{"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]}${after}`; break
+          case 'end': text += ending(event.finishReason, event.usage); break
+          case 'usage': // told at the end
+        }
+      }
+      return text
+    },
+    failure: (error, requestId) => `data: ${JSON.stringify(llmEnvelope(error, requestId))}\n\n${done}`,
+  }
+}
+
+/** What a block is replayed with, once when it closes; and the same as OpenRouter's clients keep it. */
+function closedReasoning(index: number, { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock): Record<string, unknown> {
+  const shared = { id, index, model }
+  const replay = signature !== null ? { signature } : encryptedContent !== null ? { encrypted_content: encryptedContent } : {}
+  const hidden = redacted ? { redacted } : {}
+  const details: Record<string, unknown>[] = []
+  if (encryptedContent === null || signature !== null) details.push({ type: 'reasoning.text', text, ...(signature === null ? {} : { signature }), ...shared })
+  else {
+    if (text !== '') details.push({ type: 'reasoning.summary', summary: text, ...shared })
+    details.push({ type: 'reasoning.encrypted', data: encryptedContent, ...shared, ...hidden })
+  }
+  return { reasoning_meta: { ...shared, ...replay, ...hidden }, reasoning_details: details }
+}
+
+/** Tokens under the documented names; `prompt_tokens` includes those of the cache. */
+export function usageBody({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens }: Usage): Record<string, unknown> {
+  return {
+    prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens,
+    cache_creation_input_tokens: cacheWriteTokens, cache_read_input_tokens: cacheReadTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens }, completion_tokens_details: { reasoning_tokens: reasoningTokens },
+  }
+}
+
+/** The whole answer as one body. Reasoning is left out (agents-and-gateway.md), and there are no tools without a stream. */
+export function completionBody({ id, createdSeconds, model }: Answering, text: string, finishReason: string, usage: Usage): string {
+  return JSON.stringify({
+    id, object: 'chat.completion', created: createdSeconds, model: model.id, speed: model.speed,
+    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason }],
+    usage: usageBody(usage),
+  })
+}

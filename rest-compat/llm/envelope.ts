@@ -1,0 +1,54 @@
+/** Errors as the gateway tells them (decisions.md §2.3): a closed set of codes of its own, and who it was that failed. */
+import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
+
+/** What other floors call it, and what it is called here. */
+const codesHere: Partial<Record<ErrorCode, string>> = {
+  invalid_request: 'invalid_parameter', forbidden: 'missing_scope', not_permitted_for_role: 'missing_scope', not_found: 'route_not_found', rate_limited: 'key_rate_limited',
+  internal_error: 'internal', service_unavailable: 'credential_authority_unavailable', capacity_unavailable: 'credential_authority_unavailable', timeout: 'upstream_timeout',
+}
+
+const types: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error', 401: 'authentication_error', 402: 'billing_error', 403: 'permission_error', 404: 'not_found_error', 409: 'conflict_error',
+  413: 'request_too_large', 429: 'rate_limit_error', 504: 'timeout_error',
+}
+
+function codeOf({ code, details }: BerthError): string {
+  if (code === 'unauthorized') return typeof details['keyCode'] === 'string' ? details['keyCode'] : 'key_invalid' // put there by platform/access.ts and resources/llm/api-key-checker.ts
+  return codesHere[code] ?? code
+}
+
+/** The body of an error. `param` is for OpenAI's clients, which read it. */
+export function llmEnvelope(error: BerthError, requestId: string): { error: Record<string, unknown> } {
+  const code = codeOf(error)
+  const type = code === 'upstream_overloaded' ? 'overloaded_error' : types[error.status] ?? 'api_error'
+  const upstream = error.details['upstream'] // put there by drivers/models
+  return { error: { type, code, message: error.message, param: null, request_id: requestId, service_id: typeof upstream === 'string' ? upstream : 'gateway' } }
+}
+
+/** One question to an upstream, as resources/llm/attempts.ts notes it. */
+export type ToldAttempt = { upstream: string; status: string }
+
+/** Headers that tell who was asked, how often, and what failed. */
+export function attemptHeaders(upstream: string | undefined, attempts: readonly ToldAttempt[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (upstream !== undefined) headers['x-berth-upstream'] = upstream
+  if (attempts.length > 0) headers['x-berth-attempts'] = String(attempts.length)
+  if (attempts.length > 1 || attempts[0]?.status !== 'ok') {
+    const failed = attempts.filter(({ status }) => status !== 'ok').map((one) => `${one.upstream} ${one.status}`)
+    if (failed.length > 0) headers['x-berth-failed'] = failed.join(', ')
+  }
+  return headers
+}
+
+/** Ours: when to come back, where nobody said. */
+const retryAfterSecondsUsual = 2
+const retriedStatuses = [429, 503]
+
+/** Headers of an error: OpenAI's clients retry 409, 429 and 5xx by themselves, so they are told when that cannot help. */
+export function llmErrorHeaders({ code, status, details }: BerthError): Record<string, string> {
+  const { upstream, attempts, retryAfterSeconds } = details
+  const headers = attemptHeaders(typeof upstream === 'string' ? upstream : undefined, Array.isArray(attempts) ? attempts as readonly ToldAttempt[] : []) // put there by resources/llm/attempts.ts
+  if (retriedStatuses.includes(status) && typeof retryAfterSeconds !== 'number') headers['retry-after'] = String(retryAfterSecondsUsual)
+  if (status === 402 || code === 'idempotency_conflict') headers['x-should-retry'] = 'false'
+  return headers
+}

@@ -1,0 +1,89 @@
+/** The wire form of `POST /v1/chat` (decisions.md §7.5): the chunks of the AI SDK's UI message stream, those that every version knows and nothing else. */
+import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
+import { reasoningMetadata } from '#src/resources/llm/ui-reasoning.ts'
+import { done, usageBody, type Answering, type StreamText } from './chunks.ts'
+
+type ToolInput = { id: string; name: string; text: string }
+
+/**
+ * Writes chunks.
+ * @param messageId that of the message which the answer continues, or the answer's own.
+ */
+export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: string): StreamText {
+  let open: 'nothing' | 'text' | 'reasoning' = 'nothing'
+  let texts = 0
+  let reasoningIndex = -1
+  let opening = chunk({ type: 'start', messageId }) + chunk({ type: 'start-step' })
+  const tools = new Map<number, ToolInput>()
+
+  const endText = (): string => {
+    if (open !== 'text') return ''
+    open = 'nothing'
+    return chunk({ type: 'text-end', id: textId(texts++) })
+  }
+  const endReasoning = (block: ReasoningBlock | null): string => {
+    if (open !== 'reasoning') return ''
+    open = 'nothing'
+    return chunk({ type: 'reasoning-end', id: reasoningId(reasoningIndex), ...(block ? { providerMetadata: reasoningMetadata(block) } : {}) })
+  }
+  const say = (text: string): string => {
+    const begin = open === 'text' ? '' : endReasoning(null) + chunk({ type: 'text-start', id: textId(texts) })
+    open = 'text'
+    return `${begin}data: {"type":"text-delta","id":"${textId(texts)}","delta":${JSON.stringify(text)}}\n\n`
+  }
+  const beginReasoning = (index: number): string => {
+    if (open === 'reasoning' && reasoningIndex === index) return ''
+    const begin = endText() + endReasoning(null) + chunk({ type: 'reasoning-start', id: reasoningId(index) })
+    open = 'reasoning'
+    reasoningIndex = index
+    return begin
+  }
+  const write = (event: ModelEvent): string => {
+    switch (event.type) {
+      case 'text': return say(event.text)
+      case 'reasoning': return `${beginReasoning(event.index)}data: {"type":"reasoning-delta","id":"${reasoningId(event.index)}","delta":${JSON.stringify(event.text)}}\n\n`
+      case 'reasoning_end': return beginReasoning(event.index) + endReasoning(event.block)
+      case 'tool': {
+        tools.set(event.index, { id: event.id, name: event.name, text: '' })
+        return endText() + endReasoning(null) + chunk({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name })
+      }
+      case 'arguments': {
+        const tool = tools.get(event.index)
+        if (!tool || event.text === '') return ''
+        tool.text += event.text
+        return `data: {"type":"tool-input-delta","toolCallId":${JSON.stringify(tool.id)},"inputTextDelta":${JSON.stringify(event.text)}}\n\n`
+      }
+      case 'end': {
+        const metadata = { finishReason: event.finishReason, usage: usageBody(event.usage), model: model.id }
+        return endText() + endReasoning(null) + [...tools.values()].map(toolInput).join('') + chunk({ type: 'finish-step' }) + chunk({ type: 'finish', messageMetadata: metadata }) + done
+      }
+      case 'usage': return '' // told at the end
+    }
+  }
+  return {
+    batch(events) {
+      let text = opening
+      opening = ''
+      for (const event of events) text += write(event)
+      return text
+    },
+    failure: ({ message }) => chunk({ type: 'error', errorText: message }) + chunk({ type: 'finish' }) + done,
+  }
+}
+
+const textId = (number: number): string => `text-${number}`
+const reasoningId = (number: number): string => `reasoning-${number}`
+
+/** The call as a whole, at the end: only then is it certain that no piece of it is missing. */
+function toolInput({ id, name, text }: ToolInput): string {
+  const call = { toolCallId: id, toolName: name }
+  try {
+    return chunk({ type: 'tool-input-available', ...call, input: text.trim() === '' ? {} : JSON.parse(text) as unknown })
+  } catch {
+    return chunk({ type: 'tool-input-error', ...call, input: text, errorText: 'The model wrote arguments that are not JSON.' })
+  }
+}
+
+function chunk(fields: Readonly<Record<string, unknown>>): string {
+  return `data: ${JSON.stringify(fields)}\n\n`
+}

@@ -1,0 +1,134 @@
+/** Chat completions in GraphQL: the whole answer as a mutation, its pieces as a subscription. */
+import { builder, type Context } from '../builder.ts'
+import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import type { FinishReason, ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
+import { askChat, collectChat, type ChatAnswer } from '#src/resources/llm/chats.ts'
+import type { Completion } from '#src/resources/llm/completions.ts'
+
+/** One thing that happened, and whose answer it belongs to. */
+type ChatEvent = { completion: Completion; event: ModelEvent }
+
+const finishReason = builder.enumType('ChatFinishReason', {
+  description: 'Why a model stopped.',
+  values: {
+    stop: { description: 'It had said what it wanted, or met a stop text.' },
+    length: { description: 'It reached the token limit.' },
+    tool_calls: { description: 'It wants tools called.' },
+    content_filter: { description: 'The provider held the rest back.' },
+  } satisfies Record<FinishReason, { description: string }>,
+})
+
+const usageType = builder.objectRef<Usage>('ChatUsage').implement({
+  description: 'Tokens of a completion, as the provider counted them.',
+  fields: (t) => ({
+    inputTokens: t.exposeInt('inputTokens', { description: 'Of the request, those of the cache included.' }),
+    outputTokens: t.exposeInt('outputTokens', { description: 'Of the answer, reasoning included.' }),
+    cacheReadTokens: t.exposeInt('cacheReadTokens', { description: 'Read from the provider’s cache.' }),
+    cacheWriteTokens: t.exposeInt('cacheWriteTokens', { description: 'Written to the provider’s cache.' }),
+    reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Spent on reasoning.' }),
+  }),
+})
+
+const reasoningType = builder.objectRef<ReasoningBlock>('ChatReasoning').implement({
+  description: 'A closed block of reasoning. Send it back in front of the assistant’s text to go on from it, to the same model only.',
+  fields: (t) => ({
+    id: t.exposeString('id', { nullable: true, description: 'The provider’s name of it.' }),
+    text: t.exposeString('text', { description: 'Empty when the provider shows none.' }),
+    model: t.exposeString('model', { description: 'The model that it is bound to.' }),
+    signature: t.exposeString('signature', { nullable: true, description: 'What one family of providers wants back.' }),
+    encryptedContent: t.exposeString('encryptedContent', { nullable: true, description: 'What another wants back.' }),
+  }),
+})
+
+const toolCallType = builder.objectRef<Extract<ModelEvent, { type: 'tool' | 'arguments' }>>('ChatToolCallDelta').implement({
+  description: 'The beginning of a tool call, or a piece of its arguments.',
+  fields: (t) => ({
+    index: t.exposeInt('index', { description: 'Which call of this answer, from 0.' }),
+    id: t.string({ nullable: true, description: 'With the beginning: its id.', resolve: (event) => (event.type === 'tool' ? event.id : null) }),
+    name: t.string({ nullable: true, description: 'With the beginning: the tool.', resolve: (event) => (event.type === 'tool' ? event.name : null) }),
+    arguments: t.string({ nullable: true, description: 'The next piece of its arguments, JSON when all are joined.', resolve: (event) => (event.type === 'arguments' ? event.text : null) }),
+  }),
+})
+
+const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement({
+  description: 'A whole answer.',
+  fields: (t) => ({
+    id: t.id({ description: '`chatcmpl-` and 26 characters.', resolve: ({ completion }) => completion.id }),
+    model: t.string({ description: 'The model that answered.', resolve: ({ completion }) => completion.model.id }),
+    upstream: t.string({ description: 'Who served it.', resolve: ({ completion }) => completion.upstream }),
+    content: t.exposeString('text', { description: 'What it said.' }),
+    finishReason: t.expose('finishReason', { type: finishReason, description: 'Why it stopped.' }),
+    usage: t.expose('usage', { type: usageType, description: 'What it took.' }),
+  }),
+})
+
+const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement({
+  description: 'A piece of an answer: exactly one of its parts is not null.',
+  isTypeOf: (value) => typeof value === 'object' && value !== null && 'completion' in value,
+  fields: (t) => ({
+    id: t.id({ description: 'The answer it belongs to.', resolve: ({ completion }) => completion.id }),
+    model: t.string({ description: 'The model that answers.', resolve: ({ completion }) => completion.model.id }),
+    upstream: t.string({ description: 'Who serves it.', resolve: ({ completion }) => completion.upstream }),
+    text: t.string({ nullable: true, description: 'The next piece of text.', resolve: ({ event }) => (event.type === 'text' ? event.text : null) }),
+    reasoningText: t.string({ nullable: true, description: 'The next piece of reasoning.', resolve: ({ event }) => (event.type === 'reasoning' ? event.text : null) }),
+    reasoning: t.field({ type: reasoningType, nullable: true, description: 'A block of reasoning, closed.', resolve: ({ event }) => (event.type === 'reasoning_end' ? event.block : null) }),
+    toolCall: t.field({ type: toolCallType, nullable: true, description: 'A tool call begins or goes on.', resolve: ({ event }) => (event.type === 'tool' || event.type === 'arguments' ? event : null) }),
+    finishReason: t.field({ type: finishReason, nullable: true, description: 'With the last event.', resolve: ({ event }) => (event.type === 'end' ? event.finishReason : null) }),
+    usage: t.field({ type: usageType, nullable: true, description: 'With the last event.', resolve: ({ event }) => (event.type === 'end' ? event.usage : null) }),
+  }),
+})
+
+const chatEventOrHeartbeat = builder.unionType('ChatCompletionEventOrHeartbeat', { description: 'A piece of an answer, or a sign of life.', types: [chatEvent, heartbeat] })
+
+const requestArguments = {
+  model: { required: true, description: 'As `models` lists it.' },
+  messages: { required: true, description: 'The conversation, as `POST /llm/v1/chat/completions` takes it.' },
+  maxTokens: { description: 'Output tokens at most.' },
+  temperature: { description: '0 to 2.' },
+  topP: { description: '0 to 1.' },
+  stop: { description: 'At most 4 texts at which it stops.' },
+  responseFormat: { description: 'As OpenAI’s `response_format`.' },
+} as const
+const errors = 'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and its kin.'
+
+builder.mutationFields((t) => ({
+  createChatCompletion: t.field({
+    type: completionType, description: `Asks a model and waits for the whole answer. Without tools and reasoning: those are streamed. ${errors}`,
+    args: {
+      model: t.arg.string(requestArguments.model), messages: t.arg({ type: 'JSON', ...requestArguments.messages }), maxTokens: t.arg.int(requestArguments.maxTokens),
+      temperature: t.arg.float(requestArguments.temperature), topP: t.arg.float(requestArguments.topP), stop: t.arg.stringList(requestArguments.stop), responseFormat: t.arg({ type: 'JSON', ...requestArguments.responseFormat }),
+    },
+    resolve: async (_, { maxTokens, topP, responseFormat, ...same }, call) => collectChat(await askChat(call, { ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, stream: false }, new AbortController().signal)),
+  }),
+}))
+
+builder.subscriptionFields((t) => ({
+  chatCompletion: t.field({
+    type: chatEventOrHeartbeat, description: `Asks a model and tells its answer as it comes. Leaving ends the request. It cannot be resumed: what was not heard is gone. ${errors}`,
+    args: {
+      model: t.arg.string(requestArguments.model), messages: t.arg({ type: 'JSON', ...requestArguments.messages }), maxTokens: t.arg.int(requestArguments.maxTokens),
+      temperature: t.arg.float(requestArguments.temperature), topP: t.arg.float(requestArguments.topP), stop: t.arg.stringList(requestArguments.stop), responseFormat: t.arg({ type: 'JSON', ...requestArguments.responseFormat }),
+      reasoningEffort: t.arg.string({ description: 'One of the model’s `reasoningLevels`.' }), tools: t.arg({ type: 'JSON', description: 'As OpenAI’s `tools`.' }), toolChoice: t.arg({ type: 'JSON', description: 'As OpenAI’s `tool_choice`.' }),
+      parallelToolCalls: t.arg.boolean({ description: 'Whether several tools may be called at once.' }),
+    },
+    subscribe: async (_, { maxTokens, topP, responseFormat, reasoningEffort, toolChoice, parallelToolCalls, ...same }, call) => withHeartbeats(eventsOf(call, {
+      ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, reasoning_effort: reasoningEffort, tool_choice: toolChoice, parallel_tool_calls: parallelToolCalls, stream: true,
+    })),
+    resolve: (event) => event as never, // the union's own types tell them apart
+  }),
+}))
+
+async function* eventsOf(call: Context, body: Record<string, unknown>): AsyncGenerator<ChatEvent> {
+  const gone = new AbortController()
+  const leave = (): void => gone.abort()
+  call.signal?.addEventListener('abort', leave, { once: true })
+  try {
+    const completion = await askChat(call, body, gone.signal)
+    for await (const batch of completion.events) for (const event of batch) if (event.type !== 'usage') yield { completion, event }
+  } catch (error) {
+    if (!call.signal?.aborted) throw error // the reader has left: nobody is told
+  } finally {
+    call.signal?.removeEventListener('abort', leave)
+    gone.abort()
+  }
+}

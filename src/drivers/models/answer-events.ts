@@ -1,0 +1,142 @@
+/**
+ * The events of one answer, written down as a wire format reveals them: numbers blocks and calls, remembers the usage
+ * that was told, and estimates what was not. Each wire format has a reader that writes with it.
+ */
+import { newUuid } from '#src/platform/ids.ts'
+import { messageTokens, tokensOf } from './estimates.ts'
+import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, UpstreamTarget, Usage } from './model.ts'
+
+/** Reads one wire format into events. What it throws ends the answer. */
+export type AnswerReader = {
+  /** The data of one event of the stream. */
+  event(data: string): void
+  /** An answer that came whole. */
+  whole(body: Readonly<Record<string, unknown>>): void
+  /** The stream is over. Writes `end`, unless the answer was cut: then there is none. */
+  close(): void
+}
+
+/** Makes a format's reader of one answer. */
+export type MakeReader = (target: UpstreamTarget, events: AnswerEvents) => AnswerReader
+
+/** A call of a tool, told in pieces. `number` is null until the events have it. */
+export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean }
+
+/** Where the events of one answer are written. */
+export class AnswerEvents {
+  /** True as soon as `end` was written; nothing comes after it. */
+  hasEnded = false
+  readonly #target: UpstreamTarget
+  readonly #request: ModelRequest
+  #batch: ModelEvent[] = []
+  #told: Partial<Usage> = {}
+  #characters = 0
+  #reasoningCharacters = 0
+  #reasoningBlocks = 0
+  #calls = 0
+
+  constructor(target: UpstreamTarget, request: ModelRequest) {
+    this.#target = target
+    this.#request = request
+  }
+
+  /** What was written since it was last taken. */
+  take(): ModelEvent[] {
+    const batch = this.#batch
+    this.#batch = []
+    return batch
+  }
+
+  /** Whether the answer has called tools. */
+  get hasCalls(): boolean {
+    return this.#calls > 0
+  }
+
+  /** Whether there is an answer at all. */
+  get hasContent(): boolean {
+    return this.#characters > 0 || this.#reasoningBlocks > 0 || this.#calls > 0
+  }
+
+  /** A piece of the answer's text. */
+  text(text: string): void {
+    if (text === '') return
+    this.#characters += text.length
+    this.#batch.push({ type: 'text', text })
+  }
+
+  /** The number of a new block of reasoning. */
+  openReasoning(): number {
+    return this.#reasoningBlocks++
+  }
+
+  /** A piece of a block's text. */
+  reasoning(index: number, text: string): void {
+    if (text === '') return
+    this.#reasoningCharacters += text.length
+    this.#batch.push({ type: 'reasoning', index, text })
+  }
+
+  /** A block is complete. Empty texts of what replays it count as absent. */
+  closeReasoning(index: number, { id, text, signature, encryptedContent, redacted }: Partial<ReasoningBlock>): void {
+    const block = { id: id || null, text: text ?? '', model: this.#target.model, signature: signature || null, encryptedContent: encryptedContent || null, redacted: redacted ?? false }
+    this.#batch.push({ type: 'reasoning_end', index, block })
+  }
+
+  /** A new call. It is told when its name is whole: at its first argument, or when it is closed. */
+  openCall(id: string | undefined, name: string): OpenCall {
+    return { number: null, id: id || `call_${newUuid().replaceAll('-', '')}`, name, hasArguments: false }
+  }
+
+  /** A piece of a call's arguments. */
+  arguments(call: OpenCall, text: string): void {
+    if (text === '') return
+    this.tellCall(call)
+    call.hasArguments = true
+    this.#characters += text.length
+    this.#batch.push({ type: 'arguments', index: call.number!, text }) // it has just got its number
+  }
+
+  /** A call is complete. One without arguments gets an empty object, as some providers leave it out. */
+  closeCall(call: OpenCall): void {
+    this.tellCall(call)
+    if (!call.hasArguments) this.#batch.push({ type: 'arguments', index: call.number!, text: '{}' }) // it has its number
+    call.hasArguments = true
+  }
+
+  /** A call's name is whole: it is told now, before those that come after it. */
+  tellCall(call: OpenCall): void {
+    if (call.number !== null) return
+    call.number = this.#calls++
+    this.#batch.push({ type: 'tool', index: call.number, id: call.id, name: call.name })
+  }
+
+  /** What the provider says of the usage so far; undefined is what it does not say. */
+  usage(usage: { [Key in keyof Usage]?: number | undefined }): void {
+    const told = Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== undefined)) as Partial<Usage>
+    if (Object.keys(told).length === 0) return
+    Object.assign(this.#told, told)
+    this.#batch.push({ type: 'usage', usage: told })
+  }
+
+  /** The answer is complete. */
+  end(finishReason: FinishReason): void {
+    if (this.hasEnded) return
+    this.hasEnded = true
+    this.#batch.push({ type: 'end', finishReason, usage: this.#total() })
+  }
+
+  /** What was told goes before what we estimate; parts are never more than their whole. */
+  #total(): Usage {
+    const told = this.#told
+    const reasoningEstimate = tokensOf(this.#reasoningCharacters)
+    const inputTokens = told.inputTokens ?? messageTokens(this.#request.messages)
+    const outputTokens = told.outputTokens ?? tokensOf(this.#characters) + reasoningEstimate
+    const cacheReadTokens = Math.min(told.cacheReadTokens ?? 0, inputTokens)
+    return {
+      inputTokens, outputTokens, cacheReadTokens,
+      cacheWriteTokens: Math.min(told.cacheWriteTokens ?? 0, inputTokens - cacheReadTokens),
+      reasoningTokens: Math.min(told.reasoningTokens ?? reasoningEstimate, outputTokens),
+    }
+  }
+}
+

@@ -1,0 +1,134 @@
+/** Anthropic's messages (kind `anthropic`): signed and redacted thinking goes out as it came in. */
+import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
+import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
+import { messagesBody } from './messages-bodies.ts'
+import type { AskUpstream, FinishReason, UpstreamTarget } from './model.ts'
+import { askOverHttp, parseJson } from './upstream-answers.ts'
+import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
+
+const version = '2023-06-01'
+
+/** Asks an upstream that speaks Anthropic's messages. */
+export const askMessages: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
+  path: '/messages',
+  headers: ['content-type', 'application/json', 'anthropic-version', version, ...(target.apiKey === null ? [] : ['x-api-key', target.apiKey])],
+  body: JSON.stringify(messagesBody(target, request)),
+}, (to, events) => new MessagesReader(to, events), signal)
+
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', max_tokens: 'length', model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls', refusal: 'content_filter',
+}
+
+/** A content block that is being told. */
+type OpenBlock =
+  | { type: 'text' }
+  | { type: 'thinking'; index: number; text: string; signature: string }
+  | { type: 'redacted'; index: number; data: string }
+  | { type: 'call'; call: OpenCall }
+
+const blocksMax = 1_024
+
+class MessagesReader implements AnswerReader {
+  readonly #target: UpstreamTarget
+  readonly #events: AnswerEvents
+  /** By the provider's index, as long as they are open. */
+  readonly #blocks = new Map<unknown, OpenBlock>()
+  #stopReason: string | null = null
+
+  constructor(target: UpstreamTarget, events: AnswerEvents) {
+    this.#target = target
+    this.#events = events
+  }
+
+  event(data: string): void {
+    const event = objectOf(parseJson(this.#target, data))
+    if (!event) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    switch (event['type']) {
+      case 'content_block_delta': return this.#delta(this.#blocks.get(event['index']), objectOf(event['delta']) ?? {})
+      case 'content_block_start': return this.#open(event['index'], objectOf(event['content_block']) ?? {})
+      case 'content_block_stop': return this.#close(event['index'])
+      case 'message_start': return this.#usage(objectOf(objectOf(event['message'])?.['usage']))
+      case 'message_delta':
+        this.#stopReason = textOf(objectOf(event['delta'])?.['stop_reason']) ?? this.#stopReason
+        return this.#usage(objectOf(event['usage']))
+      case 'message_stop': return this.#end()
+      case 'error': throw refusedInAnswer(this.#target, event['error'])
+      // Pings, and events that came after this was written, say nothing.
+    }
+  }
+
+  whole(message: Values): void {
+    if (!Array.isArray(message['content'])) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    for (const [index, content] of listOf(message['content']).entries()) {
+      const block = objectOf(content) ?? {}
+      this.#open(index, block)
+      const open = this.#blocks.get(index)
+      if (open?.type === 'call') this.#events.arguments(open.call, JSON.stringify(block['input'] ?? {}))
+      this.#close(index)
+    }
+    this.#stopReason = textOf(message['stop_reason']) ?? null
+    this.#usage(objectOf(message['usage']))
+    this.#end()
+  }
+
+  close(): void {
+    if (this.#stopReason !== null) this.#end()
+  }
+
+  #open(index: unknown, block: Values): void {
+    if (this.#blocks.size >= blocksMax) throw brokenAnswer(this.#target, `opened more than ${blocksMax} blocks`)
+    switch (block['type']) {
+      case 'text':
+        this.#blocks.set(index, { type: 'text' })
+        return this.#events.text(textOf(block['text']) ?? '')
+      case 'thinking': {
+        const open: OpenBlock = { type: 'thinking', index: this.#events.openReasoning(), text: '', signature: textOf(block['signature']) ?? '' }
+        this.#blocks.set(index, open)
+        return this.#delta(open, block)
+      }
+      case 'redacted_thinking':
+        return void this.#blocks.set(index, { type: 'redacted', index: this.#events.openReasoning(), data: textOf(block['data']) ?? '' })
+      case 'tool_use':
+        return void this.#blocks.set(index, { type: 'call', call: this.#events.openCall(textOf(block['id']), textOf(block['name']) ?? '') })
+      // Blocks of tools that Anthropic itself runs are not asked for.
+    }
+  }
+
+  #delta(open: OpenBlock | undefined, delta: Values): void {
+    if (open?.type === 'text') this.#events.text(textOf(delta['text']) ?? '')
+    else if (open?.type === 'call') this.#events.arguments(open.call, textOf(delta['partial_json']) ?? '')
+    else if (open?.type === 'thinking') {
+      const text = textOf(delta['thinking']) ?? ''
+      open.text += text
+      this.#events.reasoning(open.index, text)
+      if (delta['type'] === 'signature_delta') open.signature += textOf(delta['signature']) ?? ''
+    }
+  }
+
+  #close(index: unknown): void {
+    const open = this.#blocks.get(index)
+    this.#blocks.delete(index)
+    if (open?.type === 'thinking') this.#events.closeReasoning(open.index, open)
+    else if (open?.type === 'redacted') this.#events.closeReasoning(open.index, { redacted: true, encryptedContent: open.data })
+    else if (open?.type === 'call') this.#events.closeCall(open.call)
+  }
+
+  /** Anthropic counts what it reads afresh, from the cache and into it apart; here the input is all of it. */
+  #usage(usage: Values | null): void {
+    if (!usage) return
+    const fresh = countOf(usage['input_tokens'])
+    const cacheWriteTokens = countOf(usage['cache_creation_input_tokens'])
+    const cacheReadTokens = countOf(usage['cache_read_input_tokens'])
+    this.#events.usage({
+      inputTokens: fresh === undefined ? undefined : fresh + (cacheWriteTokens ?? 0) + (cacheReadTokens ?? 0),
+      outputTokens: countOf(usage['output_tokens']), cacheReadTokens, cacheWriteTokens,
+      reasoningTokens: countOf(objectOf(usage['output_tokens_details'])?.['thinking_tokens']),
+    })
+  }
+
+  #end(): void {
+    for (const index of this.#blocks.keys()) this.#close(index)
+    this.#events.end(finishReasons[this.#stopReason ?? ''] ?? (this.#events.hasCalls ? 'tool_calls' : 'stop'))
+  }
+}

@@ -1,0 +1,70 @@
+/** A request as chat completions want it. */
+import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
+
+/** The body of the request; what is undefined is not sent. */
+export function chatBody(target: UpstreamTarget, request: ModelRequest): object {
+  const hasTools = request.tools.length > 0
+  return {
+    model: target.upstreamModel,
+    messages: request.messages.map((message) => chatMessage(target, message)),
+    stream: request.stream,
+    stream_options: request.stream ? { include_usage: true } : undefined,
+    tools: hasTools ? request.tools.map(({ name, description, parameters, strict }) => ({
+      type: 'function', function: { name, description: description ?? undefined, parameters, strict: strict ?? undefined },
+    })) : undefined,
+    tool_choice: hasTools ? toolChoice(request) : undefined,
+    parallel_tool_calls: hasTools ? request.parallelToolCalls ?? undefined : undefined,
+    reasoning_effort: request.reasoningEffort ?? undefined,
+    max_tokens: request.maxTokens ?? undefined,
+    temperature: request.temperature ?? undefined,
+    top_p: request.topP ?? undefined,
+    stop: request.stop.length > 0 ? request.stop : undefined,
+    response_format: request.responseFormat ?? undefined,
+    seed: request.seed ?? undefined,
+    user: request.user ?? undefined,
+  }
+}
+
+function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
+  if (choice === null) return undefined
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } }
+}
+
+function chatMessage(target: UpstreamTarget, message: Message): object {
+  switch (message.role) {
+    case 'system': return { role: 'system', content: message.text }
+    case 'user': return { role: 'user', content: userContent(message.parts), name: message.name ?? undefined }
+    case 'tool': return { role: 'tool', tool_call_id: message.toolCallId, content: message.text }
+    case 'assistant': {
+      const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } }))
+      const details = target.reasoningReplay === 'none' ? [] : message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningDetails)
+      return {
+        role: 'assistant',
+        content: message.text === '' && calls.length > 0 ? null : message.text,
+        reasoning_details: details.length > 0 ? details : undefined,
+        tool_calls: calls.length > 0 ? calls : undefined,
+      }
+    }
+  }
+}
+
+/** Text alone goes as text: some servers take nothing else. */
+function userContent(parts: readonly UserPart[]): unknown {
+  const [only] = parts
+  if (parts.length === 1 && only?.type === 'text') return only.text
+  return parts.map((part) => {
+    switch (part.type) {
+      case 'text': return { type: 'text', text: part.text }
+      case 'image': return { type: 'image_url', image_url: { url: part.url, detail: part.detail ?? undefined } }
+      case 'file': return { type: 'file', file: { filename: part.filename ?? undefined, file_data: `data:${part.mediaType};base64,${part.data}` } }
+      case 'audio': return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+    }
+  })
+}
+
+/** A block as OpenRouter gave it; its kind of detail is seen by what it holds. */
+function reasoningDetails({ id, text, signature, encryptedContent }: ReasoningBlock): object[] {
+  const own = { id: id ?? undefined }
+  const shown = signature !== null ? [{ type: 'reasoning.text', text, signature, ...own }] : text !== '' ? [{ type: encryptedContent === null ? 'reasoning.text' : 'reasoning.summary', [encryptedContent === null ? 'text' : 'summary']: text, ...own }] : []
+  return encryptedContent === null ? shown : [...shown, { type: 'reasoning.encrypted', data: encryptedContent, ...own }]
+}

@@ -1,0 +1,174 @@
+/**
+ * OpenAI's chat completions, as its many speakers speak them (kind `openai-compatible`: Ollama, vLLM, LM Studio,
+ * OpenRouter, DeepSeek …): what they leave out or write otherwise is taken as it was meant.
+ */
+import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
+import { chatBody } from './chat-bodies.ts'
+import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts'
+import type { AskUpstream, FinishReason, UpstreamTarget } from './model.ts'
+import { askOverHttp, parseJson } from './upstream-answers.ts'
+import { brokenAnswer, errorIn, refusedInAnswer } from './upstream-errors.ts'
+
+/** Asks an upstream that speaks chat completions. */
+export const askChatCompletions: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
+  path: '/chat/completions',
+  headers: ['content-type', 'application/json', ...(target.apiKey === null ? [] : ['authorization', `Bearer ${target.apiKey}`])],
+  body: JSON.stringify(chatBody(target, request)),
+}, (to, events) => new ChatReader(to, events), signal)
+
+/** What providers call the ends of answers, besides OpenAI's own names. */
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop', eos: 'stop', eos_token: 'stop', end_turn: 'stop', stop_sequence: 'stop',
+  length: 'length', max_tokens: 'length', model_length: 'length',
+  tool_calls: 'tool_calls', function_call: 'tool_calls', tool_use: 'tool_calls',
+  content_filter: 'content_filter', safety: 'content_filter', refusal: 'content_filter',
+}
+
+/** A block of reasoning that is being told. */
+type OpenBlock = { index: number; text: string; id: string; signature: string; encryptedContent: string }
+
+const callsMax = 256
+
+class ChatReader implements AnswerReader {
+  readonly #target: UpstreamTarget
+  readonly #events: AnswerEvents
+  #block: OpenBlock | null = null
+  /** By the provider's index; `current` is the one told last. */
+  readonly #calls = new Map<number, OpenCall>()
+  #current = -1
+  #finish: string | null = null
+
+  constructor(target: UpstreamTarget, events: AnswerEvents) {
+    this.#target = target
+    this.#events = events
+  }
+
+  event(data: string): void {
+    if (data === '[DONE]') {
+      if (this.#finish === null && !this.#events.hasContent && this.#calls.size === 0) throw brokenAnswer(this.#target, 'ended without an answer')
+      return this.#end()
+    }
+    const chunk = objectOf(parseJson(this.#target, data))
+    if (!chunk) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    const choice = objectOf(listOf(chunk['choices'])[0])
+    if (choice) this.#choice(choice, objectOf(choice['delta']))
+    else if (!chunk['choices']) {
+      const error = errorIn(chunk)
+      if (error) throw refusedInAnswer(this.#target, error)
+    }
+    if (chunk['error']) throw refusedInAnswer(this.#target, chunk['error'])
+    const usage = objectOf(chunk['usage'])
+    if (usage) this.#usage(usage)
+  }
+
+  whole(body: Values): void {
+    const choice = objectOf(listOf(body['choices'])[0])
+    const message = objectOf(choice?.['message'])
+    if (!choice || !message) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    this.#choice(choice, message)
+    const usage = objectOf(body['usage'])
+    if (usage) this.#usage(usage)
+    this.#end()
+  }
+
+  close(): void {
+    if (this.#finish !== null) this.#end()
+  }
+
+  #choice(choice: Values, delta: Values | null): void {
+    if (delta) this.#delta(delta)
+    const finish = choice['finish_reason']
+    if (typeof finish !== 'string' || finish === '') return
+    if (finish === 'error') throw refusedInAnswer(this.#target, choice['error'])
+    this.#finish = finish
+  }
+
+  #delta(delta: Values): void {
+    const details = listOf(delta['reasoning_details'])
+    if (details.length > 0) for (const detail of details) this.#reasoningDetail(objectOf(detail))
+    else {
+      const reasoning = textOf(delta['reasoning_content']) || textOf(delta['reasoning'])
+      if (reasoning) this.#reasoning(reasoning)
+    }
+    const text = textOf(delta['content']) || textOf(delta['refusal'])
+    if (text) {
+      this.#closeBlock()
+      this.#events.text(text)
+    }
+    const calls = delta['tool_calls']
+    if (Array.isArray(calls)) for (const [position, call] of listOf(calls).entries()) this.#call(objectOf(call), position)
+  }
+
+  #openBlock(): OpenBlock {
+    return this.#block ??= { index: this.#events.openReasoning(), text: '', id: '', signature: '', encryptedContent: '' }
+  }
+
+  #reasoning(text: string): void {
+    const block = this.#openBlock()
+    block.text += text
+    this.#events.reasoning(block.index, text)
+  }
+
+  /** OpenRouter's way: a block has a text or a summary in pieces, then what replays it. */
+  #reasoningDetail(detail: Values | null): void {
+    if (!detail) return
+    const text = textOf(detail['text']) || textOf(detail['summary'])
+    if (text) this.#reasoning(text)
+    const block = this.#openBlock()
+    block.id ||= textOf(detail['id']) ?? ''
+    block.signature += textOf(detail['signature']) ?? ''
+    block.encryptedContent += detail['type'] === 'reasoning.encrypted' ? textOf(detail['data']) ?? '' : ''
+  }
+
+  #closeBlock(): void {
+    const block = this.#block
+    if (!block) return
+    this.#block = null
+    this.#events.closeReasoning(block.index, { ...block, redacted: block.encryptedContent !== '' && block.text === '' && this.#target.reasoningReplay === 'signature' })
+  }
+
+  #call(call: Values | null, position: number): void {
+    if (!call) return
+    this.#closeBlock()
+    const told = objectOf(call['function']) ?? {}
+    const id = textOf(call['id'])
+    const name = textOf(told['name']) ?? ''
+    const index = this.#indexOf(call, id, name, position)
+    let open = this.#calls.get(index)
+    if (!open) {
+      if (this.#calls.size >= callsMax) throw brokenAnswer(this.#target, `called more than ${callsMax} tools`)
+      const last = this.#calls.get(this.#current)
+      if (last) this.#events.tellCall(last)
+      this.#calls.set(index, open = this.#events.openCall(id, name))
+    } else if (open.number === null && name !== open.name) open.name += name
+    this.#current = index
+    const given = told['arguments']
+    this.#events.arguments(open, typeof given === 'string' ? given : objectOf(given) ? JSON.stringify(given) : '')
+  }
+
+  /** Where a call has no index, a new id or name begins a new one, and anything else goes on with the last. */
+  #indexOf(call: Values, id: string | undefined, name: string, position: number): number {
+    const index = countOf(call['index'])
+    if (index !== undefined) return index
+    const current = this.#calls.get(this.#current)
+    const isNew = !current || position > 0 || (id ? id !== current.id : name !== '' && current.hasArguments)
+    return isNew ? this.#calls.size : this.#current
+  }
+
+  #usage(usage: Values): void {
+    const input = objectOf(usage['prompt_tokens_details'])
+    const output = objectOf(usage['completion_tokens_details'])
+    this.#events.usage({
+      inputTokens: countOf(usage['prompt_tokens']), outputTokens: countOf(usage['completion_tokens']),
+      cacheReadTokens: countOf(input?.['cached_tokens']) ?? countOf(usage['prompt_cache_hit_tokens']),
+      cacheWriteTokens: countOf(input?.['cache_write_tokens']), reasoningTokens: countOf(output?.['reasoning_tokens']),
+    })
+  }
+
+  #end(): void {
+    this.#closeBlock()
+    for (const call of this.#calls.values()) this.#events.closeCall(call)
+    const told = finishReasons[this.#finish?.toLowerCase() ?? ''] ?? 'stop'
+    this.#events.end(told === 'stop' && this.#events.hasCalls ? 'tool_calls' : told)
+  }
+}

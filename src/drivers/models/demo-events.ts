@@ -1,0 +1,167 @@
+/** How the built-in model tells what it has planned: in small pieces, within the token limit, up to a stop text. */
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
+import { sha256 } from '#src/platform/secrets.ts'
+import type { DemoStep } from './demo-script.ts'
+import { messageTokens, textTokens, tokensOf } from './estimates.ts'
+import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, UpstreamTarget, Usage } from './model.ts'
+
+/** What will be told: reasoning and text, then calls. */
+export type DemoPlan = { steps: readonly Exclude<DemoStep, { type: 'tool' }>[]; calls: readonly ToolCall[]; callPaceMs: number }
+
+const charactersPerToken = 4
+/** A piece has so many characters at most. */
+const pieces = /[^]{1,24}/gu
+/** Pieces that go out together when nothing is to wait between them. */
+const piecesTogether = 4
+/** Text that is repeated is made in parts of about this size, never all at once. */
+const repeatedCharacters = 4_096
+
+/** A piece of text, and how long to wait before it. */
+type Piece = { text: string; paceMs: number }
+/** An event, likewise. */
+type Paced = { event: ModelEvent; paceMs: number }
+
+/** What binds a block of reasoning to its text and its model. */
+export function signReasoning(model: string, text: string): Buffer {
+  return sha256(`berth reasoning\n${model}\n${text}`)
+}
+
+/** The first so many UTF-16 units, without half a character at the end. */
+export function wholeCharacters(text: string, most: number): string {
+  return text.slice(0, /[\uD800-\uDBFF]/.test(text[most - 1] ?? '') ? most - 1 : most)
+}
+
+/** Tells the plan; throws when the signal fires. */
+export async function* tellPlan(target: UpstreamTarget, request: ModelRequest, plan: DemoPlan, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+  let batch: ModelEvent[] = []
+  for (const { event, paceMs } of events(target, request, plan)) {
+    if (paceMs > 0) {
+      if (batch.length > 0) yield batch
+      batch = []
+      await wait(paceMs, undefined, { signal })
+    }
+    batch.push(event)
+    if (paceMs === 0 && batch.length < piecesTogether) continue
+    yield batch
+    batch = []
+    await nextTurn() // others have their turn too, however long the answer is
+    signal.throwIfAborted()
+  }
+  if (batch.length > 0) yield batch
+}
+
+function* events({ model, maxOutputTokens }: UpstreamTarget, request: ModelRequest, { steps, calls, callPaceMs }: DemoPlan): Generator<Paced> {
+  const room = makeRoom(Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * charactersPerToken)
+  let reasonedCharacters = 0
+  let blocks = 0
+  let stopped = false
+  for (const group of grouped(steps)) {
+    if (group[0]?.type === 'reason') {
+      let text = ''
+      for (const piece of room.take(textsOf(group))) {
+        text += piece.text
+        yield { event: { type: 'reasoning', index: blocks, text: piece.text }, paceMs: piece.paceMs }
+      }
+      reasonedCharacters += text.length
+      const block: ReasoningBlock = { id: null, text, model, signature: signReasoning(model, text).toString('base64url'), encryptedContent: null, redacted: false }
+      yield { event: { type: 'reasoning_end', index: blocks++, block }, paceMs: 0 }
+    } else {
+      stopped = yield* told(beforeStop(room.take(textsOf(group)), request.stop))
+    }
+    if (stopped || room.isFull()) break
+  }
+  let called = false
+  for (const [index, call] of stopped ? [] : calls.entries()) {
+    if (room.isFull()) break
+    called = true
+    yield { event: { type: 'tool', index, id: call.id, name: call.name }, paceMs: callPaceMs }
+    for (const { text } of room.take([{ text: call.arguments, paceMs: 0 }])) yield { event: { type: 'arguments', index, text }, paceMs: callPaceMs }
+  }
+  const finishReason: FinishReason = room.isFull() ? 'length' : called ? 'tool_calls' : 'stop'
+  const reasoningTokens = tokensOf(reasonedCharacters)
+  const usage: Usage = { inputTokens: inputTokensOf(request), outputTokens: tokensOf(room.taken() - reasonedCharacters) + reasoningTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens }
+  yield { event: { type: 'end', finishReason, usage }, paceMs: 0 }
+}
+
+function inputTokensOf({ messages, tools }: ModelRequest): number {
+  return messageTokens(messages) + tools.reduce((sum, tool) => sum + textTokens(JSON.stringify(tool)), 0)
+}
+
+/** Pieces as text events; answers what the pieces end with. */
+function* told(texts: Generator<Piece, boolean>): Generator<Paced, boolean> {
+  for (;;) {
+    const { value, done } = texts.next()
+    if (done) return value
+    yield { event: { type: 'text', text: value.text }, paceMs: value.paceMs }
+  }
+}
+
+/** Steps of one kind that follow each other are one block, or one text. */
+function grouped(steps: DemoPlan['steps']): DemoPlan['steps'][] {
+  const groups: DemoPlan['steps'][number][][] = []
+  for (const step of steps) {
+    const last = groups.at(-1)
+    if (last && (last[0]?.type === 'reason') === (step.type === 'reason')) last.push(step)
+    else groups.push([step])
+  }
+  return groups
+}
+
+/** The text of a group, each step on a line of its own. */
+function* textsOf(group: DemoPlan['steps']): Generator<Piece> {
+  for (const [place, step] of group.entries()) {
+    const { text, paceMs } = step
+    if (place > 0) yield { text: '\n', paceMs: 0 }
+    if (step.type !== 'repeat') {
+      yield { text, paceMs }
+      continue
+    }
+    const together = Math.max(1, Math.floor(repeatedCharacters / text.length))
+    for (let left = step.count; left > 0; left -= together) yield { text: text.repeat(Math.min(left, together)), paceMs }
+  }
+}
+
+/** The token limit, in characters: lets pieces through as long as there is room, and half of one at the end. */
+function makeRoom(characters: number): { take: (texts: Iterable<Piece>) => Generator<Piece>; isFull: () => boolean; taken: () => number } {
+  let left = characters
+  let full = false
+  return {
+    isFull: () => full,
+    taken: () => characters - left,
+    *take(texts) {
+      for (const { text: whole, paceMs } of texts) {
+        for (const text of whole.match(pieces) ?? []) {
+          full = text.length > left
+          const fitting = full ? wholeCharacters(text, left) : text
+          left -= fitting.length
+          if (fitting !== '') yield { text: fitting, paceMs }
+          if (full) return
+        }
+      }
+    },
+  }
+}
+
+/** Pieces up to the first stop text, which may lie across several; answers whether there was one. */
+function* beforeStop(texts: Iterable<Piece>, stop: readonly string[]): Generator<Piece, boolean> {
+  const longest = Math.max(0, ...stop.map(({ length }) => length))
+  if (longest === 0) {
+    yield* texts
+    return false
+  }
+  let held = ''
+  for (const { text, paceMs } of texts) {
+    held += text
+    const found = stop.map((one) => held.indexOf(one)).filter((at) => at >= 0)
+    if (found.length > 0) {
+      const said = held.slice(0, Math.min(...found))
+      if (said !== '') yield { text: said, paceMs }
+      return true
+    }
+    const sure = wholeCharacters(held, Math.max(0, held.length - longest + 1))
+    if (sure !== '') yield { text: sure, paceMs }
+    held = held.slice(sure.length)
+  }
+  if (held !== '') yield { text: held, paceMs: 0 }
+  return false
+}

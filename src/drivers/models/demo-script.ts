@@ -1,0 +1,92 @@
+/**
+ * What the built-in model is told to do: script lines in the conversation. README, "The built-in model", has the form.
+ * A line counts when it begins with one of the words; all other text of the message is for people.
+ */
+import { BerthError } from '#src/platform/errors.ts'
+import type { Message, UserPart } from './model.ts'
+
+/** One thing to do; `paceMs` is how long to wait between its pieces. */
+export type DemoStep =
+  | { type: 'reason' | 'say'; text: string; paceMs: number }
+  | { type: 'repeat'; count: number; text: string; paceMs: number }
+  | { type: 'tool'; name: string; arguments: string; paceMs: number }
+
+/** One answer of the model: everything up to and with the next group of tool calls. */
+export type DemoTurn = readonly DemoStep[]
+
+/** The turn that is due, or null when there is no script or all of it is done; and how many were done before. */
+export type DemoDue = { turn: DemoTurn | null; turnsDone: number; scriptAt: number }
+
+const linesMax = 10_000
+const repeatsMax = 10_000_000
+const paceMsMax = 60_000
+const scriptLine = /^!(reason|say|tool\+?|repeat|forever|pace)(?:[ \t]+(.*))?$/s
+
+/**
+ * The turn that is due: the script is the last user message's, else the last one in a system message. Turns that were
+ * done are counted from the assistant messages that follow it.
+ * @throws BerthError invalid_messages naming the script line that cannot be read.
+ */
+export function dueTurn(messages: readonly Message[]): DemoDue {
+  const lastUser = messages.findLastIndex(({ role }) => role === 'user')
+  const scriptAt = isScript(messages[lastUser]) ? lastUser : messages.findLastIndex((message) => message.role === 'system' && isScript(message))
+  if (scriptAt < 0) return { turn: null, turnsDone: 0, scriptAt: messages.length }
+  const { turns, forever } = readTurns(textOf(messages[scriptAt]))
+  const turnsDone = messages.slice(scriptAt + 1).filter(({ role }) => role === 'assistant').length
+  return { turn: turns[turnsDone] ?? (forever ? [forever] : null), turnsDone, scriptAt }
+}
+
+/** The text of a message without its script lines. */
+export function textForPeople(message: Message | undefined): string {
+  return linesOf(textOf(message)).filter((line) => !scriptLine.test(line)).join('\n').trim()
+}
+
+function isScript(message: Message | undefined): boolean {
+  return linesOf(textOf(message)).some((line) => scriptLine.test(line))
+}
+
+function textOf(message: Message | undefined): string {
+  if (!message) return ''
+  return message.role === 'user' ? message.parts.filter((part): part is Extract<UserPart, { type: 'text' }> => part.type === 'text').map(({ text }) => text).join('\n') : message.text
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n', linesMax).map((line) => line.replace(/\r$/, ''))
+}
+
+function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null } {
+  const turns: DemoStep[][] = [[]]
+  let paceMs = 0
+  for (const [number, line] of linesOf(text).entries()) {
+    const match = scriptLine.exec(line)
+    if (!match) continue
+    const [, word = '', rest = ''] = match
+    const wrong = (wanted: string): BerthError => new BerthError('invalid_messages', `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in the README.`)
+    const current = turns.at(-1) ?? []
+    const afterTool = current.at(-1)?.type === 'tool'
+    if (word === 'pace') {
+      if (!/^\d{1,5}$/.test(rest) || Number(rest) > paceMsMax) throw wrong(`!pace <milliseconds, ${paceMsMax} at most>`)
+      paceMs = Number(rest)
+      continue
+    }
+    const step = readStep(word, rest, paceMs, wrong)
+    // A tool call ends the turn, unless the next line joins it.
+    if (afterTool && word !== 'tool+') turns.push([step])
+    else current.push(step)
+    if (word === 'forever') return { turns, forever: step }
+  }
+  return { turns: turns.filter((turn) => turn.length > 0), forever: null }
+}
+
+function readStep(word: string, rest: string, paceMs: number, wrong: (wanted: string) => BerthError): DemoStep {
+  if (word === 'reason' || word === 'say') return { type: word, text: rest, paceMs }
+  if (word === 'repeat') {
+    const [, count = '', text = ''] = /^(\d{1,8}) (.+)$/.exec(rest) ?? []
+    if (text === '' || Number(count) > repeatsMax) throw wrong(`!repeat <times, ${repeatsMax} at most> <text>`)
+    return { type: 'repeat', count: Number(count), text, paceMs }
+  }
+  // The arguments are passed as they are: a model may write no JSON at all.
+  const [, name = '', given = ''] = /^(\S{1,256})(?: (.*))?$/.exec(rest) ?? []
+  if (name === '') throw wrong(`!${word} <name> <JSON>`)
+  return { type: 'tool', name, arguments: given === '' ? '{}' : given, paceMs }
+}

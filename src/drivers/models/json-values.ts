@@ -1,0 +1,26 @@
+/** Values out of JSON that an upstream sent: whatever is not what it should be is as if it were not there. */
+
+/** An object of JSON. */
+export type Values = Readonly<Record<string, unknown>>
+
+const countMax = 1_000_000_000
+
+/** An object; null for anything else, lists too. */
+export function objectOf(value: unknown): Values | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Values : null // its values are still unknown
+}
+
+/** A list; empty for anything else. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** A text. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** A whole number from 0 to a billion, such as a count of tokens. */
+export function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= countMax ? value : undefined
+}

@@ -1,0 +1,151 @@
+/** A request as Anthropic's messages want it. */
+import type { Message, ModelRequest, ReasoningBlock, ReasoningLevel, Tool, ToolCall, UpstreamTarget, UserPart } from './model.ts'
+import { upstreamError } from './upstream-errors.ts'
+
+type Block = Record<string, unknown>
+type Turn = { role: 'user' | 'assistant'; content: Block[] }
+
+/** Tokens that a model may think for, by level. Anthropic takes no fewer than 1,024. Ours, but for that. */
+const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = { minimal: 1_024, low: 4_096, medium: 10_240, high: 24_576, xhigh: 32_768, max: 63_000 }
+const thinkingTokensMin = 1_024
+/** What is left for the answer itself when the thinking is cut to fit. */
+const answerTokensMin = 1_024
+/** With thinking, Anthropic takes no smaller value. */
+const topPMinThinking = 0.95
+const temperatureMax = 1
+
+/**
+ * The body of the request; what is undefined is not sent.
+ * @throws BerthError invalid_parameter for what this format cannot say.
+ */
+export function messagesBody(target: UpstreamTarget, request: ModelRequest): object {
+  const thinking = thinkingBudget(target, request)
+  const topP = thinking !== null && (request.topP ?? 1) < topPMinThinking ? null : request.topP
+  // Anthropic refuses both at once; the temperature is what people mean.
+  const temperature = thinking === null ? request.temperature : null
+  return {
+    model: target.upstreamModel,
+    max_tokens: maxTokens(target, request, thinking),
+    system: systemBlocks(request),
+    messages: turnsOf(target, request.messages),
+    stream: request.stream,
+    thinking: thinking === null ? undefined : { type: 'enabled', budget_tokens: thinking },
+    tools: request.tools.length > 0 ? request.tools.map(toolOf) : undefined,
+    tool_choice: request.tools.length > 0 ? toolChoice(request) : undefined,
+    stop_sequences: request.stop.length > 0 ? request.stop : undefined,
+    temperature: temperature === null ? undefined : Math.min(temperature, temperatureMax),
+    top_p: topP === null || temperature !== null ? undefined : topP,
+    output_config: outputConfig(request),
+    metadata: request.user === null ? undefined : { user_id: request.user },
+  }
+}
+
+/** Ours: the thinking is cut to fit what the caller allows; only where the least does not fit is more allowed (`maxTokens`). */
+function thinkingBudget(target: UpstreamTarget, { reasoningEffort, maxTokens: most }: ModelRequest): number | null {
+  if (reasoningEffort === null || reasoningEffort === 'none') return null
+  const room = (most ?? target.maxOutputTokens) - answerTokensMin
+  return Math.max(thinkingTokensMin, Math.min(thinkingTokens[reasoningEffort], room))
+}
+
+function maxTokens(target: UpstreamTarget, { maxTokens: most }: ModelRequest, thinking: number | null): number {
+  const wanted = most ?? target.maxOutputTokens
+  return thinking === null || wanted > thinking ? wanted : thinking + wanted
+}
+
+/** Ours: what has tools comes again with a longer conversation, so what stands before it (tools, system) is cached. */
+function systemBlocks({ messages, tools }: ModelRequest): Block[] | undefined {
+  const blocks: Block[] = messages.flatMap((message) => (message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : []))
+  const last = blocks.at(-1)
+  if (last && tools.length > 0) last['cache_control'] = { type: 'ephemeral' }
+  return last ? blocks : undefined
+}
+
+/** Turns in alternation: neighbours of one role are one turn, and results of tools are the user's. */
+function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
+  const turns: Turn[] = []
+  for (const message of messages) {
+    if (message.role === 'system') continue
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const content = contentOf(target, message)
+    if (content.length === 0) continue
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else turns.push({ role, content })
+  }
+  return turns
+}
+
+function contentOf(target: UpstreamTarget, message: Exclude<Message, { role: 'system' }>): Block[] {
+  switch (message.role) {
+    case 'user': return message.parts.flatMap((part) => partOf(target, part))
+    case 'tool': return [{ type: 'tool_result', tool_use_id: toolId(message.toolCallId), content: message.text, ...(message.isError && { is_error: true }) }]
+    case 'assistant': return [
+      ...message.reasoning.filter(({ model }) => model === target.model).flatMap(thinkingOf),
+      ...textOf(message.text),
+      ...message.toolCalls.map((call) => ({ type: 'tool_use', id: toolId(call.id), name: call.name, input: inputOf(call) })),
+    ]
+  }
+}
+
+/** As it was signed; what is neither signed nor redacted cannot be replayed. */
+function thinkingOf({ redacted, text, signature, encryptedContent }: ReasoningBlock): Block[] {
+  if (redacted && encryptedContent !== null) return [{ type: 'redacted_thinking', data: encryptedContent }]
+  return signature === null ? [] : [{ type: 'thinking', thinking: text, signature }]
+}
+
+/** Anthropic refuses blocks of no text. */
+function textOf(text: string): Block[] {
+  return text === '' ? [] : [{ type: 'text', text }]
+}
+
+function partOf(target: UpstreamTarget, part: UserPart): Block[] {
+  switch (part.type) {
+    case 'text': return textOf(part.text)
+    case 'image': {
+      const [, mediaType, data] = /^data:([^;,]+);base64,([^]*)$/.exec(part.url) ?? []
+      return [{ type: 'image', source: data === undefined ? { type: 'url', url: part.url } : { type: 'base64', media_type: mediaType, data } }]
+    }
+    case 'file': return [{ type: 'document', source: documentSource(target, part), ...(part.filename !== null && { title: part.filename }) }]
+    case 'audio': throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`)
+  }
+}
+
+function documentSource(target: UpstreamTarget, { mediaType, data }: Extract<UserPart, { type: 'file' }>): Block {
+  if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data }
+  if (mediaType.startsWith('text/')) return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') }
+  throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} reads files of PDF and of text only. Send one of these, or an image as an image.`)
+}
+
+/** Anthropic's ids have letters, digits, `_` and `-`; a conversation with another model may have brought others. */
+function toolId(id: string): string {
+  return id.replace(/[^\w-]/g, '_')
+}
+
+/** The object that a model meant. Ours: text that is no object goes back under a name of its own, so that the model sees its mistake. */
+function inputOf({ arguments: text }: ToolCall): unknown {
+  try {
+    const input: unknown = JSON.parse(text || '{}')
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
+  } catch {
+    // falls through: the text is not JSON at all
+  }
+  return { invalid_arguments: text }
+}
+
+function toolOf({ name, description, parameters }: Tool): Block {
+  return { name, ...(description !== null && { description }), input_schema: { type: 'object', ...parameters } }
+}
+
+function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Block | undefined {
+  const alone = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {}
+  if (choice === 'none') return { type: 'none' }
+  if (choice === 'required') return { type: 'any', ...alone }
+  if (choice !== null && choice !== 'auto') return { type: 'tool', name: choice.name, ...alone }
+  return choice === 'auto' || parallelToolCalls === false ? { type: 'auto', ...alone } : undefined
+}
+
+/** Only a schema can be asked for; `json_object` is a matter of the prompt. */
+function outputConfig({ responseFormat }: ModelRequest): Block | undefined {
+  const wanted = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // as OpenAI writes it; what is not there stays undefined
+  return responseFormat?.['type'] === 'json_schema' && wanted?.schema ? { format: { type: 'json_schema', schema: wanted.schema } } : undefined
+}

@@ -1,0 +1,76 @@
+/** A request as OpenAI's responses want it. */
+import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
+import { upstreamError } from './upstream-errors.ts'
+
+type Item = Record<string, unknown>
+
+/** OpenAI takes no smaller number. */
+const outputTokensMin = 16
+
+/**
+ * The body of the request; what is undefined is not sent. Nothing is stored there: reasoning comes back sealed.
+ * @throws BerthError invalid_parameter for what this format cannot say.
+ */
+export function responsesBody(target: UpstreamTarget, request: ModelRequest): object {
+  // Ours: left out, the answer would run over what the caller wanted it to stop at.
+  if (request.stop.length > 0) throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} knows no stop sequences. Leave out stop, or use another model.`)
+  const reasons = target.reasoningReplay === 'encrypted_content'
+  const hasTools = request.tools.length > 0
+  return {
+    model: target.upstreamModel,
+    input: request.messages.flatMap((message) => itemsOf(target, message)),
+    stream: request.stream,
+    store: false,
+    include: reasons ? ['reasoning.encrypted_content'] : undefined,
+    reasoning: reasons && request.reasoningEffort !== null ? { effort: request.reasoningEffort, summary: request.reasoningEffort === 'none' ? undefined : 'auto' } : undefined,
+    // Left out, `strict` would be true here, unlike in chat completions.
+    tools: hasTools ? request.tools.map(({ name, description, parameters, strict }) => ({ type: 'function', name, description: description ?? undefined, parameters, strict: strict ?? false })) : undefined,
+    tool_choice: hasTools ? toolChoice(request) : undefined,
+    parallel_tool_calls: hasTools ? request.parallelToolCalls ?? undefined : undefined,
+    max_output_tokens: request.maxTokens === null ? undefined : Math.max(request.maxTokens, outputTokensMin),
+    temperature: request.temperature ?? undefined,
+    top_p: request.topP ?? undefined,
+    text: textFormat(request),
+    user: request.user ?? undefined,
+  }
+}
+
+function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
+  if (choice === null) return undefined
+  return typeof choice === 'string' ? choice : { type: 'function', name: choice.name }
+}
+
+/** What chat completions nest one level deeper. */
+function textFormat({ responseFormat }: ModelRequest): Item | undefined {
+  if (!responseFormat) return undefined
+  const { type, json_schema: schema } = responseFormat
+  return { format: type === 'json_schema' ? { type, ...(schema as object) } : { type } } // as OpenAI's chat format has it
+}
+
+function itemsOf(target: UpstreamTarget, message: Message): Item[] {
+  switch (message.role) {
+    case 'system': return [{ role: 'system', content: message.text }]
+    case 'user': return [{ role: 'user', content: message.parts.map((part) => partOf(target, part)) }]
+    case 'tool': return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.text }]
+    case 'assistant': return [
+      ...message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningItem),
+      ...(message.text === '' ? [] : [{ role: 'assistant', content: message.text }]),
+      ...message.toolCalls.map(({ id, name, arguments: text }) => ({ type: 'function_call', call_id: id, name, arguments: text })),
+    ]
+  }
+}
+
+/** What is not sealed cannot be replayed, because nothing is stored there. */
+function reasoningItem({ id, text, encryptedContent }: ReasoningBlock): Item[] {
+  if (encryptedContent === null) return []
+  return [{ type: 'reasoning', ...(id !== null && { id }), summary: text === '' ? [] : [{ type: 'summary_text', text }], encrypted_content: encryptedContent }]
+}
+
+function partOf(target: UpstreamTarget, part: UserPart): Item {
+  switch (part.type) {
+    case 'text': return { type: 'input_text', text: part.text }
+    case 'image': return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' }
+    case 'file': return { type: 'input_file', filename: part.filename ?? 'file', file_data: `data:${part.mediaType};base64,${part.data}` }
+    case 'audio': throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`)
+  }
+}

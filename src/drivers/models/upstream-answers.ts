@@ -1,0 +1,157 @@
+/** An upstream's answer as events, whatever its wire format: asked, checked, read in the batches in which it arrives. */
+import { AnswerEvents, type AnswerReader, type MakeReader } from './answer-events.ts'
+import { EventStream, EventStreamError } from './event-streams.ts'
+import { objectOf } from './json-values.ts'
+import type { ModelAnswer, ModelEvent, ModelRequest, UpstreamTarget } from './model.ts'
+import { brokenAnswer, errorIn, refusedByStatus, refusedInAnswer } from './upstream-errors.ts'
+import { postUpstream, type UpstreamPost, type UpstreamResponse } from './upstream-http.ts'
+
+/** Of the body of an error as much is read, in as much time. */
+const errorBytesMax = 64 * 1024
+const errorMs = 5_000
+
+/**
+ * Posts the request and reads the answer with the format's reader.
+ * @throws BerthError what the upstream's status says; see model.ts.
+ */
+export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, post: Omit<UpstreamPost, 'stream'>, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
+  const response = await postUpstream(target, { ...post, stream: request.stream }, signal)
+  const { status, headers } = response
+  const type = headers['content-type']?.toLowerCase() ?? ''
+  if (status < 200 || status > 299) throw refusedByStatus(target, status, headers, await errorBody(response, signal))
+  const events = new AnswerEvents(target, request)
+  const reader = makeReader(target, events)
+  if (request.stream && type.startsWith('text/event-stream')) return new StreamedAnswer(target, response, reader, events)
+  if (!/[/+]json\b/.test(type)) {
+    response.leave()
+    throw brokenAnswer(target, `answered with ${type ? 'another type of content than was asked for' : 'content of no type'}`)
+  }
+  return answerOfWhole(target, request, response, reader, events)
+}
+
+async function errorBody(response: UpstreamResponse, signal: AbortSignal): Promise<string> {
+  const timer = setTimeout(() => response.leave(), errorMs)
+  try {
+    return (await response.whole(errorBytesMax)).toString()
+  } catch (error) {
+    if (signal.aborted) throw error
+    return '' // the status alone has to do
+  } finally {
+    clearTimeout(timer)
+    response.finish()
+  }
+}
+
+/** An answer that comes whole. One that was to be a stream is an error, and tells which, if it is of any use. */
+async function answerOfWhole(target: UpstreamTarget, request: ModelRequest, response: UpstreamResponse, reader: AnswerReader, events: AnswerEvents): Promise<ModelAnswer> {
+  const body = objectOf(parseJson(target, (await response.whole()).toString()))
+  if (!body) throw brokenAnswer(target, 'sent something that is no answer')
+  const error = errorIn(body)
+  if (error) throw refusedInAnswer(target, error)
+  if (request.stream) throw brokenAnswer(target, 'answered with another type of content than was asked for')
+  reader.whole(body)
+  if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is no answer')
+  return oneBatch(events.take())
+}
+
+function oneBatch(batch: readonly ModelEvent[]): ModelAnswer {
+  let rest: readonly ModelEvent[] | null = batch
+  const iterator: AsyncIterator<readonly ModelEvent[]> = {
+    next() {
+      const value = rest
+      rest = null
+      return Promise.resolve(value ? { value, done: false } : { value: undefined, done: true })
+    },
+    return() {
+      rest = null
+      return Promise.resolve({ value: undefined, done: true })
+    },
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}
+
+/** JSON that an upstream sent. @throws BerthError upstream_error. */
+export function parseJson(target: UpstreamTarget, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw brokenAnswer(target, 'sent something that is not JSON')
+  }
+}
+
+const isOver: IteratorResult<readonly ModelEvent[]> = { value: undefined, done: true }
+
+/** A stream's events. Can be iterated once; one `next` at a time. */
+class StreamedAnswer implements AsyncIterableIterator<readonly ModelEvent[], undefined> {
+  readonly #target: UpstreamTarget
+  readonly #response: UpstreamResponse
+  readonly #reader: AnswerReader
+  readonly #events: AnswerEvents
+  readonly #stream: EventStream
+  #isOver = false
+  /** Thrown by the `next` after what came before it was handed out. */
+  #failure: unknown = null
+
+  constructor(target: UpstreamTarget, response: UpstreamResponse, reader: AnswerReader, events: AnswerEvents) {
+    this.#target = target
+    this.#response = response
+    this.#reader = reader
+    this.#events = events
+    this.#stream = new EventStream(this)
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  /** The stream's sink. */
+  event(data: string): void {
+    if (!this.#events.hasEnded) this.#reader.event(data)
+  }
+
+  async next(): Promise<IteratorResult<readonly ModelEvent[], undefined>> {
+    if (this.#failure !== null) throw this.#over(this.#failure)
+    while (!this.#isOver) {
+      try {
+        await this.#read()
+      } catch (error) {
+        this.#failure = error instanceof EventStreamError ? brokenAnswer(this.#target, `sent something that cannot be read: ${error.message}`) : error
+        this.#response.leave()
+      }
+      const batch = this.#events.take()
+      if (this.#events.hasEnded) {
+        this.#isOver = true
+        this.#failure = null
+      }
+      if (batch.length > 0) return { value: batch, done: false }
+      if (this.#failure !== null) throw this.#over(this.#failure)
+    }
+    return isOver
+  }
+
+  return(): Promise<IteratorResult<readonly ModelEvent[], undefined>> {
+    if (!this.#isOver) this.#response.leave()
+    this.#isOver = true
+    this.#failure = null
+    return Promise.resolve(isOver)
+  }
+
+  #over(failure: unknown): unknown {
+    this.#isOver = true
+    this.#failure = null
+    return failure
+  }
+
+  /** All that is here; waits when there is nothing. */
+  async #read(): Promise<void> {
+    if (!(await this.#response.more())) {
+      this.#stream.end()
+      if (!this.#events.hasEnded) this.#reader.close()
+      if (!this.#events.hasEnded) throw brokenAnswer(this.#target, 'cut its answer off')
+      return
+    }
+    for (let chunk = this.#response.shift(); chunk; chunk = this.#response.shift()) this.#stream.push(chunk)
+    if (this.#events.hasEnded) this.#response.finish()
+  }
+}
+

@@ -1,0 +1,238 @@
+/**
+ * One HTTP request to an upstream, and its answer as it comes. The hot path of the gateway: one object per request is
+ * undici's handler and the reader's source at once; there is no Node stream between, and no closure per chunk.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { Pool, type Dispatcher } from 'undici'
+import { log } from '#src/platform/log.ts'
+import type { UpstreamTarget } from './model.ts'
+import { brokenAnswer, upstreamError } from './upstream-errors.ts'
+
+const connectMs = 10_000
+/** Until the answer begins, and between two of its bytes, when the target says nothing else. */
+const firstByteSecondsDefault = 120
+const silenceSecondsDefault = 120
+/** One answer takes no longer, however steadily it trickles. */
+const answerMsMax = 60 * 60 * 1000
+/** Of a streamed answer, and of one that comes whole. */
+const streamBytesMax = 64 * 1024 * 1024
+const wholeBytesMax = 16 * 1024 * 1024
+/** What is kept for a reader who is slower than the upstream; then the upstream has to wait. */
+const queuedBytesMax = 256 * 1024
+/** After the reader has all it needs, the connection may end by itself, to be used again. */
+const drainMs = 1_000
+const drainBytesMax = 64 * 1024
+const connectionsMax = 4_096
+const headerBytesMax = 32 * 1024
+const keepAliveMs = 30_000
+
+type Origin = { pool: Pool; path: string; open: number }
+/** By base URL; there are as many as the operator has configured. */
+const origins = new Map<string, Origin>()
+
+function originOf(baseUrl: string): Origin {
+  let origin = origins.get(baseUrl)
+  if (!origin) {
+    const url = new URL(baseUrl)
+    const pool = new Pool(url.origin, {
+      connections: connectionsMax, pipelining: 1, allowH2: false, connect: { timeout: connectMs },
+      keepAliveTimeout: keepAliveMs, maxHeaderSize: headerBytesMax,
+    })
+    origins.set(baseUrl, origin = { pool, path: url.pathname.replace(/\/$/, ''), open: 0 })
+  }
+  return origin
+}
+
+/** What is sent. `headers` are names and values in turn; `stream` says which answer is expected. */
+export type UpstreamPost = { path: string; headers: string[]; body: string; stream: boolean }
+
+/**
+ * Sends it; resolves when the upstream's status and headers are there, whatever they say.
+ * @throws BerthError upstream_error, upstream_timeout, upstream_overloaded; the signal's reason when it is aborted.
+ */
+export function postUpstream(target: UpstreamTarget, post: UpstreamPost, signal: AbortSignal): Promise<UpstreamResponse> {
+  signal.throwIfAborted()
+  const origin = originOf(target.baseUrl)
+  if (origin.open >= connectionsMax) throw upstreamError(target, 'upstream_overloaded', `Too many requests to the upstream ${target.slug} are open. Try again in a few seconds.`)
+  const response = new UpstreamResponse(target, origin, signal, post.stream ? streamBytesMax : wholeBytesMax)
+  const begun = response.begin()
+  origin.pool.dispatch({
+    path: `${origin.path}${post.path}`, method: 'POST', headers: post.headers, body: post.body,
+    headersTimeout: (target.firstByteSeconds ?? firstByteSecondsDefault) * 1000, bodyTimeout: (target.silenceSeconds ?? silenceSecondsDefault) * 1000,
+  }, response)
+  return begun
+}
+
+/** An upstream's answer. Read it with `shift` and `more`, and end it with `finish` or `leave`. */
+export class UpstreamResponse implements Dispatcher.DispatchHandler {
+  status = 0
+  headers: IncomingHttpHeaders = {}
+  readonly #target: UpstreamTarget
+  readonly #origin: Origin
+  readonly #signal: AbortSignal
+  readonly #startedMs = performance.now()
+  #bytesLeft: number
+  #controller: Dispatcher.DispatchController | null = null
+  #chunks: Buffer[] = []
+  #queuedBytes = 0
+  /** The connection is done with, one way or another. */
+  #isClosed = false
+  /** The reader wants no more. */
+  #isLeft = false
+  #failure: unknown = null
+  #drainTimer: NodeJS.Timeout | null = null
+  #resolve: ((isThere: boolean) => void) | null = null
+  #reject: ((error: unknown) => void) | null = null
+
+  /** Made by `postUpstream` only. */
+  constructor(target: UpstreamTarget, origin: Origin, signal: AbortSignal, bytesMax: number) {
+    this.#target = target
+    this.#origin = origin
+    this.#signal = signal
+    this.#bytesLeft = bytesMax
+    origin.open++
+    signal.addEventListener('abort', this)
+  }
+
+  /** Waits for the headers. */
+  async begin(): Promise<this> {
+    await this.#wait()
+    return this
+  }
+
+  /** The next chunk that is already here. */
+  shift(): Buffer | undefined {
+    const chunk = this.#chunks.shift()
+    if (chunk === undefined) return undefined
+    this.#queuedBytes -= chunk.length
+    if (this.#queuedBytes === 0 && this.#controller?.paused) this.#controller.resume()
+    return chunk
+  }
+
+  /** Waits for a chunk: false when there will be none. @throws like `postUpstream`. */
+  more(): Promise<boolean> {
+    if (this.#chunks.length > 0) return Promise.resolve(true)
+    if (this.#failure !== null) return Promise.reject(this.#failure)
+    if (this.#isClosed) return Promise.resolve(false)
+    return this.#wait()
+  }
+
+  /** The whole body, at most so many bytes of it. @throws like `more`. */
+  async whole(bytesMax = wholeBytesMax): Promise<Buffer> {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    while (bytes < bytesMax && await this.more()) {
+      for (let piece = this.shift(); piece; piece = this.shift()) {
+        pieces.push(piece)
+        bytes += piece.length
+      }
+    }
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) // the length says that there is one
+  }
+
+  /** The reader has what it needs; the rest, which should be nothing, is let in so that the connection can be used again. */
+  finish(): void {
+    this.#chunks = []
+    if (this.#isClosed || this.#isLeft) return
+    this.#isLeft = true
+    this.#bytesLeft = drainBytesMax
+    this.#drainTimer = setTimeout(() => this.#abort(new Error('the upstream does not end its answer')), drainMs).unref()
+    if (this.#controller?.paused) this.#controller.resume()
+  }
+
+  /** The reader goes away before the end: the upstream sees it at once. */
+  leave(): void {
+    this.#fail(new Error('the reader has left'))
+  }
+
+  /** The caller's signal. */
+  handleEvent(): void {
+    this.#fail(this.#signal.reason)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#failure !== null) this.#abort(this.#failure)
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return
+    this.status = status
+    this.headers = headers
+    this.#wake(true)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytesLeft -= chunk.length
+    if (this.#bytesLeft < 0) return this.#isLeft ? this.#abort(new Error('the upstream does not end its answer')) : this.#fail(brokenAnswer(this.#target, 'sent more than an answer may have'))
+    if (this.#isLeft) return
+    if (performance.now() - this.#startedMs > answerMsMax) return this.#fail(upstreamError(this.#target, 'upstream_timeout', `The upstream ${this.#target.slug} did not end its answer in time.`))
+    this.#chunks.push(chunk)
+    this.#queuedBytes += chunk.length
+    if (this.#queuedBytes > queuedBytesMax) controller.pause()
+    this.#wake(true)
+  }
+
+  onResponseEnd(): void {
+    this.#close()
+    this.#wake(this.#chunks.length > 0)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#close()
+    if (this.#failure !== null || this.#isLeft) return
+    this.#failure = this.#describe(error)
+    if (this.#chunks.length === 0) this.#throw(this.#failure)
+  }
+
+  #wait(): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  #wake(isThere: boolean): void {
+    const resolve = this.#resolve
+    this.#resolve = this.#reject = null
+    resolve?.(isThere)
+  }
+
+  #throw(error: unknown): void {
+    const reject = this.#reject
+    this.#resolve = this.#reject = null
+    reject?.(error)
+  }
+
+  /** Ends it from our side. What has come and was not read is dropped. */
+  #fail(error: unknown): void {
+    if (this.#failure !== null || this.#isClosed) return
+    this.#failure = error
+    this.#chunks = []
+    this.#abort(error)
+    this.#throw(error)
+  }
+
+  #abort(error: unknown): void {
+    this.#close()
+    this.#controller?.abort(error instanceof Error ? error : new Error('the request was aborted'))
+  }
+
+  #close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#origin.open--
+    this.#signal.removeEventListener('abort', this)
+    if (this.#drainTimer) clearTimeout(this.#drainTimer)
+  }
+
+  #describe(error: Error & { code?: string }): unknown {
+    const { slug } = this.#target
+    const code = error.code ?? error.name
+    log.warn({ upstream: slug, code, answered: this.status }, 'an upstream failed')
+    if (/TIMEOUT/.test(code)) return upstreamError(this.#target, 'upstream_timeout', `The upstream ${slug} ${this.status === 0 ? 'did not answer in time' : 'stopped in the middle of its answer'}. Try again.`)
+    if (/^HPE_|HEADERS_OVERFLOW/.test(code)) return brokenAnswer(this.#target, 'sent something that is not HTTP')
+    if (this.status > 0) return brokenAnswer(this.#target, 'cut its answer off')
+    return brokenAnswer(this.#target, code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' ? 'closed the connection without an answer' : 'cannot be reached')
+  }
+}

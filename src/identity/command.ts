@@ -1,0 +1,46 @@
+/** What the commands that print one secret share: the running Berth's database, and one sentence when something is wrong. */
+import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { setLogLevel } from '#src/platform/log.ts'
+import { isDatabaseAway, openDatabase, type Db } from '#src/platform/postgres.ts'
+import { findRun, type RunFile } from '#src/start/run-file.ts'
+
+/** A wrong command line: exit 2. */
+export class UsageError extends Error {}
+
+/** Whether anything runs is not known from the command line: exit 1. */
+export class NothingRuns extends Error {}
+
+/** Runs the work, says in one sentence on standard error what is wrong, and sets the exit code. */
+export async function runCommand(made: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    process.stderr.write(`${sentence(made, error)}\n`)
+    process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+  }
+}
+
+/**
+ * Works on the database of the Berth that runs here.
+ * @throws NothingRuns when there is none.
+ */
+export async function withRunningBerth(applicationName: string, work: (db: Db, config: Config, run: RunFile | null) => Promise<void>): Promise<void> {
+  const config = readConfig()
+  const run = findRun(config.dataDir)
+  const url = run?.databaseUrl || config.databaseUrl
+  if (!url) throw new NothingRuns('Berth is not running here. Start Berth first: npm start')
+  setLogLevel('silent') // standard output is for what is made
+  const database = openDatabase(url, { connections: 1, applicationName })
+  try {
+    await work(database.db, config, run)
+  } finally {
+    await database.close()
+  }
+}
+
+function sentence(made: string, error: unknown): string {
+  if (error instanceof UsageError || error instanceof NothingRuns || error instanceof ConfigError || error instanceof BerthError) return error.message
+  if (isDatabaseAway(error)) return 'The database does not answer. Is Berth running? Start it with: npm start'
+  return `No ${made}: ${error instanceof Error ? error.message : String(error)}`
+}

@@ -1,0 +1,67 @@
+/** Who an organization key stands for: checked on every request, remembered for a moment, refused everywhere once revoked. */
+import type { Caller } from '#src/platform/access.ts'
+import { nowMs } from '#src/platform/clock.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { log } from '#src/platform/log.ts'
+import { change, findOne, isDatabaseAway, sql, type Db } from '#src/platform/postgres.ts'
+import type { Pubsub } from '#src/platform/pubsub.ts'
+import { parseApiKey, secretMatches } from '#src/platform/tokens.ts'
+
+const rememberedMs = 30_000
+const rememberedMax = 10_000
+/** How exact `last_used_at` is: a key is written down once in this time by each process, and not while anybody waits. */
+const useNotedMs = 60_000
+
+type KeyRow = { keyId: string; organizationId: string; secretSha256: Buffer; scopes: string[]; expiresAt: string | null; revokedAt: string | null }
+
+/** Checks keys. */
+export type ApiKeyChecker = {
+  /** @throws BerthError 401 for a key that is not valid, 503 when the database is away and the key is not remembered. */
+  check(text: string): Promise<Caller>
+}
+
+/** Makes the process's checker. A valid key is remembered 30 s; a notice of its revocation ends that at once. */
+export function createApiKeyChecker(db: Db, pubsub: Pubsub, prefix: string): ApiKeyChecker {
+  const known = new Map<string, { row: KeyRow; readAtMs: number }>()
+  const notedAtMs = new Map<string, number>()
+  pubsub.listen('api_key', (keyId) => (keyId === null ? known.clear() : known.delete(keyId)))
+
+  async function find(keyId: string): Promise<KeyRow | undefined> {
+    const entry = known.get(keyId)
+    if (entry && pubsub.connected && nowMs() - entry.readAtMs < rememberedMs) return entry.row
+    try {
+      const readAtMs = nowMs()
+      const row = await findOne<KeyRow>(db, sql`
+        select k.key_id, k.organization_id, k.secret_sha256, k.scopes, k.expires_at, coalesce(k.revoked_at, o.deactivated_at) as revoked_at
+        from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`)
+      if (known.size >= rememberedMax) known.clear()
+      if (row) known.set(keyId, { row, readAtMs })
+      return row
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error
+      if (entry && nowMs() - entry.readAtMs < rememberedMs) return entry.row
+      log.warn({ keyId }, 'a key could not be checked: the database is away')
+      throw new BerthError('service_unavailable', 'Keys cannot be checked right now. Try again in a few seconds.', { retryAfterSeconds: 2 })
+    }
+  }
+
+  function noteUse(keyId: string): void {
+    if (nowMs() - (notedAtMs.get(keyId) ?? -Infinity) < useNotedMs) return
+    if (notedAtMs.size >= rememberedMax) notedAtMs.clear()
+    notedAtMs.set(keyId, nowMs())
+    change(db, sql`update api_keys set last_used_at = now() where key_id = ${keyId} and coalesce(last_used_at < now() - interval '1 minute', true)`)
+      .catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
+  }
+
+  return {
+    async check(text) {
+      const parts = parseApiKey(text, prefix)
+      const row = parts ? await find(parts.keyId) : undefined
+      if (!parts || !row || !secretMatches(parts.secret, row.secretSha256)) throw new BerthError('unauthorized', 'This key is not valid.', { keyCode: 'key_invalid' })
+      if (row.revokedAt) throw new BerthError('unauthorized', 'This key was revoked. Create a new one.', { keyCode: 'key_revoked' })
+      if (row.expiresAt && Date.parse(row.expiresAt) <= nowMs()) throw new BerthError('unauthorized', 'This key has expired. Create a new one.', { keyCode: 'key_expired' })
+      noteUse(row.keyId)
+      return { kind: 'key', keyId: row.keyId, organizationId: row.organizationId, scopes: row.scopes }
+    },
+  }
+}

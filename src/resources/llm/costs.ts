@@ -1,0 +1,22 @@
+/** What a request to a model costs, in whole billionths of a US dollar. */
+import type { Usage } from '#src/drivers/models/model.ts'
+import type { Pricing } from './model-rows.ts'
+
+/** Billionths in a US dollar. */
+export const nanoUsdPerUsd = 1_000_000_000
+
+/** No tokens. */
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+
+/** What these tokens cost at these prices: those read from or written to the cache at prices of their own, reasoning as output. */
+export function costNanoUsd(pricing: Pricing, usage: Usage): number {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage
+  const plainTokens = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens)
+  return plainTokens * pricing.inputNanoUsd + cacheReadTokens * pricing.cacheReadNanoUsd + cacheWriteTokens * pricing.cacheWriteNanoUsd + usage.outputTokens * pricing.outputNanoUsd
+}
+
+/** An amount as US dollars for people: `$25`, `$0.0003`. */
+export function dollars(nanoUsd: number): string {
+  const text = Math.abs(nanoUsd / nanoUsdPerUsd).toFixed(9).replace(/\.?0+$/, '')
+  return `${nanoUsd < 0 ? '-' : ''}$${text}`
+}

@@ -1,0 +1,103 @@
+/** Group commit for the ledger: while one batch is on its way, everything that arrives is the next one. */
+import { log } from '#src/platform/log.ts'
+import { databaseAway } from '#src/platform/postgres.ts'
+import { noteWritten, type LedgerWriter } from './ledger-writer.ts'
+import type { LedgerRow } from './ledger.ts'
+
+const batchRowsMax = 500
+/** With more rows waiting than this, new requests are refused: the database has been away too long. */
+const waitingRowsMax = 20_000
+/** How long the end of a request waits for the ledger; what could not be written in time is written later all the same. */
+const waitMsMax = 10_000
+
+type Batch = { rows: LedgerRow[]; done: Promise<void>; settle: () => void; refuse: (error: Error) => void; sinceMs: number }
+
+/** The queue of one process. */
+export type LedgerQueue = {
+  readonly full: boolean
+  /**
+   * Adds a row, or leaves it where it waits. Resolves when the ledger has it as it was when its batch left.
+   * @throws BerthError service_unavailable when that took too long.
+   */
+  push(row: LedgerRow): Promise<void>
+  /** Tells those who follow this organization, with the next batch. */
+  tell(organizationId: string): void
+  /** Lets go of those who have waited too long; their rows go on waiting. Called now and then. */
+  refuseLate(): void
+  /** Resolves when nothing waits any more; while the database is away, after one more try. */
+  drain(): Promise<void>
+}
+
+/** Makes one. */
+export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
+  const batches: Batch[] = []
+  const told = new Set<string>()
+  let waitingRows = 0
+  let draining = false
+  let leaving: Batch | null = null
+  let flushing: Promise<void> | null = null
+
+  /** Writes rows; when one of them cannot be written, the others are. @returns whether all were. */
+  async function writeMost(rows: readonly LedgerRow[]): Promise<boolean> {
+    try {
+      const tell = [...told]
+      told.clear()
+      await writer.write(rows, tell)
+      return true
+    } catch (error) {
+      if (!draining && rows.length > 1) {
+        const half = rows.length >> 1
+        const front = await writeMost(rows.slice(0, half))
+        return await writeMost(rows.slice(half)) && front
+      }
+      log.error({ err: error, requests: rows.map((row) => row.id) }, 'requests could not be written down')
+      for (const row of rows) noteWritten(row, row) // given up: nobody waits for it any more
+      return false
+    }
+  }
+
+  async function flushAll(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve)) // what ends in the same turn goes together
+    for (let batch = batches.shift(); batch; batch = batches.shift()) {
+      leaving = batch
+      for (const row of batch.rows) row.batch = null
+      if (await writeMost(batch.rows)) batch.settle()
+      else batch.refuse(databaseAway())
+      waitingRows -= batch.rows.length
+    }
+    leaving = null
+    flushing = null
+  }
+
+  return {
+    get full() {
+      return waitingRows >= waitingRowsMax
+    },
+    push(row) {
+      if (row.batch) return row.batch.done
+      let batch = batches.at(-1)
+      if (!batch || batch.rows.length >= batchRowsMax) batches.push((batch = newBatch()))
+      batch.rows.push(row)
+      row.batch = batch
+      waitingRows += 1
+      flushing ??= flushAll()
+      return batch.done
+    },
+    tell: (organizationId) => void told.add(organizationId),
+    refuseLate() {
+      const lateMs = performance.now() - waitMsMax
+      for (const batch of [leaving, ...batches]) if (batch && batch.sinceMs < lateMs) batch.refuse(databaseAway())
+    },
+    async drain() {
+      draining = true
+      writer.giveUp()
+      await flushing
+    },
+  }
+}
+
+function newBatch(): Batch {
+  const { promise: done, resolve: settle, reject: refuse } = Promise.withResolvers<void>()
+  done.catch(() => undefined) // also when nobody waits
+  return { rows: [], done, settle, refuse, sinceMs: performance.now() }
+}

@@ -1,0 +1,180 @@
+/**
+ * The ledger: one row for each request to a model, the sums of each day beside it, and what it cost taken from the
+ * process's leases. A batch of rows is one statement, and is done once however often it is sent: it carries a number,
+ * and only the next number of its process does anything. So what is charged is always the difference to what was.
+ */
+import type { RawBuilder } from 'kysely'
+import type { Usage } from '#src/drivers/models/model.ts'
+import { timestamp } from '#src/platform/clock.ts'
+import { sql } from '#src/platform/postgres.ts'
+import { noticeOf } from '#src/platform/pubsub.ts'
+
+/** Who a request is for: an organization, and the key or the person that asked. */
+export type Payer = { organizationId: string; keyId: string | null; userId: string | null }
+
+/** Where a request came in. */
+export type RequestRoute = 'chat.completions' | 'chat' | 'graphql' | 'agent'
+
+/** How a request stands in the ledger; `lost` is what was open when its process died. */
+export const requestStatuses = ['open', 'completed', 'cut_by_client', 'cut_by_upstream', 'failed', 'lost'] as const
+export type RequestStatus = (typeof requestStatuses)[number]
+
+/** A request as the ledger shall have it; `written` is what the ledger has of it already. Milliseconds since the epoch. */
+export type LedgerRow = {
+  readonly id: string
+  readonly payer: Payer
+  readonly model: string
+  readonly route: RequestRoute
+  readonly startedMs: number
+  endedMs: number
+  status: RequestStatus
+  upstream: string | null
+  usage: Usage
+  costNanoUsd: number
+  written: { usage: Usage; costNanoUsd: number } | null
+  /** Where it waits to be written; null once it left. */
+  batch: { readonly done: Promise<void> } | null
+  /** Called just before it is written as it is then. */
+  charge(): void
+  /** Called when it is written, with what that cost more than before. */
+  paid(nanoUsd: number): void
+}
+
+/** What a flush answers: its turn, and what is left of each lease that it took from. No rows: it was not its turn. */
+export type FlushAnswer = { organizationId: string | null; heldNanoUsd: number }
+
+/** The notice after which an organization's requests should be read again. */
+export const requestsTopic = 'inference_requests'
+
+type Sums = { requests: number; tokens: [number, number, number, number, number]; costNanoUsd: number }
+type Day = Sums & { organizationId: string; day: string; model: string; payer: string }
+type Organization = { settled: number; costNanoUsd: number }
+
+/**
+ * Makes the statement that writes these rows as they are now.
+ * @param number how many batches this process will have written then.
+ * @param tell organizations whose followers are told.
+ */
+export function makeFlush(processId: string, number: number, rows: readonly LedgerRow[], tell: readonly string[]): RawBuilder<FlushAnswer> {
+  const organizations = new Map<string, Organization>()
+  const days = new Map<string, Day>()
+  const places = rows.map((row) => {
+    const organization = sumOrganization(organizations, row)
+    sumDay(days, row)
+    return row.status === 'open' ? null : ++organization.settled
+  })
+  const ids = [...organizations.keys()].sort() // one order for all processes, so that none waits for another in a circle
+  const sums = ids.map((id) => organizations.get(id)!) // its own keys
+  return sql<FlushAnswer>`
+    with turn as (
+      update inference_processes set flushes = ${number}, seen_at = now() where id = ${processId} and flushes = ${number - 1} returning id
+    ), numbered as (
+      insert into inference_accounts as a (organization_id, settled_position)
+      select o.id, o.settled from turn, unnest(${list(ids)}::uuid[], ${list(sums.map((one) => one.settled))}::bigint[]) as o (id, settled)
+      on conflict (organization_id) do update set settled_position = a.settled_position + excluded.settled_position
+      returning organization_id, settled_position
+    ), written as (${writeRows(processId, rows, places.map((place, at) => place === null ? null : organizations.get(rows[at]!.payer.organizationId)!.settled - place))}
+    ), summed as (${writeDays([...days.keys()].sort().map((key) => days.get(key)!))}
+    ), paid as (
+      insert into credit_leases as l (process_id, organization_id, amount_nano_usd)
+      select ${processId}::uuid, n.organization_id, -c.cost
+      from numbered n join unnest(${list(ids)}::uuid[], ${list(sums.map((one) => one.costNanoUsd))}::bigint[]) as c (id, cost) on c.id = n.organization_id where c.cost <> 0
+      on conflict (process_id, organization_id) do update set amount_nano_usd = l.amount_nano_usd + excluded.amount_nano_usd
+      returning organization_id, amount_nano_usd
+    ), told as (
+      select count(${noticeOf(requestsTopic, sql`t.id`)}) as notices from turn, unnest(${list(tell)}::text[]) as t (id)
+    )
+    select organization_id, amount_nano_usd as held_nano_usd from paid union all select null, told.notices from turn, told`
+}
+
+/** The rows themselves. @param behind for each row how many of its organization's settled rows follow it here; null for an open one. */
+function writeRows(processId: string, rows: readonly LedgerRow[], behind: readonly (number | null)[]): RawBuilder<unknown> {
+  return sql`
+      insert into inference_requests (organization_id, id, key_id, user_id, model, upstream, route, status,
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
+      select u.organization_id, u.id, u.key_id, u.user_id, u.model, u.upstream, u.route, u.status,
+        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, u.started_at, u.ended_at
+      from numbered n join unnest(
+        ${list(rows.map((row) => row.payer.organizationId))}::uuid[], ${list(rows.map((row) => row.id))}::uuid[],
+        ${list(rows.map((row) => quoted(row.payer.keyId)))}::text[], ${list(rows.map((row) => row.payer.userId))}::uuid[],
+        ${list(rows.map((row) => quoted(row.model)))}::text[], ${list(rows.map((row) => quoted(row.upstream)))}::text[],
+        ${list(rows.map((row) => quoted(row.route)))}::text[], ${list(rows.map((row) => row.status))}::text[],
+        ${list(rows.map((row) => row.usage.inputTokens))}::bigint[], ${list(rows.map((row) => row.usage.outputTokens))}::bigint[],
+        ${list(rows.map((row) => row.usage.cacheReadTokens))}::bigint[], ${list(rows.map((row) => row.usage.cacheWriteTokens))}::bigint[],
+        ${list(rows.map((row) => row.usage.reasoningTokens))}::bigint[], ${list(rows.map((row) => row.costNanoUsd))}::bigint[],
+        ${list(behind)}::bigint[], ${list(rows.map((row) => timestamp(row.startedMs)))}::timestamptz[],
+        ${list(rows.map((row) => row.status === 'open' ? null : timestamp(row.endedMs)))}::timestamptz[]
+      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_at, ended_at)
+        on u.organization_id = n.organization_id
+      on conflict (organization_id, id) do update set upstream = excluded.upstream, status = excluded.status,
+        input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cache_read_tokens = excluded.cache_read_tokens,
+        cache_write_tokens = excluded.cache_write_tokens, reasoning_tokens = excluded.reasoning_tokens, cost_nano_usd = excluded.cost_nano_usd,
+        settled_position = excluded.settled_position, ended_at = excluded.ended_at`
+}
+
+function writeDays(days: readonly Day[]): RawBuilder<unknown> {
+  const tokens = (at: 0 | 1 | 2 | 3 | 4): string => list(days.map((day) => day.tokens[at]))
+  return sql`
+      insert into inference_days as d (organization_id, day, model, payer, requests, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd)
+      select u.* from turn, unnest(
+        ${list(days.map((one) => one.organizationId))}::uuid[], ${list(days.map((one) => one.day))}::date[], ${list(days.map((one) => quoted(one.model)))}::text[],
+        ${list(days.map((one) => quoted(one.payer)))}::text[], ${list(days.map((one) => one.requests))}::bigint[],
+        ${tokens(0)}::bigint[], ${tokens(1)}::bigint[], ${tokens(2)}::bigint[], ${tokens(3)}::bigint[], ${tokens(4)}::bigint[], ${list(days.map((one) => one.costNanoUsd))}::bigint[]
+      ) as u
+      on conflict (organization_id, day, model, payer) do update set requests = d.requests + excluded.requests,
+        input_tokens = d.input_tokens + excluded.input_tokens, output_tokens = d.output_tokens + excluded.output_tokens,
+        cache_read_tokens = d.cache_read_tokens + excluded.cache_read_tokens, cache_write_tokens = d.cache_write_tokens + excluded.cache_write_tokens,
+        reasoning_tokens = d.reasoning_tokens + excluded.reasoning_tokens, cost_nano_usd = d.cost_nano_usd + excluded.cost_nano_usd`
+}
+
+/** How a day's sums name who asked. */
+export function payerName({ keyId, userId }: Payer): string {
+  return keyId !== null ? `key:${keyId}` : userId !== null ? `user:${userId}` : 'system'
+}
+
+function sumOrganization(organizations: Map<string, Organization>, row: LedgerRow): Organization {
+  const { organizationId } = row.payer
+  let organization = organizations.get(organizationId)
+  if (!organization) organizations.set(organizationId, (organization = { settled: 0, costNanoUsd: 0 }))
+  organization.costNanoUsd += row.costNanoUsd - (row.written?.costNanoUsd ?? 0)
+  return organization
+}
+
+function sumDay(days: Map<string, Day>, { payer, model, startedMs, usage, costNanoUsd, written }: LedgerRow): void {
+  const { organizationId } = payer
+  const day = timestamp(startedMs).slice(0, 10)
+  const name = payerName(payer)
+  const key = `${organizationId} ${day} ${name} ${model}`
+  let sums = days.get(key)
+  if (!sums) days.set(key, (sums = { organizationId, day, model, payer: name, requests: 0, tokens: [0, 0, 0, 0, 0], costNanoUsd: 0 }))
+  const { tokens } = sums
+  sums.requests += written ? 0 : 1
+  sums.costNanoUsd += costNanoUsd - (written?.costNanoUsd ?? 0)
+  tokens[0] += usage.inputTokens - (written?.usage.inputTokens ?? 0)
+  tokens[1] += usage.outputTokens - (written?.usage.outputTokens ?? 0)
+  tokens[2] += usage.cacheReadTokens - (written?.usage.cacheReadTokens ?? 0)
+  tokens[3] += usage.cacheWriteTokens - (written?.usage.cacheWriteTokens ?? 0)
+  tokens[4] += usage.reasoningTokens - (written?.usage.reasoningTokens ?? 0)
+}
+
+/** An array as Postgres reads it. Written here because the driver's own way takes as long as the rest of a flush. */
+function list(items: readonly (string | number | null)[]): string {
+  let text = '{'
+  for (let at = 0; at < items.length; at++) text += (at === 0 ? '' : ',') + (items[at] ?? 'NULL')
+  return `${text}}`
+}
+
+const quotedTexts = new Map<string, string>()
+const quotedTextsMax = 10_000
+
+/** A text as an item of such an array. */
+function quoted(text: string | null): string | null {
+  if (text === null) return null
+  let safe = quotedTexts.get(text)
+  if (safe === undefined) {
+    safe = `"${text.replaceAll('\0', '').toWellFormed().replace(/["\\]/g, '\\$&')}"`
+    if (quotedTexts.size >= quotedTextsMax) quotedTexts.clear()
+    quotedTexts.set(text, safe)
+  }
+  return safe
+}

@@ -1,0 +1,112 @@
+/** The messages of `POST /v1/chat`: `UIMessage[]` of ai 5, 6 and 7 (decisions.md §7.5), read into the shapes that every upstream is asked with. */
+import type { Message, UserPart } from '#src/drivers/models/model.ts'
+import { limits } from '#src/platform/limits.ts'
+import { fieldsAt, imageAt, listAt, optionalTextAt, parseDataUrl, partOfBytes, textAt, wrongMessage, type Fields } from './message-shapes.ts'
+import type { Reader } from './reasoning-replay.ts'
+import { readUiReasoning } from './ui-reasoning.ts'
+import { isToolPart, readToolPart, type ToolTurn } from './ui-tools.ts'
+
+/**
+ * Reads them all, in order.
+ * @throws BerthError invalid_messages naming the place, reasoning_model_mismatch, reasoning_id_missing.
+ */
+export function readUiMessages(reader: Reader, value: unknown): Message[] {
+  const items = listAt(value, 'messages', limits.chatMessagesMax)
+  const lastAssistant = items.findLastIndex((item) => typeof item === 'object' && item !== null && 'role' in item && item.role === 'assistant')
+  const messages = items.flatMap((item, at) => {
+    const place = `messages[${at}]`
+    const fields = fieldsAt(item, place)
+    const parts = listAt(fields['parts'], `${place}.parts`, limits.chatPartsMax).map((part, number): Part => {
+      const here = `${place}.parts[${number}]`
+      const read = fieldsAt(part, here)
+      return { type: textAt(read['type'], `${here}.type`), fields: read, place: here }
+    })
+    switch (fields['role']) {
+      case 'system': return [{ role: 'system' as const, text: parts.filter(isSaid).map(readSystemPart).join('') }]
+      case 'user': return readUser(parts)
+      case 'assistant': return readAssistant(reader, parts, at === lastAssistant)
+      default: throw wrongMessage(`${place}.role`, 'must be system, user or assistant.')
+    }
+  })
+  if (messages.length === 0) throw wrongMessage('messages', 'says nothing. Send at least one message with a part.')
+  return messages
+}
+
+/** The id of the last message, when it is the assistant's: an answer to a tool's result goes on with that message. */
+export function lastAssistantId(messages: unknown): string | null {
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
+  if (typeof last !== 'object' || last === null || !('role' in last) || last.role !== 'assistant') return null
+  return 'id' in last && typeof last.id === 'string' && last.id !== '' && last.id.length <= limits.chatIdLength ? last.id : null
+}
+
+type Part = { type: string; fields: Fields; place: string }
+
+/** Parts that are for the eye only, or that only a server that keeps the conversation knows what to do with. */
+const shownOnly = new Set(['source-url', 'source-document', 'custom', 'reasoning-file'])
+
+function isSaid({ type }: Part): boolean {
+  return !type.startsWith('data-') && !type.startsWith('source-') && !shownOnly.has(type) && type !== 'step-start'
+}
+
+function readSystemPart({ type, fields, place }: Part): string {
+  if (type !== 'text') throw wrongMessage(`${place}.type`, 'must be text in a system message.')
+  return textAt(fields['text'], `${place}.text`)
+}
+
+function readUser(parts: readonly Part[]): Message[] {
+  const read = parts.filter(isSaid).map(readUserPart)
+  return read.length > 0 ? [{ role: 'user', parts: read, name: null }] : []
+}
+
+function readUserPart({ type, fields, place }: Part): UserPart {
+  if (type === 'text') return { type, text: textAt(fields['text'], `${place}.text`) }
+  if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a part that a user message may have: send text or file.')
+  const url = textAt(fields['url'], `${place}.url`)
+  const mediaType = textAt(fields['mediaType'], `${place}.mediaType`).toLowerCase()
+  const filename = optionalTextAt(fields['filename'], `${place}.filename`)
+  if (!url.startsWith('data:') && /^image(?:\/|$)/.test(mediaType)) return imageAt(url, null, `${place}.url`)
+  const parsed = parseDataUrl(url)
+  if (!parsed) throw wrongMessage(`${place}.url`, 'must be a data URL such as data:application/pdf;base64,…; an image may also be an https address.')
+  return partOfBytes(parsed.mediaType, parsed.data, filename)
+}
+
+/** One assistant message of the page is as many of the model's as it took steps, each followed by the results of its tools. */
+function readAssistant(reader: Reader, parts: readonly Part[], isLast: boolean): Message[] {
+  const messages: Message[] = []
+  let step: Part[] = []
+  const endStep = (): void => {
+    messages.push(...readStep(reader, step, isLast))
+    step = []
+  }
+  for (const part of parts) {
+    if (part.type === 'step-start') endStep()
+    else if (part.type === 'steering-message') { // ai 7: what the user said between two steps
+      endStep()
+      messages.push(...readUser(listAt(part.fields['parts'], `${part.place}.parts`, limits.chatPartsMax).map((item, at) => {
+        const place = `${part.place}.parts[${at}]`
+        const fields = fieldsAt(item, place)
+        return { type: textAt(fields['type'], `${place}.type`), fields, place }
+      })))
+    } else step.push(part)
+  }
+  endStep()
+  return messages
+}
+
+function readStep(reader: Reader, parts: readonly Part[], isLast: boolean): Message[] {
+  const texts: string[] = []
+  const reasoning = []
+  const turns: ToolTurn[] = []
+  for (const part of parts.filter(isSaid)) {
+    const { type, fields, place } = part
+    if (type === 'text') texts.push(textAt(fields['text'], `${place}.text`))
+    else if (type === 'reasoning') reasoning.push(...readUiReasoning(reader, fields, place))
+    else if (isToolPart(type)) turns.push(...readToolPart(type, fields, place, isLast))
+    else if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a kind of part that is known here.') // a file of the assistant's cannot be said again
+  }
+  const text = texts.join('')
+  // A step that was cut before it said anything; reasoning by itself is nothing that a provider takes.
+  if (text === '' && turns.length === 0) return []
+  const results = turns.map(({ call, result }): Message => ({ role: 'tool', toolCallId: call.id, ...result }))
+  return [{ role: 'assistant', reasoning, text, toolCalls: turns.map(({ call }) => call) }, ...results]
+}

@@ -1,0 +1,118 @@
+/** What an organization's requests to models used and cost: one by one, and summed by key, model or day. */
+import { allowIn, owned } from '#src/platform/access.ts'
+import { nowMs, timestamp } from '#src/platform/clock.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { cursorId, eventPosition, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { findAll, getOne, sql } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { monthOf } from './accounts.ts'
+import { nanoUsdPerUsd } from './costs.ts'
+import { requestsTopic, type RequestRoute, type RequestStatus } from './ledger.ts'
+
+const daysMax = 366
+const groupsMax = 1_000
+const eventsMax = 100
+const dayMs = 86_400_000
+
+/** Tokens and money; US dollars. */
+export type Totals = { requests: number; inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number; costUsd: number }
+
+/** What sums are by. A key's sums include, with `userId`, those of people without one. */
+export type UsageGroupBy = 'KEY' | 'MODEL' | 'DAY'
+/** Sums of one key, person, model or day; the others are null. */
+export type UsageGroup = Totals & { keyId: string | null; userId: string | null; model: string | null; day: string | null }
+/** Sums of some days (UTC, both included), and the same in groups. */
+export type InferenceUsage = { from: string; to: string; totals: Totals; groups: UsageGroup[] }
+
+/** A row of the ledger as it is shown; money in US dollars. */
+export type ShownRequest = Omit<Totals, 'requests'> & {
+  id: string; organizationId: string; keyId: string | null; userId: string | null; model: string; upstream: string | null
+  route: RequestRoute; status: RequestStatus; startedAt: string; endedAt: string | null; settledPosition: number | null
+}
+
+const sums = sql`coalesce(sum(requests), 0) as requests, coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
+  coalesce(sum(cache_read_tokens), 0) as cache_read_tokens, coalesce(sum(cache_write_tokens), 0) as cache_write_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens,
+  round(coalesce(sum(cost_nano_usd), 0) / ${nanoUsdPerUsd}::numeric, 9) as cost_usd`
+
+const groupColumns = {
+  KEY: sql`substring(payer from '^key:(.*)') as key_id, substring(payer from '^user:(.*)') as user_id, null as model, null as day`,
+  MODEL: sql`null as key_id, null as user_id, model, null as day`,
+  DAY: sql`null as key_id, null as user_id, null as model, day::text as day`,
+}
+
+/**
+ * Sums of the organization's requests that began in these days; this month without them.
+ * @param input days as `2026-11-21`, 366 of them at most; groups come dearest first, days in order, 1,000 at most.
+ * @throws BerthError forbidden, invalid_request.
+ */
+export async function sumUsage(call: Call, input: { organizationId: string; from?: string | null; to?: string | null; groupBy?: UsageGroupBy | null }): Promise<InferenceUsage> {
+  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
+  const to = readDay('to', input.to ?? timestamp(nowMs()).slice(0, 10))
+  const from = readDay('from', input.from ?? monthOf(Date.parse(to)).start)
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
+  if (days < 1 || days > daysMax) throw new BerthError('invalid_request', `from must not be after to, and they span ${daysMax} days at most.`)
+  const these = sql`from inference_days where ${owned(scope)} and day between ${from}::date and ${to}::date`
+  const groupBy = input.groupBy ?? null
+  const [totals, groups] = await Promise.all([
+    getOne<Totals>(call.db, sql`select ${sums} ${these}`),
+    groupBy === null ? [] : findAll<UsageGroup>(call.db, sql`
+      select ${groupColumns[groupBy]}, ${sums} ${these} group by 1, 2, 3, 4 order by ${groupBy === 'DAY' ? sql`day` : sql`cost_usd desc, requests desc, 1, 2, 3`} limit ${groupsMax}`),
+  ])
+  return { from, to, totals, groups }
+}
+
+const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+  round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9) as cost_usd, started_at, ended_at, settled_position`
+
+/** The organization's requests, newest first, of one key or one model when they are named. @throws BerthError forbidden, invalid_request. */
+export async function listRequests(call: Call, input: { organizationId: string; keyId?: string | null; model?: string | null; first?: number | null; after?: string | null }): Promise<Page<ShownRequest>> {
+  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
+  const first = pageSize(input.first)
+  const after = cursorId('inferenceRequest', input.after)
+  const wanted = [owned(scope), ...(input.keyId ? [sql`key_id = ${input.keyId}`] : []), ...(input.model ? [sql`model = ${input.model}`] : []), ...(after ? [sql`id < ${after}`] : [])]
+  const rows = await findAll<ShownRequest>(call.db, sql`select ${shownColumns} from inference_requests where ${sql.join(wanted, sql` and `)} order by id desc limit ${first + 1}`)
+  return page('inferenceRequest', rows, first, input.after)
+}
+
+/**
+ * The organization's requests as they are settled: those after the cursor, then live; from now on without one. One that
+ * was lost and ends after all comes twice.
+ * @throws BerthError forbidden, invalid_request, before the first.
+ */
+export async function followRequests(call: Call & { signal?: AbortSignal }, publicOrganizationId: string, after: string | null | undefined): Promise<AsyncIterableIterator<ShownRequest>> {
+  const { organizationId } = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
+  const left = new AbortController()
+  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
+  const notices = call.pubsub.subscribe(requestsTopic, organizationId, signal)
+  try {
+    const position = after ? eventPosition(after) : (await getOne<{ position: number }>(call.db, sql`
+      select coalesce(max(settled_position), 0) as position from inference_accounts where organization_id = ${organizationId}`)).position
+    return requestsAfter(call, organizationId, position, notices, left)
+  } catch (error) {
+    left.abort()
+    throw error
+  }
+}
+
+async function* requestsAfter({ db }: Call, organizationId: string, position: number, notices: AsyncIterator<void>, left: AbortController): AsyncIterableIterator<ShownRequest> {
+  try {
+    for (;;) {
+      const rows = await findAll<ShownRequest>(db, sql`
+        select ${shownColumns} from inference_requests where organization_id = ${organizationId} and settled_position > ${position} order by settled_position limit ${eventsMax}`)
+      for (const row of rows) {
+        position = row.settledPosition ?? position
+        yield row
+      }
+      if (rows.length < eventsMax && (await notices.next()).done) return
+    }
+  } finally {
+    left.abort()
+  }
+}
+
+function readDay(name: string, text: string): string {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
+  if (Number.isNaN(ms) || timestamp(ms).slice(0, 10) !== text) throw new BerthError('invalid_request', `${name} must be a day such as 2026-11-21.`)
+  return text
+}

@@ -1,0 +1,160 @@
+/** Streams of chats that do not simply go well: silence, readers that leave or take nothing, providers that fail in the middle, keys that end. */
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { endApiKey, makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { becomesTrue } from '#src/start/wait.ts'
+import { idsOf } from '../support/makers.ts'
+import { startChatWorld, type ChatWorld } from './chat-world.ts'
+
+let world: ChatWorld
+beforeAll(async () => {
+  world = await startChatWorld()
+})
+afterAll(() => world.stop())
+afterEach(() => world.mock.forget())
+
+const bodies: Readonly<Record<string, unknown>> = {
+  '/v1/chat/completions': { model: 'test/plain', stream: true, messages: [{ role: 'user', content: 'Hello' }] },
+  '/v1/chat': { model: 'test/plain', messages: [{ id: 'u1', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] },
+}
+const paths = Object.keys(bodies)
+
+/** Reads the stream until its text has this. */
+async function readUntil(answer: Response, wanted: string): Promise<{ text: string; reader: ReadableStreamDefaultReader<Uint8Array> }> {
+  const reader = answer.body!.getReader() // a stream has a body
+  const decoder = new TextDecoder()
+  let text = ''
+  while (!text.includes(wanted)) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error(`the stream ended without ${wanted}: ${text}`)
+    text += decoder.decode(value, { stream: true })
+  }
+  return { text, reader }
+}
+
+describe('a provider that fails after the first byte', () => {
+  test.each<[string, Parameters<ChatWorld['mock']['script']>[0], string]>([
+    ['cuts', { parts: [{ text: 'half' }, { cut: true }] }, 'upstream_error'], ['stops without an end', { parts: [{ text: 'half' }, { stop: true }] }, 'upstream_error'], ['sends garbage', { parts: [{ text: 'half' }, { raw: 'data: {"choices":[{"del\n\n' }] }, 'upstream_error'],
+    ['sends an error', { parts: [{ text: 'half' }, { error: { type: 'overloaded_error', message: 'Overloaded' } }] }, 'upstream_'], ['sends a line of 100 MB', { parts: [{ text: 'half' }, { raw: 'data: ' }, { flood: 100 * 1024 * 1024 }] }, 'upstream_error'],
+  ])('%s: what came is shown, then the error with its ids, then [DONE]', async (_name, script, code) => {
+    world.mock.script(script)
+    const answer = await world.post('/v1/chat/completions', bodies['/v1/chat/completions'])
+    expect(answer.status).toBe(200)
+    const events = (await answer.text()).split('\n\n')
+    expect(events.slice(-2)).toEqual(['data: [DONE]', ''])
+    const { error } = JSON.parse(events.at(-3)?.slice('data: '.length) ?? '') as { error: Record<string, unknown> }
+    expect(error).toEqual({ type: expect.any(String), code: expect.stringContaining(code), message: expect.any(String), param: null, request_id: answer.headers.get('x-request-id'), service_id: 'local' })
+    expect(events[1]).toContain('{"content":"half"}')
+
+    world.mock.script(script)
+    const ui = (await (await world.post('/v1/chat', bodies['/v1/chat'])).text()).split('\n\n')
+    expect(ui.slice(-4)).toEqual([expect.stringMatching(/^data: \{"type":"error","errorText":".+"\}$/), 'data: {"type":"finish"}', 'data: [DONE]', ''])
+  })
+})
+
+describe.each(paths)('a reader of %s', (path) => {
+  test('who leaves in the middle ends the request at the provider within a second', async () => {
+    world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
+    const leaving = new AbortController()
+    const { text } = await readUntil(await world.post(path, bodies[path], { signal: leaving.signal }), 'half')
+    expect(text).not.toContain('[DONE]')
+    const asked = await world.mock.request(0)
+    const leftAtMs = performance.now()
+    leaving.abort()
+    await asked.ended
+    expect(asked.outcome).toBe('aborted')
+    expect((asked.abortedAtMs ?? Infinity) - leftAtMs).toBeLessThan(1000)
+  })
+
+  test('who leaves before the answer begins ends it too', async () => {
+    world.mock.script({ before: 'never' })
+    const leaving = new AbortController()
+    const answer = world.post(path, bodies[path], { signal: leaving.signal })
+    const asked = await world.mock.request(0)
+    leaving.abort()
+    await expect(answer).rejects.toThrow()
+    await asked.ended
+    expect(asked.outcome).toBe('aborted')
+  })
+
+  test('whose key is revoked in the middle is told so, and the provider is let go', async () => {
+    const { organizationId, userId } = idsOf(world.owner)
+    const { key, keyId } = await makeApiKey(world.berth.services.db, { organizationId, createdBy: userId, name: 'k', prefix: world.berth.services.config.apiKeyPrefix })
+    world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
+    const { reader } = await readUntil(await world.post(path, bodies[path], { token: key }), 'half')
+    await endApiKey(world.berth.services.db, organizationId, keyId)
+    const rest = new TextDecoder().decode((await reader.read()).value)
+    expect(rest).toMatch(path === '/v1/chat' ? /^data: \{"type":"error","errorText":"This key was revoked/ : /^data: \{"error":\{"type":"authentication_error","code":"key_revoked"/)
+    expect(rest.endsWith('data: [DONE]\n\n')).toBe(true)
+    const asked = await world.mock.request(0)
+    await asked.ended
+    expect(asked.outcome).toBe('aborted')
+  })
+
+  test('who takes nothing makes the provider wait, and gets everything in the end', async () => {
+    const piece = 'x'.repeat(64 * 1024)
+    const pieces = 800 // 50 MB, more than all buffers between hold
+    world.mock.script({ parts: [{ text: Array<string>(pieces).fill(piece) }] })
+    const answer = await openByHand(path)
+    const asked = await world.mock.request(0)
+    let before = -1
+    expect(await becomesTrue(() => {
+      const stands = asked.characters === before && before > 0
+      before = asked.characters
+      return stands
+    }, { limitMs: 20_000, everyMs: 300 })).toBe(true)
+    expect(asked.characters).toBeLessThan(pieces * piece.length)
+    let bytes = 0
+    let end = ''
+    answer.on('data', (data: Buffer) => {
+      bytes += data.length
+      end = (end + data.toString('latin1')).slice(-200)
+    })
+    await once(answer, 'end')
+    expect(bytes).toBeGreaterThan(pieces * piece.length)
+    expect(end.endsWith('data: [DONE]\n\n')).toBe(true)
+  }, 60_000)
+})
+
+/** The answer of a connection from which nothing is read yet. */
+async function openByHand(path: string): Promise<IncomingMessage> {
+  const asking = httpRequest(`${world.berth.url}/llm${path}`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` } })
+  asking.end(JSON.stringify(bodies[path]))
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  return answer
+}
+
+describe('a silent stream', () => {
+  test('says every ten seconds that it lives, and goes on as if nothing had been', async () => {
+    let go: () => void = () => undefined
+    world.mock.script({ parts: [{ text: 'half' }, { wait: new Promise<void>((resolve) => (go = resolve)) }, { text: ' and half' }] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      const { reader } = await readUntil(await world.post('/v1/chat/completions', bodies['/v1/chat/completions']), 'half')
+      for (let beat = 1; beat <= 2; beat++) {
+        vi.advanceTimersByTime(10_000)
+        expect(new TextDecoder().decode((await reader.read()).value)).toBe(': ping\n\n')
+      }
+      go()
+      let rest = ''
+      for (let read = await reader.read(); !read.done; read = await reader.read()) rest += new TextDecoder().decode(read.value)
+      expect(rest).toContain('{"content":" and half"}')
+      expect(rest).not.toContain('ping')
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+test('a Berth that stops says so in its open streams, and lets the provider go', async () => {
+  const other = await startChatWorld()
+  other.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
+  const { reader } = await readUntil(await other.post('/v1/chat/completions', bodies['/v1/chat/completions']), 'half')
+  const stopping = other.stop()
+  const rest = new TextDecoder().decode((await reader.read()).value)
+  expect(rest).toContain('"code":"credential_authority_unavailable"')
+  expect(rest.endsWith('data: [DONE]\n\n')).toBe(true)
+  await stopping
+  expect(other.mock.requests[0]?.outcome).toBe('aborted')
+})
