@@ -4,7 +4,9 @@ import { agentRoutes } from './agents.ts'
 import { catalogRoutes } from './catalog.ts'
 import { environmentRoutes } from './environments.ts'
 import { credentialRoutes } from './credentials.ts'
+import { runRoutes } from './runs.ts'
+import { sessionRoutes } from './sessions.ts'
 import { vaultRoutes } from './vaults.ts'
 
 /** The routes of the agents service's surface. */
-export const agentsRoutes: Routes = { ...agentRoutes, ...environmentRoutes, ...catalogRoutes, ...vaultRoutes, ...credentialRoutes }
+export const agentsRoutes: Routes = { ...agentRoutes, ...environmentRoutes, ...catalogRoutes, ...vaultRoutes, ...credentialRoutes, ...sessionRoutes, ...runRoutes }

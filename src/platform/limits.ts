@@ -98,6 +98,24 @@ export const limits = {
   metadataKeyLength: 64,
   metadataValueLength: 512,
 
+  // Sessions.
+  eventsBodyBytes: 32 * 1024 * 1024,
+  eventsPerBatch: 100,
+  initialEventsMax: 50,
+  contentBlocksMax: 100,
+  imageBytes: 5 * 1024 * 1024,
+  documentBytes: 32 * 1024 * 1024,
+  attachmentUrlLength: 2048, // ours
+  outcomeIterationsMax: 20, // ours
+  outcomeLength: 100_000, // ours: characters of a description or rubric
+  denyMessageLength: 10_000, // ours: characters
+  sessionVaultsMax: 50,
+  eventListDefault: 100,
+  eventListMax: 1000,
+  eventPageBytes: 32 * 1024 * 1024, // ours: a page of events ends early when it holds this much
+  unreadCountMax: 100,
+  interruptSeconds: 5,
+
   // Vaults.
   credentialsPerVault: 20, // archived ones do not count
   credentialHostsMax: 16,

@@ -4,7 +4,8 @@ create table sessions (
   id uuid primary key,
   organization_id uuid not null references organizations (id),
   owner_user_id uuid not null references users (id),
-  agent_id uuid not null references agents (id) on delete cascade,
+  agent_id uuid references agents (id) on delete cascade,
+  builtin_agent text,                       -- one of Berth's own agents, which have no row
   agent_version integer not null check (agent_version >= 1),
   agent_definition jsonb not null,          -- as it was when the session began, with what was overridden
   environment_id uuid references environments (id) on delete set null,
@@ -38,6 +39,7 @@ create table sessions (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   archived_at timestamptz,
+  check ((agent_id is null) <> (builtin_agent is null)),
   check ((status = 'running') = (running_since is not null)),
   check (archived_at is null or status = 'terminated')
 );

@@ -8,7 +8,8 @@ import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#sr
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agent-definitions.ts'
 import { findAgentVersion, versionColumns, type Agent } from './agent-rows.ts'
-import { endWorkOf, hasActiveWork } from './agent-work.ts'
+import { hasActiveWork } from './agent-work.ts'
+import { endWorkOf } from './session-deletion.ts'
 
 /** Which agents a list shows: those of one organization (the active one without it), archived ones only when asked for. */
 export type AgentFilter = { organizationId?: string | null; includeArchived?: boolean | null }
@@ -97,7 +98,7 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   await transaction(call.db, async (tx) => {
     const { id } = await lockAgent(tx, scope, publicId, 'for update') // nothing that refers to it can be inserted from here on
     if (await hasActiveWork(tx, id)) throw new BerthError('work_active', 'This agent has work that is not over. Stop its sessions, then delete it.')
-    await endWorkOf(tx, id)
+    await endWorkOf(call, tx, id)
     await change(tx, sql`delete from agents where id = ${id}`)
   })
 }

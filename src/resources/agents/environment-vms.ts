@@ -106,7 +106,7 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
 }
 
 /** Asks for the VM, under the lock of the environment's row: makes one when there is none that could run. */
-async function demandVm(services: Background, tx: Tx, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<void> {
+export async function demandVm(services: Background, tx: Tx, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<void> {
   const environment = await lockEnvironmentRow(tx, id)
   if (!environment) throw notFound('environment')
   if (environment.status === 'archived') throw environmentArchived()

@@ -2,7 +2,7 @@
 import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
-import { appendEvents, type NewEvent } from './session-log.ts'
+import { appendEvents, isClientType, type NewEvent } from './session-log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './session-rows.ts'
 
 /** Where each status may go. A session that waits to be tried again can be stopped, or give up. */
@@ -45,7 +45,8 @@ export async function waitOn(tx: Tx, id: string, stopReason: StopReason, before:
 /** The row as it is after events were appended to its log. */
 export function afterAppending(session: Session, events: readonly SessionEvent[]): Session {
   const last = events.at(-1)
-  return last ? { ...session, eventPosition: last.position, lastEventId: last.id, lastEventAt: last.createdAt } : session
+  const fromService = events.filter(({ type }) => !isClientType(type)).length
+  return last ? { ...session, eventPosition: last.position, serviceEvents: session.serviceEvents + fromService, lastEventId: last.id, lastEventAt: last.createdAt } : session
 }
 
 function statusEvent(status: SessionStatus, stopReason: StopReason | undefined): NewEvent {
