@@ -4,6 +4,7 @@
  * agents and nothing else.
  */
 import type { GraphqlRow, Outcomes, RestRow } from './matrix.ts'
+import { sessionsGraphqlRows, sessionsRows } from './sessions-matrix.ts'
 import { vaultsGraphqlRows, vaultsRows } from './vaults-matrix.ts'
 
 const noScope = '403 forbidden'
@@ -26,6 +27,7 @@ const model = 'berth/demo'
 
 /** Every REST operation of the agents service. */
 export const agentsRows: Readonly<Record<string, RestRow>> = {
+  ...sessionsRows,
   ...vaultsRows,
   'GET /agents/v1/agents': { outcomes: listsDefinitions('200') },
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
@@ -52,6 +54,7 @@ const environment = 'id: "{environment}"'
 
 /** Every root field of GraphQL that the agents service brings. */
 export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
+  ...sessionsGraphqlRows,
   ...vaultsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
   'query agents': { outcomes: listsDefinitions('200'), args: 'first: 5' },

@@ -38,6 +38,8 @@ const documentedOfAgents = [
   'GET /v1/environments', 'POST /v1/environments', 'GET /v1/environments/{id}', 'DELETE /v1/environments/{id}', 'POST /v1/environments/{id}/archive', 'GET /v1/tools', 'GET /v1/models',
   'GET /v1/vaults', 'POST /v1/vaults', 'GET /v1/vaults/{id}', 'PUT /v1/vaults/{id}', 'DELETE /v1/vaults/{id}', 'POST /v1/vaults/{id}/archive', 'GET /v1/vaults/{id}/credentials', 'POST /v1/vaults/{id}/credentials',
   'PUT /v1/vaults/{id}/credentials/{cid}', 'DELETE /v1/vaults/{id}/credentials/{cid}', 'POST /v1/vaults/{id}/credentials/{cid}/archive', 'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
+  'GET /v1/sessions', 'POST /v1/sessions', 'GET /v1/sessions/{id}', 'DELETE /v1/sessions/{id}', 'POST /v1/sessions/{id}/archive', 'PUT /v1/sessions/{id}/sharing', 'GET /v1/shared-sessions/{id}', 'PUT /v1/sessions/{id}/seen',
+  'GET /v1/sessions/{id}/events', 'POST /v1/sessions/{id}/events', 'GET /v1/sessions/{id}/events/stream', 'POST /v1/runs',
 ]
 const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */

@@ -8,6 +8,7 @@ import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
 import { callerNames, canary, fill, makeCallers, makeRefusingNode, makeTarget, picture, type CallerName, type Callers, type Target } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
 import { gatewayRows, graphqlRows, namesTarget, restRows, type Outcomes, type RestRow } from './matrix.ts'
+import { notShared, notSharedHere } from './sessions-matrix.ts'
 
 let berth: Berth
 let callers: Callers
@@ -23,6 +24,7 @@ const routes = surfaces.flatMap((surface) => [...Object.keys(surface.routes), ..
 
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
+  if (outcomes === notShared || (outcomes === notSharedHere && caller === 'none')) return outcomes[0]
   if (caller === 'deactivated') return '401 authentication_invalid'
   if (caller === 'none' || caller === 'garbage' || caller === 'expired') return '401 unauthorized'
   return outcomes[['owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'].indexOf(caller)] ?? ''

@@ -151,9 +151,9 @@ describe.each(Object.keys(variants))('every path, called with %s,', (variant) =>
   afterAll(() => berth.stop())
 
   /** Ids, moments and request ids differ between targets; all else must not. */
-  const same = (text: string, { vm, process, externalRef, environment }: Target): string => text.replaceAll(vm, 'VM').replaceAll(process, 'PROCESS').replaceAll(externalRef, 'REF').replaceAll(environment, 'ENVIRONMENT').replaceAll(decodeId('environment', environment) ?? '', 'ENVIRONMENT').replaceAll(/(?:bld|upl|agt|vlt|vcrd)_[0-9a-z]{26}/g, 'ID').replaceAll(/[0-9a-f-]{36}(?=\.example)/g, 'HOST').replaceAll(/\d{13}-\d+/g, 'ENTRY').replaceAll(/X-Amz-[^"]*/g, 'SIGNED').replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
+  const same = (text: string, { vm, process, externalRef, environment }: Target): string => text.replaceAll(vm, 'VM').replaceAll(process, 'PROCESS').replaceAll(externalRef, 'REF').replaceAll(environment, 'ENVIRONMENT').replaceAll(decodeId('environment', environment) ?? '', 'ENVIRONMENT').replaceAll(/(?:bld|upl|agt|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID').replaceAll(/[0-9a-f-]{36}(?=\.example)/g, 'HOST').replaceAll(/\d{13}-\d+/g, 'ENTRY').replaceAll(/X-Amz-[^"]*/g, 'SIGNED').replaceAll(/"duration_seconds":[\d.]+/g, 'DURATION').replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
   // Lists grow with each target; an environment's name is different each time.
-  const plain = [...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$|GET \/agents\/v1\/(?:agents|environments|vaults)$|POST \/agents\/v1\/environments(?:\/\{id\})?$/.test(key))
+  const plain = [...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$|POST \/agents\/v1\/environments(?:\/\{id\})?$/.test(key))
 
   test.each(plain)('answers the same every time: %s', async (key, { body, query, of }) => {
     const [method = '', path = ''] = key.split(' ')

@@ -1,5 +1,5 @@
 /** What clients send to a session, and the log as a list (decisions.md §6.1, §6.2). */
-import { allow } from '#src/platform/access.ts'
+import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -10,7 +10,7 @@ import { findEnvironmentRow } from './environment-rows.ts'
 import { eventTypes, readEventBatch } from './event-shapes.ts'
 import { pendingOf } from './pending-work.ts'
 import { stepJob } from './session-jobs.ts'
-import { appendEvents, wireEvent, type NewEvent } from './session-log.ts'
+import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
 import { eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './session-rows.ts'
 import { moveSession, waitOn } from './session-states.ts'
 
@@ -26,6 +26,11 @@ export type WireEvent = Record<string, unknown>
 export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<WireEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
+  const id = decodeId('session', publicId)
+  if (id && batch.every(isMessage)) {
+    const stored = await appendToWorking(call.db, id, batch, ownedByCaller(scope))
+    if (stored.length > 0) return stored.map(wireEvent)
+  }
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if (session.status === 'terminated') throw sessionOver(session)

@@ -3,9 +3,10 @@
  * session's row, so a reader that saw one position has seen all before it. What a client sends stands in the log twice:
  * queued, and taken (decisions.md §6.2).
  */
+import type { RawBuilder } from 'kysely'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import { noticeOf } from '#src/platform/pubsub.ts'
 import { eventColumns, type SessionEvent } from './session-rows.ts'
 
 /**
@@ -29,27 +30,36 @@ export const previewTopic = 'session_preview'
  * @throws the database's unique violation of session_events_answers when a tool use has that answer already.
  */
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
+  return appendWhere(tx, sessionId, events, sql`true`)
+}
+
+/**
+ * The same for a session that is at work and fits the condition, in one statement that needs no transaction around it:
+ * what most messages to a running session take.
+ * @returns none, with nothing appended, when it is not so.
+ */
+export async function appendToWorking(db: Db, sessionId: string, events: readonly NewEvent[], condition: RawBuilder<boolean>): Promise<SessionEvent[]> {
+  return appendWhere(db, sessionId, events, sql<boolean>`status in ('running', 'rescheduling') and ${condition}`)
+}
+
+async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[], condition: RawBuilder<unknown>): Promise<SessionEvent[]> {
   if (events.length === 0) return []
   const rows = events.map(({ type, data = {}, id = newUuid(), queued = isClientType(type) }) => ({ id, type, data: JSON.stringify(data), queued, answers: answeredId(data) }))
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
-  const previewed = rows.some(({ type }) => isPreviewable(type))
-  const [stored] = await Promise.all([
-    findAll<SessionEvent>(tx, sql`
-      with counted as (
-        update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
-        where id = ${sessionId} returning event_position - ${rows.length} as before),
-      written as (
-        insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
-        select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
-        from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${rows.map(({ data }) => data)}::text[], ${rows.map(({ data }) => Buffer.byteLength(data))}::int[],
-          ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
-        returning *)
-      select ${eventColumns} from written order by position`),
-    previewed ? findAll(tx, sql`delete from session_previews where session_id = ${sessionId}`) : undefined,
-    publish(tx, sessionTopic, sessionId),
-    rows.some(({ type }) => type === 'user.interrupt') ? publish(tx, interruptTopic, sessionId) : undefined,
-  ])
-  return stored
+  const interrupts = rows.some(({ type }) => type === 'user.interrupt')
+  return findAll<SessionEvent>(db, sql`
+    with counted as (
+      update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
+      where id = ${sessionId} and ${condition}
+      returning event_position - ${rows.length} as before, ${noticeOf(sessionTopic, sql`id`)} as told ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``}),
+    ${rows.some(({ type }) => isPreviewable(type)) ? sql`forgotten as (delete from session_previews where session_id = ${sessionId}),` : sql``}
+    written as (
+      insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
+      select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
+      from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${rows.map(({ data }) => data)}::text[], ${rows.map(({ data }) => Buffer.byteLength(data))}::int[],
+        ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
+      returning *)
+    select ${eventColumns} from written order by position`)
 }
 
 /**
@@ -60,21 +70,17 @@ export async function appendEvents(tx: Tx, sessionId: string, events: readonly N
  */
 export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string[]): Promise<SessionEvent[]> {
   if (ids.length === 0) return []
-  const [taken] = await Promise.all([
-    findAll<SessionEvent>(tx, sql`
+  return findAll<SessionEvent>(tx, sql`
       with due as (
         select position, row_number() over (order by position) as place from session_events
         where session_id = ${sessionId} and id = any(${ids}::uuid[]) and processed_at is null),
       counted as (
         update sessions set event_position = event_position + (select count(*) from due), updated_at = now() where id = ${sessionId}
-        returning event_position - (select count(*) from due) as before),
+        returning event_position - (select count(*) from due) as before, ${noticeOf(sessionTopic, sql`id`)} as told),
       taken as (
         update session_events event set processed_at = now(), taken_position = counted.before + due.place
         from due, counted where event.session_id = ${sessionId} and event.position = due.position returning event.*)
-      select ${eventColumns} from taken order by position`),
-    publish(tx, sessionTopic, sessionId),
-  ])
-  return taken
+      select ${eventColumns} from taken order by position`)
 }
 
 /** Whether events of this type come from clients; they wait until they are taken. */

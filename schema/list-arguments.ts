@@ -1,5 +1,5 @@
 /** Arguments of lists that can be ordered and cut by when something was made. */
-import { builder } from '../builder.ts'
+import { builder } from './builder.ts'
 
 /** Oldest or newest first. */
 export const listOrder = builder.enumType('ListOrder', { description: 'The order of a list.', values: { asc: { description: 'Oldest first.' }, desc: { description: 'Newest first.' } } })
