@@ -61,6 +61,8 @@ export type Config = {
   artifactDays: number
   /** The operator's table of models; null is ours alone. */
   modelsFile: string | null
+  /** A search engine for agents, which answers `?q=…&format=json` as SearXNG does; null is none. */
+  searchUrl: string | null
   /** The key of a model provider, by the name of its environment variable; null when that is not set. */
   upstreamKey: (variable: string) => string | null
   costPerVcpuHour: number
@@ -118,6 +120,7 @@ const settings = {
   BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
   BERTH_ARTIFACT_DAYS: [countText, 'how many days the artifacts of builds are kept; 0 keeps them for ever'],
   BERTH_MODELS_FILE: [z.string().min(1), 'a file of models and upstreams; see "Chat with a model" in the README'],
+  BERTH_SEARCH_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address of a SearXNG search, such as http://localhost:8888/search'],
   OPENAI_API_KEY: [upstreamKey, 'a key of the OpenAI API'],
   ANTHROPIC_API_KEY: [upstreamKey, 'a key of the Anthropic API'],
   BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
@@ -195,6 +198,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     s3,
     artifactDays: set.BERTH_ARTIFACT_DAYS ?? 30,
     modelsFile: set.BERTH_MODELS_FILE ? resolve(set.BERTH_MODELS_FILE) : null,
+    searchUrl: set.BERTH_SEARCH_URL ?? null,
     upstreamKey: (variable) => upstreamKey.safeParse(env[variable]).data ?? null,
     costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
     costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,

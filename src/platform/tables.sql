@@ -388,6 +388,17 @@ create unlogged table rate_buckets (
 );
 CREATE INDEX rate_buckets_age ON public.rate_buckets USING btree (refilled_at);
 
+create table session_calls (
+  tool_use_id uuid not null,
+  session_id uuid not null,
+  vm_id uuid,
+  vm_started_at timestamp with time zone,
+  begun_at timestamp with time zone not null default now(),
+  constraint session_calls_pkey PRIMARY KEY (tool_use_id),
+  constraint session_calls_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_calls_session ON public.session_calls USING btree (session_id);
+
 create table session_events (
   session_id uuid not null,
   position bigint not null,
@@ -415,6 +426,15 @@ create unlogged table session_previews (
   constraint session_previews_pkey PRIMARY KEY (session_id, seq),
   constraint session_previews_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
 );
+
+create table session_reasoning (
+  span_id uuid not null,
+  session_id uuid not null,
+  blocks jsonb not null,
+  constraint session_reasoning_pkey PRIMARY KEY (span_id),
+  constraint session_reasoning_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_reasoning_session ON public.session_reasoning USING btree (session_id);
 
 create table sessions (
   id uuid not null,
@@ -455,6 +475,10 @@ create table sessions (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   archived_at timestamp with time zone,
+  step_fence bigint not null default 0,
+  step_node uuid,
+  step_beat_at timestamp with time zone,
+  step_tries integer not null default 0,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,
@@ -471,6 +495,7 @@ create table sessions (
   constraint sessions_title_check CHECK ((length(title) <= 255))
 );
 CREATE INDEX sessions_agent ON public.sessions USING btree (agent_id, id DESC);
+CREATE INDEX sessions_at_work ON public.sessions USING btree (updated_at) WHERE (status = ANY (ARRAY['running'::text, 'rescheduling'::text]));
 CREATE INDEX sessions_deployment ON public.sessions USING btree (deployment_id, id DESC) WHERE (deployment_id IS NOT NULL);
 CREATE INDEX sessions_environment ON public.sessions USING btree (environment_id);
 CREATE INDEX sessions_owner ON public.sessions USING btree (organization_id, owner_user_id, id DESC);
