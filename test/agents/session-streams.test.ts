@@ -1,5 +1,7 @@
 /** A session followed: where a stream begins, what it shows, that nothing is lost or repeated, and where it ends. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { namedFrames } from '#rest-compat/stream.ts'
+import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { addToPreview, startPreview } from '#src/resources/agents/session-previews.ts'
@@ -113,6 +115,12 @@ describe('a stream', () => {
     expect(await (await follow(archived)).next()).toBeNull() // nothing will ever follow
     expect(told(await next(await follow(archived, '?replay=1'), 1))).toEqual([[1, 'session.status_terminated']])
   })
+})
+
+test('signs of life, and the error that ends a stream, have the names that Anthropic’s clients know', () => {
+  const { ofEvent, ofError } = namedFrames((error, requestId) => ({ type: 'error', error: { type: 'api_error', message: error.message }, request_id: requestId }))
+  expect(ofEvent({ body: {} })).toBe('event: ping\ndata: {"type":"ping"}\n\n')
+  expect(ofError(new BerthError('internal_error', 'sorry'), 'req_1')).toBe('event: error\ndata: {"type":"error","error":{"type":"api_error","message":"sorry"},"request_id":"req_1"}\n\n')
 })
 
 describe('previews', () => {
