@@ -495,7 +495,7 @@ create table sessions (
   constraint sessions_title_check CHECK ((length(title) <= 255))
 );
 CREATE INDEX sessions_agent ON public.sessions USING btree (agent_id, id DESC);
-CREATE INDEX sessions_at_work ON public.sessions USING btree (updated_at) WHERE (status = ANY (ARRAY['running'::text, 'rescheduling'::text]));
+CREATE INDEX sessions_at_work ON public.sessions USING btree (id) WHERE (status = ANY (ARRAY['running'::text, 'rescheduling'::text]));
 CREATE INDEX sessions_deployment ON public.sessions USING btree (deployment_id, id DESC) WHERE (deployment_id IS NOT NULL);
 CREATE INDEX sessions_environment ON public.sessions USING btree (environment_id);
 CREATE INDEX sessions_owner ON public.sessions USING btree (organization_id, owner_user_id, id DESC);

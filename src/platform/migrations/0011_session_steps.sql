@@ -5,7 +5,7 @@ alter table sessions
   add column step_node uuid,                         -- the node of the worker that has it
   add column step_beat_at timestamptz,               -- when that worker said last that it lives; null: nobody has it
   add column step_tries integer not null default 0;  -- how often it was taken up since a step was done
-create index sessions_at_work on sessions (updated_at) where status in ('running', 'rescheduling');
+create index sessions_at_work on sessions (id) where status in ('running', 'rescheduling');
 
 -- A model's own reasoning, which it wants back unchanged. Never shown, and given to no other model.
 create table session_reasoning (
