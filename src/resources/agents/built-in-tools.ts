@@ -27,7 +27,7 @@ const ours = 'berth_toolset_v1'
 /** Every built-in tool. The inputs of the first eight are those of the toolset of that name, which clients know. */
 export const builtInTools: readonly BuiltInTool[] = [
   tool(standard, 'bash', inVm, 'Runs a command in the shell of the session’s VM and answers its output and exit code.', {
-    command: text('What to run. Leave it out only to restart.'), restart: { type: 'boolean', description: 'Starts the shell anew instead of running a command.' }, timeout_ms: count('Milliseconds the command may take.'),
+    command: text('What to run. Leave it out only to restart.'), restart: { type: 'boolean', description: 'Starts the shell anew instead of running a command.' }, timeout_ms: count('Milliseconds the command may take: 120000 unless given, 600000 at most.'),
   }, []),
   tool(standard, 'read', inVm, 'Reads a file.', {
     file_path: text('The file.'), view_range: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2, description: 'First and last line, counted from 1; a last line of 0 means the end.' },

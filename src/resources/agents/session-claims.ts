@@ -51,10 +51,10 @@ export async function holdSession(tx: Tx, { sessionId, fence }: Claim, { release
   return session
 }
 
-/** Says that the worker lives. @returns whether the client asked to stop meanwhile. @throws ClaimLost */
+/** Says that the worker lives, unless it has given the session back meanwhile. @returns whether the client asked to stop meanwhile. @throws ClaimLost */
 export async function beat(db: Db, { sessionId, fence }: Claim): Promise<{ isInterrupted: boolean }> {
   const row = await findOne<{ isInterrupted: boolean }>(db, sql`
-    update sessions set step_beat_at = now() where id = ${sessionId} and step_fence = ${fence} and status in ('running', 'rescheduling')
+    update sessions set step_beat_at = now() where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling')
     returning exists (select from session_events where session_id = ${sessionId} and type = 'user.interrupt' and processed_at is null) as is_interrupted`)
   if (!row) throw new ClaimLost()
   return row

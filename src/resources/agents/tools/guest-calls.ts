@@ -47,7 +47,7 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
       const vm = await call.vm()
       if (!begunIn) await call.begin(vm)
       else if (begunIn.vmId !== vm.id) throw new MachineLost()
-      else if (begunIn.vmStartedAt !== vm.startedAt) await checkAlive(vm, call.id)
+      else if (begunIn.vmStartedAt !== vm.startedAt) await checkKnown(vm, call.id)
       begunIn = { vmId: vm.id, vmStartedAt: vm.startedAt }
       await vm.node.call('startProcess', { ...requestOf(vm, call.order), processId: call.id }, { silenceMs: callSilenceMs })
       lastReachedMs = performance.now()
@@ -100,18 +100,19 @@ async function follow(vm: GuestVm, { id, order }: GuestCall, signal: AbortSignal
 }
 
 /**
- * After a boot nothing runs any more, though the disk may say so; a VM that was paused, or whose node was away, goes
- * on. The process's control group tells the two apart.
- * @throws MachineLost.
+ * The VM began anew since the call was begun: after a boot nothing of before runs, and what its disk says of the last
+ * seconds may be missing. Only a process that has ended, or that still has its control group (the VM was paused, or its
+ * node was away), is known.
+ * @throws MachineLost
  */
-async function checkAlive(vm: GuestVm, id: string): Promise<void> {
-  const state = async (): Promise<string> => vm.node.call('readProcess', { vmId: vm.id, processId: id }, { silenceMs: callSilenceMs }).then(({ status }) => status, (error: unknown) => {
-    if (error instanceof BerthError && error.code === 'not_found') return 'unknown'
+async function checkKnown(vm: GuestVm, processId: string): Promise<void> {
+  const isOver = async (): Promise<boolean> => vm.node.call('readProcess', { vmId: vm.id, processId }, { silenceMs: callSilenceMs }).then(({ status }) => status !== 'running', (error: unknown) => {
+    if (error instanceof BerthError && error.code === 'not_found') return false
     throw error
   })
-  if ((await state()) !== 'running') return
-  const { exitCode } = await vm.node.call('exec', requestOf(vm, { argv: ['/usr/bin/test', '-d', `/sys/fs/cgroup/user/${id}`], timeoutMs: 5_000 }), { silenceMs: callSilenceMs })
-  if (exitCode !== 0 && (await state()) === 'running') throw new MachineLost()
+  if (await isOver()) return
+  const { exitCode } = await vm.node.call('exec', requestOf(vm, { argv: ['/usr/bin/test', '-d', `/sys/fs/cgroup/user/${processId}`], timeoutMs: 5_000 }), { silenceMs: callSilenceMs })
+  if (exitCode !== 0 && !(await isOver())) throw new MachineLost()
 }
 
 function requestOf({ id: vmId, envGeneration }: GuestVm, { argv: [command = '', ...args], timeoutMs }: GuestOrder): ExecRequest {
