@@ -103,3 +103,19 @@ test('a worker that is killed in the middle of an answer is followed by the next
     await worker.ended
   }
 }, 60_000)
+
+test('a session that is taken up again and again in vain ends its turn, and what was open is answered', async () => {
+  const settings = { BERTH_VMS: 'off', BERTH_DATA_DIR: berth.dataDir, DATABASE_URL: berth.services.database.url, PORT: String(await freePort()), BERTH_LOG_LEVEL: 'error' }
+  const id = await sessions.begin(await sessions.agent({ tools: [{ type: 'agent_toolset_20260401' }] }), 'hello')
+  await transaction(berth.services.db, (tx) => appendEvents(tx, uuid(id), [{ type: 'agent.tool_use', data: { name: 'bash', input: {}, evaluated_permission: 'allow' } }]))
+  await change(berth.services.db, sql`update sessions set step_tries = 50 where id = ${uuid(id)}`)
+  const worker = startCommand(['workers/main.ts'], settings)
+  try {
+    const log = await sessions.rested(id)
+    expect(types(log).slice(2)).toEqual(['agent.tool_use', 'agent.tool_result', 'session.error', 'session.usage', 'session.status_idle'])
+    expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'retries_exhausted' } })
+  } finally {
+    worker.child.kill('SIGKILL')
+    await worker.ended
+  }
+})

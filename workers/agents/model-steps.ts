@@ -1,6 +1,7 @@
 /** A request to a session's model: what it is given, and what its answer becomes in the log. */
 import type { ModelRequest, ReasoningBlock, ReasoningLevel } from '#src/drivers/models/model.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -14,7 +15,7 @@ import { storable, storableText } from '#src/resources/agents/storable.ts'
 import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'
 import { failed } from '#src/resources/agents/tools/results.ts'
-import { failuresInARow, turnLimits, type NextStep, type TurnEvent } from '#src/resources/agents/turns.ts'
+import { failuresInARow, turnIdOf, turnLimits, type NextStep, type TurnEvent } from '#src/resources/agents/turns.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import { finishStep, merged, type StepRun } from './step-runs.ts'
@@ -49,8 +50,10 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
     run.over.throwIfAborted()
     return fail(run, spanId, error)
   }
-  if (run.over.aborted) run.cut = { spanId, model, usage: turn.usage } // what was said until then has no event, but it has its price
-  run.over.throwIfAborted()
+  if (turn.cut === 'signal') {
+    run.cut = { spanId, model, usage: turn.usage } // what was said until then has no event, but it has its price
+    throw run.over.reason
+  }
   await finishStep(run, { events: eventsOf(turn, asking), usage: usageAdded(model, turn.usage), reasoning: { spanId, blocks: turn.reasoning } })
 }
 
@@ -119,7 +122,7 @@ function useOf(offer: Offer | undefined, calledName: string, input: Record<strin
   if (offer?.kind === 'client' && isSound) return { type: 'agent.custom_tool_use', data: { name: offer.name, input: storable(input) } }
   const evaluated_permission = offer?.isAsked && isSound ? 'ask' : 'allow'
   if (offer?.kind === 'mcp') return { type: 'agent.mcp_tool_use', data: { mcp_server_name: offer.serverName, name: offer.name, input: storable(input), evaluated_permission } }
-  return { type: 'agent.tool_use', data: { name: storableText(offer?.name ?? calledName), input: storable(input), evaluated_permission } }
+  return { type: 'agent.tool_use', data: { name: storableText(offer?.name ?? calledName.slice(0, limits.nameLength)), input: storable(input), evaluated_permission } }
 }
 
 /** What the model called the tool. */
@@ -145,7 +148,3 @@ async function readReasoning(tx: Tx, sessionId: string, model: Model | null): Pr
   return new Map(rows.map(({ spanId, blocks }) => [spanId, blocks]))
 }
 
-/** Which turn it is: that of the last thing that was said to the model. */
-function turnIdOf(log: readonly SessionEvent[]): string {
-  return log.findLast(({ type }) => type === 'user.message' || type === 'user.define_outcome')?.id ?? ''
-}

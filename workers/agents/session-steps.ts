@@ -9,16 +9,16 @@ import type { Services } from '#src/platform/services.ts'
 import { beat, beatMs, ClaimLost, claimSession, releaseClaim, takeOverSessions, type Claim, type Claimed } from '#src/resources/agents/session-claims.ts'
 import { stepJob } from '#src/resources/agents/session-jobs.ts'
 import { interruptTopic, readWholeLog, takeEvents } from '#src/resources/agents/session-log.ts'
-import { endOfOpenSpan, errorEvent } from '#src/resources/agents/session-outcomes.ts'
+import { endOfOpenSpan } from '#src/resources/agents/session-outcomes.ts'
 import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { moveSession } from '#src/resources/agents/session-states.ts'
 import { nextStep, type NextStep } from '#src/resources/agents/turns.ts'
 import { beginAsking, stepModel, type Asking } from './model-steps.ts'
 import { factsOf, finishStep, Interrupted, merged, type StepRun } from './step-runs.ts'
-import { stopEverything, stepTools } from './tool-steps.ts'
+import { giveUp, stepTools, stopEverything } from './tool-steps.ts'
 
 /** Steps of this process at once: most of them wait for a model or a VM. */
-const stepsAtOnce = 100
+const stepsAtOnce = 250
 /** A session that was taken up so often without a step being done is given up; ours. */
 const triesMax = 50
 
@@ -57,7 +57,7 @@ export async function runStep(services: Services, nodeId: string, sessionId: str
 
 async function takeStep(run: StepRun, { step, asking, tries }: Opened): Promise<void> {
   try {
-    if (tries > triesMax) return await finishStep(run, { events: [errorEvent('unknown_error', 'The session could not be brought further. Send a message to try again.', 'exhausted')], rest: { type: 'retries_exhausted' } })
+    if (tries > triesMax) return await giveUp(run)
     switch (step.do) {
       case 'interrupt': return await stopEverything(run)
       case 'call': return await stepTools(run, step)
@@ -99,15 +99,19 @@ async function resume(tx: Tx, { session: { id, status }, wasLost }: Claimed, log
 
 /** Says that the worker lives, and hears when it shall stop. The returned function ends that. */
 function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, over: AbortController): () => void {
+  let looking = false
   const look = async (): Promise<void> => {
+    looking = true
     try {
       if ((await beat(db, claim)).isInterrupted) over.abort(new Interrupted())
     } catch (error) {
       if (error instanceof ClaimLost) over.abort(error)
       else processLog.warn({ reason: error instanceof Error ? error.message : String(error) }, 'a worker could not say that it is at a session')
+    } finally {
+      looking = false
     }
   }
-  const timer = setInterval(() => void look(), beatMs)
+  const timer = setInterval(() => void (looking || look()), beatMs)
   const hear = async (): Promise<void> => {
     while (!(await notices.next()).done) await look()
   }

@@ -25,8 +25,10 @@ export type StepRun = {
 /** The client asked to stop. */
 export class Interrupted extends Error {}
 
-/** How a step ended. `rest` ends the turn whatever is due, and `isInterrupt` because the client asked; `againSeconds` tries once more later. */
-export type StepEnd = { events: readonly NewEvent[]; take?: readonly SessionEvent[]; isInterrupt?: boolean; usage?: UsageAdded | undefined; reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined; rest?: StopReason; againSeconds?: number }
+/** How a step ended. `rest` ends the turn whatever is due, and `alsoTake` counts what is queued as processed; `againSeconds` tries once more later. */
+export type StepEnd = { events: readonly NewEvent[]; take?: readonly SessionEvent[]; alsoTake?: 'all' | 'all but messages'; usage?: UsageAdded | undefined; reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined; rest?: StopReason; againSeconds?: number }
+
+const messageTypes: readonly string[] = ['user.message', 'user.define_outcome', 'system.message']
 
 /** What decides beside the log. */
 export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts {
@@ -44,7 +46,7 @@ export async function noteInStep(run: StepRun, events: readonly NewEvent[], usag
 }
 
 /** Ends the step: the next one is enqueued, or the session comes to rest. @throws ClaimLost */
-export async function finishStep(run: StepRun, { events, take = [], isInterrupt = false, usage, reasoning, rest, againSeconds }: StepEnd): Promise<void> {
+export async function finishStep(run: StepRun, { events, take = [], alsoTake, usage, reasoning, rest, againSeconds }: StepEnd): Promise<void> {
   const { services: { db, jobs }, claim, toolsRunAtClient } = run
   const { sessionId } = claim
   await transaction(db, async (tx) => {
@@ -52,8 +54,8 @@ export async function finishStep(run: StepRun, { events, take = [], isInterrupt 
     if (usage) session = (await addUsage(tx, sessionId, usage)) ?? session
     if (reasoning && reasoning.blocks.length > 0) await change(tx, sql`insert into session_reasoning (span_id, session_id, blocks) values (${reasoning.spanId}, ${sessionId}, ${JSON.stringify(reasoning.blocks)}::jsonb)`)
     const queued = await findAll<SessionEvent>(tx, sql`select ${eventColumns} from session_events where session_id = ${sessionId} and processed_at is null order by position`)
-    const alsoTaken = isInterrupt ? queued.filter(({ type }) => type !== 'user.message' && type !== 'user.define_outcome' && type !== 'system.message') : []
-    const taken = await takeEvents(tx, sessionId, [...take, ...alsoTaken].map(({ id }) => id))
+    const others = alsoTake === undefined ? [] : queued.filter(({ type }) => alsoTake === 'all' || !messageTypes.includes(type))
+    const taken = await takeEvents(tx, sessionId, [...take, ...others].map(({ id }) => id))
     const stored = await appendEvents(tx, sessionId, events)
     if (againSeconds !== undefined) {
       await moveSession(tx, sessionId, { to: 'rescheduling' })

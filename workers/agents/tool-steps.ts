@@ -1,4 +1,5 @@
 /** A round of tool calls: each result is written down when it is there; what was begun before a crash is not begun again. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { change, findAll, findOne, sql, transaction } from '#src/platform/postgres.ts'
@@ -15,20 +16,21 @@ import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-sha
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
-import type { NextStep } from '#src/resources/agents/turns.ts'
+import { turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
-import { finishStep, noteInStep, type StepRun } from './step-runs.ts'
+import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
 
-/** Calls of one round that run at once; ours. */
+/** Calls of one round that run at once; and how long those that are interrupted may take to end by themselves. Ours. */
 const callsAtOnce = 8
+const interruptedMs = 1_000
 
 type Begun = { toolUseId: string; vmId: string | null; vmStartedAt: string | null }
-type Round = { run: StepRun; begun: ReadonlyMap<string, Begun>; vms: Map<string, GuestVm>; givenTo: Set<string> }
+type Round = { run: StepRun; begun: ReadonlyMap<string, Begun>; vms: Map<string, GuestVm> }
 type Outcome = { result: ToolResult; errors: NewEvent[] }
 
 /** Runs what the model wants run, and refuses what was denied. */
 export async function stepTools(run: StepRun, { run: uses, refuse }: Extract<NextStep<SessionEvent>, { do: 'call' }>): Promise<void> {
-  const round: Round = { run, begun: await readBegun(run, uses.map(({ event }) => event.id)), vms: new Map(), givenTo: new Set() }
+  const round: Round = { run, begun: await readBegun(run, uses.map(({ event }) => event.id)), vms: new Map() }
   const refused = refuse.map(({ event, denyMessage }) => resultEvent(event, failed(`The user denied this call${denyMessage ? `: ${denyMessage}` : '.'}`)))
   const waiting = uses.map(({ event }) => event)
   let left = waiting.length
@@ -42,25 +44,50 @@ export async function stepTools(run: StepRun, { run: uses, refuse }: Extract<Nex
       else last = { events: [...refused, ...events], usage: result.usage } // the last one goes with the step's end
     }
   })
-  const outcomes = await Promise.allSettled(callers)
+  const outcomes = await settledOrInterrupted(callers, run.over)
   const broken = outcomes.find((outcome) => outcome.status === 'rejected')
   if (broken) throw run.over.aborted ? run.over.reason : broken.reason
   await finishStep(run, last)
   for (const vm of round.vms.values()) forgetInGuest(vm, uses.map(({ event }) => event.id).filter((id) => !round.begun.get(id) || round.begun.get(id)?.vmId === vm.id))
 }
 
-/** Stops what runs, answers what is open as denied, and comes to rest. */
-export async function stopEverything(run: StepRun): Promise<void> {
+/** The client asked to stop: ends what runs, answers what is open as denied, and comes to rest. */
+export function stopEverything(run: StepRun): Promise<void> {
+  return endTurn(run, { rest: { type: 'end_turn' }, alsoTake: 'all but messages', begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.', unbegun: 'The user interrupted; this call was denied.', events: [] })
+}
+
+/** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
+export function giveUp(run: StepRun): Promise<void> {
+  const error = errorEvent('unknown_error', 'The session could not be brought further. Send a message to try again.', 'exhausted')
+  return endTurn(run, { rest: { type: 'retries_exhausted' }, alsoTake: 'all', begun: 'This call was given up after too many faults on our side; it may have run.', unbegun: 'This call could not be made, because of faults on our side.', events: [error] })
+}
+
+async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string }): Promise<void> {
   const { toolUses } = pendingOf(run.log, run)
   const begun = await readBegun(run, toolUses.map(({ event }) => event.id))
   for (const vmId of new Set([...begun.values()].flatMap((one) => one.vmId ?? []))) {
     const vm = await findRunningVm(run, vmId)
     if (vm) await killInGuest(vm, [...begun.values()].filter((one) => one.vmId === vmId).map(({ toolUseId }) => toolUseId))
   }
-  const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? 'The user interrupted; this call was stopped, and may have had a part of its effect.' : 'The user interrupted; this call was denied.')))
+  const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? why.begun : why.unbegun)))
   const { cut } = run
   const end = cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
-  await finishStep(run, { events: [...end, ...answers], usage: cut && usageAdded(cut.model, cut.usage), isInterrupt: true, rest: { type: 'end_turn' } })
+  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), alsoTake: why.alsoTake, rest: why.rest })
+}
+
+/** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */
+async function settledOrInterrupted(callers: readonly Promise<void>[], over: AbortSignal): Promise<PromiseSettledResult<void>[]> {
+  const settled = new AbortController()
+  const late = async (): Promise<never> => {
+    if (!over.aborted) await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }))
+    await wait(interruptedMs, undefined, { signal: settled.signal })
+    throw over.reason
+  }
+  try {
+    return await Promise.race([Promise.allSettled(callers), late()])
+  } finally {
+    settled.abort()
+  }
 }
 
 /** One call to its result. Throws only when the step cannot go on. */
@@ -125,12 +152,17 @@ async function findRunningVm({ services }: StepRun, id: string): Promise<GuestVm
   return vm && guestVm(services, vm)
 }
 
-/** The variables of the session's vaults as they are now, once in a round, before its first tool. */
-async function giveVaultVariables({ run: { services, session }, givenTo }: Round, vm: Vm): Promise<void> {
-  if (session.vaultIds.length === 0 || givenTo.has(vm.id)) return
-  givenTo.add(vm.id)
+const given = new Set<string>()
+const givenMax = 1_000
+
+/** The variables of the session's vaults as they are now, once in a turn, before its first tool. Another worker gives them once more. */
+async function giveVaultVariables({ run: { services, session, log } }: Round, vm: Vm): Promise<void> {
+  const occasion = `${session.id} ${turnIdOf(log)} ${vm.id} ${session.vaultIds.join(' ')}`
+  if (session.vaultIds.length === 0 || given.has(occasion)) return
   const variables = await openEnvironmentVariables(services, { organizationId: session.organizationId, userId: session.ownerUserId }, session.vaultIds)
   await transaction(services.db, (tx) => giveVariables(services, tx, vm.id, variables))
+  given.add(occasion)
+  for (const oldest of given) if (given.size > givenMax) given.delete(oldest)
 }
 
 function mcpHostsOf({ session: { agentDefinition } }: StepRun): string[] {

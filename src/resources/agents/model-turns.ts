@@ -36,13 +36,11 @@ export type ModelOrder = { session: Pick<Session, 'id' | 'organizationId' | 'own
  * @throws BerthError as startCompletion, also in the middle.
  */
 export async function askModel(services: Background, { session, model, request }: ModelOrder, signal: AbortSignal): Promise<ModelTurn> {
-  const own = new AbortController()
-  const over = AbortSignal.any([signal, own.signal])
   const answer = gather(request)
   const preview = previewing(services, session.id)
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
-    const { events } = await startCompletion(services, { payer, model, request, route: 'agent' }, over)
+    const { events } = await startCompletion(services, { payer, model, request, route: 'agent' }, signal)
     for await (const batch of events) {
       for (const event of batch) {
         if (event.type === 'text') preview.text(event.text)
@@ -58,7 +56,6 @@ export async function askModel(services: Background, { session, model, request }
     if (!signal.aborted) throw error
     answer.turn.cut = 'signal'
   } finally {
-    own.abort()
     await preview.end()
   }
   return { ...answer.whole(), messageId: preview.ids['agent.message'], thinkingId: preview.ids['agent.thinking'] }

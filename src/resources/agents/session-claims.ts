@@ -46,7 +46,7 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
 export async function holdSession(tx: Tx, { sessionId, fence }: Claim, { release }: { release: boolean }): Promise<Session> {
   const session = await findOne<Session>(tx, sql`
     update sessions set step_beat_at = ${release ? null : sql`now()`}, step_tries = ${release ? 0 : sql`step_tries`}
-    where id = ${sessionId} and step_fence = ${fence} and status in ('running', 'rescheduling') returning *`)
+    where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling') returning *`)
   if (!session) throw new ClaimLost()
   return session
 }

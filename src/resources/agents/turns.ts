@@ -65,6 +65,11 @@ export function failuresInARow(log: readonly TurnEvent[]): number {
   return log.filter(({ type, data, position }) => type === 'session.error' && position > since && isModelError(data)).length
 }
 
+/** Which turn it is: that of the last thing that was said to the model. */
+export function turnIdOf(log: readonly TurnEvent[]): string {
+  return log.findLast(({ type }) => messageTypes.includes(type))?.id ?? ''
+}
+
 /** How many of a turn's requests the model has answered. */
 export function modelStepsOf(log: readonly TurnEvent[]): number {
   const since = Math.max(0, ...log.filter(({ type, processedAt }) => messageTypes.includes(type) && processedAt !== null).map(placeOf))

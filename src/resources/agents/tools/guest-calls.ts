@@ -89,7 +89,7 @@ async function follow(vm: GuestVm, { id, order }: GuestCall, signal: AbortSignal
       if (!(error instanceof BerthError) || error.code !== 'not_found' || tries >= unknownTriesMax) throw error
     }
     signal.throwIfAborted()
-    if (late.aborted) throw new Error('the guest did not end a command at its limit')
+    if (late.aborted) throw new BerthError('timeout', 'The machine did not end the command at its limit. It may be overloaded.')
     const { status } = await vm.node.call('readProcess', { vmId: vm.id, processId: id }, { silenceMs: callSilenceMs }).catch((error: unknown) => {
       if (error instanceof BerthError && error.code === 'not_found' && tries < unknownTriesMax) return { status: 'unknown' as const }
       throw error

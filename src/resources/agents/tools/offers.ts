@@ -41,6 +41,7 @@ export function mcpToolName(serverName: string, name: string): string {
 
 const validators = new CfWorkerJsonSchemaValidator()
 const problemLength = 1_000
+const invalidLength = 10_000
 
 /**
  * Reads the arguments that a model wrote.
@@ -48,7 +49,7 @@ const problemLength = 1_000
  */
 export function readArguments(text: string, offer: Offer | undefined): { input: Record<string, unknown>; problem: string | null } {
   const input = parseObject(text)
-  if (!input) return { input: { invalid_arguments: text }, problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.' }
+  if (!input) return { input: { invalid_arguments: text.slice(0, invalidLength) }, problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.' }
   if (!offer) return { input, problem: 'There is no such tool. Use one of those that you were given.' }
   return { input, problem: problemWith(input, offer.tool.parameters) }
 }
