@@ -39,9 +39,9 @@ beforeAll(async () => {
 }, 400_000)
 
 afterAll(async () => {
-  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL')
   berth.child.kill('SIGTERM')
   await berth.ended
+  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL') // last: VMs outlive their worker, and a worker makes new ones
   rmSync(folder, { recursive: true, force: true })
 }, 60_000)
 
