@@ -51,14 +51,16 @@ function describeRoute(method: string, path: string, route: Route, definition: O
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
   const inBody = variables.filter((one) => !inQuery.includes(one))
-  const responses: Json = { [route.status]: describeSuccess(route, definition, schema), ...describeErrors(route.errors) }
+  const deleted = { description: 'Done, for a request with the header anthropic-beta', content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } } }
+  const responses: Json = { [route.status]: describeSuccess(route, definition, schema), ...(route.deletes ? { 200: deleted } : {}), ...describeErrors(route.errors) }
   return {
     operationId: operationId(method, path),
     summary: route.summary,
     ...(route.additive ? { 'x-berth-additive': true } : {}),
+    ...(route.open ? { security: [] } : {}),
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...inQuery.map((one) => ({ name: one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
+      ...inQuery.map((one) => ({ name: route.queryNames?.[one.variable.name.value] ?? one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
       ...(route.tokenInQuery ? [{ name: 'token', in: 'query', required: false, schema: { type: 'string' } }] : []),
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
       ...(method === 'POST' ? [idempotencyKey] : []),
@@ -66,6 +68,10 @@ function describeRoute(method: string, path: string, route: Route, definition: O
     ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, schema) } } } } : {}),
     responses,
   }
+}
+
+function deletedSchema(kind: string): Json {
+  return { type: 'object', properties: { id: { type: 'string' }, type: { type: 'string', enum: [`${kind}_deleted`] } }, required: ['id', 'type'] }
 }
 
 const idempotencyKey = { name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }
@@ -155,7 +161,9 @@ function errorSchema(surface: Surface): Json {
     const texts = Object.fromEntries(['type', 'code', 'message', 'request_id', 'service_id'].map((name) => [name, { type: 'string' }]))
     return { type: 'object', properties: { error: { type: 'object', properties: { ...texts, param: { type: 'null' } }, required: Object.keys(texts) } }, required: ['error'] }
   }
-  return { type: 'object', properties: { error: { type: 'object', properties: { type: { type: 'string' }, message: { type: 'string' } }, required: ['type', 'message'] } }, required: ['error'] }
+  const text = { type: 'string' }
+  const error = { type: 'object', properties: { type: text, message: text, code: { ...text, description: 'The reason, for machines' } }, required: ['type', 'message', 'code'] }
+  return { type: 'object', properties: { type: { ...text, enum: ['error'] }, error, request_id: text }, required: ['type', 'error', 'request_id'] }
 }
 
 function operationId(method: string, path: string): string {

@@ -27,10 +27,25 @@ export type Route = {
   tokenInQuery?: true
   /** For a stream: an event is the same object for everyone who follows it, and is made into text once. */
   sameForAll?: true
+  /** Variables that callers write otherwise in the query, such as `types[]`; the variable's own name will do too. */
+  queryNames?: Readonly<Record<string, string>>
+  /** Needs no credentials, and looks at none: it is counted for the caller's address. */
+  open?: true
+  /** Headers of the answer. */
+  headers?: Readonly<Record<string, string>>
+  /** For a stream of the agents service: every frame names its kind, as Anthropic's clients want it. */
+  frames?: 'named'
   /** The largest body, in bytes, where it is not the surface's. */
   bodyBytes?: number
   /** Nouns whose absence is told as 403: the documents list no 404 for them here (decisions.md §0, malformed or foreign id). */
   absentIs403?: readonly string[]
+  /**
+   * For a 204 that deletes: what it deletes. A request with the header `anthropic-beta` gets 200 and
+   * `{id, type: "<kind>_deleted"}` instead, as that client expects; the id is the path's last parameter.
+   */
+  deletes?: string
+  /** An organization key is refused here with 401, although its scope opens the same elsewhere. */
+  peopleOnly?: true
   /** Not in the documents: ours, and marked so in OpenAPI. */
   additive?: true
 }

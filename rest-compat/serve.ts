@@ -4,7 +4,7 @@ import type { Context } from '#schema/builder.ts'
 import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
+import { callerName, missingToken, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -14,7 +14,7 @@ import type { Services } from '#src/platform/services.ts'
 import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
 import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner, Variables } from './run.ts'
-import { sendStream } from './stream.ts'
+import { namedFrames, plainFrames, sendStream } from './stream.ts'
 import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
@@ -31,7 +31,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
       bodyLimit: route.bodyBytes ?? surface.bodyBytes,
       exposeHeadRoute: false,
       handler: operation.definition.operation === 'subscription'
-        ? streamHandler(scope, method, path, route, operation, runner, parts)
+        ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
         : answerHandler(method, path, route, operation, runner, parts),
     })
   }
@@ -45,23 +45,33 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
 /** The status that makes a browser's EventSource stop coming back. */
 const nothingMore = 204
 
+/** Who calls where no credentials are looked at. */
+const anybody: Caller = { kind: 'nobody', refusal: missingToken() }
+
 function answerHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
   const isPost = method === 'POST'
   return async (request, reply) => {
-    const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
-    const allowance = spendFor(services, caller, isPost)
+    const caller = route.open ? anybody : await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
+    if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
+    const allowance = route.open ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute) : spendFor(services, caller, isPost)
+    if (route.headers) reply.headers(route.headers)
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
     const run = (): Promise<string | null> => answer(runner, route, operation, variables, contextOf(services, caller, request.id))
-    if (key === undefined) return send(reply, route.status, await run())
+    if (key === undefined) {
+      const body = await run()
+      const deleted = route.deletes !== undefined && request.headers['anthropic-beta'] !== undefined
+      return deleted ? send(reply, 200, deletedBody(path, request, route)) : send(reply, route.status, body)
+    }
     return once(services, caller, key, request, reply, route, run)
   }
 }
 
-function streamHandler(scope: FastifyInstance, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
+function streamHandler(scope: FastifyInstance, surface: Surface, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
+  const frames = route.frames === 'named' ? namedFrames(surface.envelope) : plainFrames
   const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {
     const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request) : undefined)
@@ -73,7 +83,7 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
     const unwatch = watchCaller(authenticator, credential ?? '', () => gone.abort()) // a known caller has one
     try {
       const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal }, shared)
-      return await sendStream(request, reply, events, gone, scope.stopping)
+      return await sendStream(request, reply, events, gone, scope.stopping, undefined, frames)
     } catch (error) {
       if (error instanceof BerthError && error.code === 'log_over') return send(reply, nothingMore, null)
       throw error
@@ -82,6 +92,12 @@ function streamHandler(scope: FastifyInstance, method: string, path: string, rou
       over()
     }
   }
+}
+
+/** What Anthropic's client expects of a deletion. */
+function deletedBody(path: string, request: FastifyRequest, { deletes }: Route): string {
+  const name = [...path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1] ?? ''
+  return JSON.stringify({ id: (request.params as Record<string, string>)[name], type: `${deletes}_deleted` }) // Fastify's own shape of path parameters
 }
 
 /** Runs the document and makes the body's text; null for an answer without one. */

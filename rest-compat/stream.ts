@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
+import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
 const reconnectMs = 2_000
@@ -11,13 +12,29 @@ const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 /** The text of events that several streams send: one that is the same object is made into text once. */
 const frames = new WeakMap<Record<string, unknown>, string>()
 
+/** How events, and the error that ends a stream, become text. */
+export type Frames = { ofEvent: (event: Record<string, unknown>) => string; ofError: (error: BerthError, requestId: string) => string }
+
+/** As browsers' EventSource hears without being told names. */
+export const plainFrames: Frames = { ofEvent: plainFrame, ofError: ({ code, message }) => `event: error\ndata: ${JSON.stringify({ error: code, message })}\n\n` }
+
+/**
+ * As Anthropic's clients read: a frame without a name they know is dropped (decisions.md §6.2). The event stands in the
+ * key `event` of what the document makes, and its position in `id`.
+ * @param envelope the surface's body of an error.
+ */
+export function namedFrames(envelope: (error: BerthError, requestId: string) => Record<string, unknown>): Frames {
+  return { ofEvent: namedFrame, ofError: (error, requestId) => `event: error\ndata: ${JSON.stringify(envelope(error, requestId))}\n\n` }
+}
+
 /**
  * Sends the events of a document's subscription. Each is the object aliased `body`; its `id` is the cursor, and one
  * without an id is a heartbeat. Events are taken no faster than the reader reads. When the process stops the stream
  * ends, and its reader resumes elsewhere by its cursor.
  * @param stalledMs how long a reader may take nothing before it is cut; it resumes where it was.
+ * @param frames how events become text.
  */
-export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal, stalledMs = stalledMsUsual): Promise<void> {
+export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal, stalledMs = stalledMsUsual, { ofEvent, ofError }: Frames = plainFrames): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
@@ -37,11 +54,10 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   try {
     for await (const event of events) {
       if (raw.writableEnded || raw.destroyed) break
-      if (!raw.write(frameOf(event)) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
+      if (!raw.write(frameOf(event, ofEvent)) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
     }
   } catch (error) {
-    const shown = shownError(error, request.id)
-    if (!raw.destroyed) raw.write(`event: error\ndata: ${JSON.stringify({ error: shown.code, message: shown.message })}\n\n`)
+    if (!raw.destroyed) raw.write(ofError(shownError(error, request.id), request.id))
   } finally {
     stopping.removeEventListener('abort', stop)
     gone.abort()
@@ -50,14 +66,21 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   }
 }
 
-function frameOf(event: Record<string, unknown>): string {
+function frameOf(event: Record<string, unknown>, make: (event: Record<string, unknown>) => string): string {
   let frame = frames.get(event)
-  if (frame === undefined) {
-    const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
-    frame = body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n'
-    frames.set(event, frame)
-  }
+  if (frame === undefined) frames.set(event, (frame = make(event)))
   return frame
+}
+
+function plainFrame(event: Record<string, unknown>): string {
+  const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
+  return body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n'
+}
+
+function namedFrame(event: Record<string, unknown>): string {
+  const body = event['body'] as { id?: string | null; event?: unknown } | null | undefined // as above
+  if (!body?.event) return 'event: ping\ndata: {"type":"ping"}\n\n'
+  return `event: message\n${body.id ? `id: ${body.id}\n` : ''}data: ${JSON.stringify(body.event)}\n\n`
 }
 
 /** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { agentsRoutes } from './agents/routes.ts'
 import { infraRoutes } from './infra/routes.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
@@ -32,7 +33,7 @@ export const surfaces: readonly Surface[] = [
     envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),
   },
   {
-    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: {}, handlers: {}, bodyBytes: limits.agentsBodyBytes,
+    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: agentsRoutes, handlers: {}, bodyBytes: limits.agentsBodyBytes,
     envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error.code, error.status), message: error.message, code: error.code }, request_id: requestId }),
   },
   {
@@ -53,4 +54,9 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
       scope.get(surface.openapiPath.slice(surface.prefix.length), (_request, reply) => reply.type('application/json').send(description))
     }, { prefix: surface.prefix })
   }
+}
+
+/** The body of an error at an address for which no route could be looked up: that of its surface, or undefined outside all of them. */
+export function errorBodyAt(url: string, error: BerthError, requestId: string): Record<string, unknown> | undefined {
+  return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`))?.envelope(error, requestId)
 }

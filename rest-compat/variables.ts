@@ -6,7 +6,7 @@ import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
 
 type Source = 'path' | 'query' | 'body' | 'whole'
-type Reader = { name: string; source: Source; scalar: string; list: boolean }
+type Reader = { name: string; source: Source; queryName: string; scalar: string; list: boolean }
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 
@@ -16,7 +16,7 @@ export function variableReader(method: string, path: string, route: Route, { def
   const readers: Reader[] = (definition.variableDefinitions ?? []).map(({ variable, type }) => {
     const name = variable.name.value
     const source = inPath.has(name) ? 'path' : name === 'body' ? 'whole' : route.query?.includes(name) || !methodsWithBody.has(method) ? 'query' : 'body'
-    return { name, source, ...shapeOf(type) }
+    return { name, source, queryName: route.queryNames?.[name] ?? name, ...shapeOf(type) }
   })
   return (request) => {
     const variables: Variables = {}
@@ -29,12 +29,13 @@ export function variableReader(method: string, path: string, route: Route, { def
   }
 }
 
-function readOne({ name, source, scalar, list }: Reader, request: FastifyRequest, variables: Variables): void {
+function readOne({ name, source, queryName, scalar, list }: Reader, request: FastifyRequest, variables: Variables): void {
   if (source === 'path') {
     variables[name] = (request.params as Record<string, string>)[name] // Fastify's own shape of path parameters
   } else if (source === 'query') {
-    const value = (request.query as Record<string, string | string[]>)[name] // Fastify's own shape of a query
-    if (value !== undefined) variables[name] = fromText(name, value, scalar, list)
+    const query = request.query as Record<string, string | string[]> // Fastify's own shape of a query
+    const value = query[queryName] ?? query[name]
+    if (value !== undefined) variables[name] = fromText(queryName, value, scalar, list)
   } else if (source === 'whole') {
     if (request.body !== undefined) variables[name] = request.body
   } else {
@@ -54,6 +55,7 @@ function fromText(name: string, value: string | string[], scalar: string, list: 
     return Number(value)
   }
   if (scalar === 'Boolean') {
+    if (value === '1' || value === '0') return value === '1' // as decisions.md §6.2 writes replay=1
     if (value !== 'true' && value !== 'false') throw new BerthError('invalid_request', `${name} must be true or false.`)
     return value === 'true'
   }

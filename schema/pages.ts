@@ -1,7 +1,7 @@
 /** Relay connections: one shape for every list that pages. */
 import type { ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
-import type { Page } from '#src/platform/pages.ts'
+import type { List, Page } from '#src/platform/pages.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -32,6 +32,24 @@ export function connectionOf<Node>(name: string, node: ObjectRef<Types, Node>): 
       pageInfo: t.field({ type: pageInfo, description: 'Where the page stands.', resolve: (parent) => parent.pageInfo }),
     }),
   }) as never // one ref type for every name
+}
+
+/** Makes `<Name>List`, what the agents service's REST lists answer. */
+export function listTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, List<Node>> {
+  return builder.objectRef<List<Node>>(`${name}List`).implement({
+    description: `A page of ${name}s as REST shows it.`,
+    fields: (t) => ({
+      data: t.field({ type: [node] as never, description: 'What is on this page.', resolve: (parent) => parent.data as never }), // as above
+      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
+      nextPage: t.exposeString('nextPage', { nullable: true, description: 'Pass it as `page` for the next page; null behind the last.' }),
+    }),
+  }) as never // one ref type for every name
+}
+
+/** The arguments of every such list. */
+export const listArguments = {
+  limit: builder.args((t) => ({ limit: t.int({ description: 'How many, 1 to 100; 100 without it.' }) })).limit,
+  page: builder.args((t) => ({ page: t.string({ description: '`nextPage` of the page before.' }) })).page,
 }
 
 /** The arguments of every connection. */

@@ -1,4 +1,5 @@
 /** Every noun that has slow work: one line each. */
+import { handleEnvironments } from './agents/environments.ts'
 import { handleBuilds, type ActiveBuilds } from './infra/builds.ts'
 import { handleFolders } from './infra/folders.ts'
 import { handleVms, type VmWork } from './infra/vms.ts'
@@ -7,5 +8,6 @@ import { handleVms, type VmWork } from './infra/vms.ts'
 export async function handleAll(work: VmWork, activeBuilds: ActiveBuilds): Promise<void> {
   await handleVms(work)
   await handleBuilds(work, activeBuilds)
+  await handleEnvironments(work)
   await handleFolders(work.services.jobs, work.compute, work.nodeId)
 }

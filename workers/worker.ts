@@ -6,8 +6,11 @@ import { createEgress } from '#src/drivers/compute/egress.ts'
 import type { Compute } from '#src/drivers/compute/machine.ts'
 import { qemuUser } from '#src/drivers/system-users.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
+import { findSecretUse } from '#src/resources/agents/credential-use.ts'
+import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
 import { adoptMachines, noticeExit } from './infra/adoption.ts'
 import { createGuestEnv } from './infra/guest-env.ts'
@@ -26,6 +29,7 @@ export async function startWorker(services: Services): Promise<Worker> {
   const stopping = new AbortController()
   mkdirSync(config.runDir, { recursive: true, mode: 0o711 })
   const agentUrl = `unix:${join(config.runDir, 'node.sock')}`
+  await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
   const missing = config.runsVms ? missingRequirements() : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
   const heartbeat = (acceleration: Compute['acceleration'] | null, unavailableReason: () => string | null): Promise<() => Promise<void>> => beat(services, { id: nodeId, agentUrl, acceleration, unavailableReason }, stopping.signal)
   if (missing) {
@@ -79,7 +83,13 @@ function workWithoutVms(services: Services, nodeId: string, stopping: AbortContr
 
 function createVmWork(services: Services, nodeId: string): VmWork {
   const { config } = services
-  const egress = createEgress({ hostPorts: config.vmHostPorts, log })
+  const egress = createEgress({
+    hostPorts: config.vmHostPorts, log,
+    findSecret: async (id, credentialId) => {
+      const vmId = decodeId('vm', `vm_${id}`)
+      return vmId ? findSecretUse(services, vmId, credentialId) : null
+    },
+  })
   const work: VmWork = {
     services, nodeId, egress,
     env: createGuestEnv(services),

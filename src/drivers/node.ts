@@ -22,6 +22,8 @@ export type NodeOperations = {
   startProcess(input: ExecRequest & { processId: string }): Promise<{ started: true }>
   readProcess(input: { vmId: string; processId: string }): Promise<ProcessReport>
   killProcess(input: { vmId: string; processId: string; signal: 'TERM' | 'KILL' | 'INT' }): Promise<{ killed: boolean }>
+  /** Frees what ended processes printed. They stay known: starting one again starts nothing. */
+  forgetOutput(input: { vmId: string; processIds: readonly string[] }): Promise<{ forgotten: true }>
   readFile(input: { vmId: string; path: string }): Promise<{ content: string; sizeBytes: number }>
   writeFile(input: { vmId: string; path: string; content: string }): Promise<{ sizeBytes: number }>
   listFolder(input: { vmId: string; path: string }): Promise<{ entries: FileEntry[] }>

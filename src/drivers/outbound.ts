@@ -78,16 +78,18 @@ export async function connectGuarded(target: OutboundTarget, options: OutboundOp
 /**
  * An undici Agent whose every connection is guarded, redirects' included. Use it with undici's own `fetch`:
  * the global one refuses it. In an error of fetch, `cause` is the OutboundError.
+ * @param options.isOpen hosts that the operator has opened: their addresses are not judged.
  */
-export function guardedAgent(options: OutboundOptions & Omit<Agent.Options, 'connect'> = {}): Agent {
-  const { resolve, refuse, limitMs, ...agentOptions } = options
+export function guardedAgent(options: OutboundOptions & Omit<Agent.Options, 'connect'> & { isOpen?: (host: string, port: number) => boolean } = {}): Agent {
+  const { resolve, refuse, limitMs, isOpen, ...agentOptions } = options
   const secure = buildConnector({ timeout: limitMs ?? connectLimitMs, allowH2: false })
   return new Agent({
     connections: 50, // ours: open sockets to one origin
     ...agentOptions,
     connect(target, done) {
       const secured = target.protocol === 'https:'
-      connectGuarded({ host: target.hostname, port: Number(target.port) || (secured ? 443 : 80) }, { resolve, refuse, limitMs }).then(
+      const to = { host: target.hostname, port: Number(target.port) || (secured ? 443 : 80) }
+      connectGuarded(to, { resolve, refuse: isOpen?.(to.host, to.port) ? () => null : refuse, limitMs }).then(
         (socket) => (secured ? secure({ ...target, httpSocket: socket }, done) : done(null, socket)),
         (error: Error) => done(error, null),
       )

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type onResponseHookHandler } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
+import { errorBodyAt } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -55,7 +56,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     frameworkErrors: (error, request, reply) => {
       const plain = reply as FastifyReply // Fastify types a reply without a route in a way of its own
       markAnswer(request.id, plain)
-      sendPlainError(refusedRequest(error), request.id, plain)
+      sendPlainError(refusedRequest(error), request.id, plain, request.url)
     },
   })
   const stopping = new AbortController()
@@ -139,10 +140,11 @@ function markAnswer(requestId: string, reply: FastifyReply): void {
   reply.header('x-request-id', requestId).header('request-id', requestId).header('x-content-type-options', 'nosniff')
 }
 
-/** Errors outside GraphQL and the REST surfaces. */
-function sendPlainError(thrown: unknown, requestId: string, reply: FastifyReply): void {
-  const { code, status, message, details } = shownError(thrown, requestId)
+/** Errors outside GraphQL and the routes of REST; one at an address of a surface has that surface's body. */
+function sendPlainError(thrown: unknown, requestId: string, reply: FastifyReply, url = ''): void {
+  const error = shownError(thrown, requestId)
+  const { code, status, message, details } = error
   reply.code(status)
   if (typeof details['retryAfterSeconds'] === 'number') reply.header('retry-after', details['retryAfterSeconds'])
-  reply.send({ error: code, message })
+  reply.send(errorBodyAt(url, error, requestId) ?? { error: code, message })
 }

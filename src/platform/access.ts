@@ -3,7 +3,7 @@
  * scope, is what tenant queries are filtered by: `owned(scope)` is the one place where that filter is written.
  */
 import { sql, type RawBuilder } from 'kysely'
-import { BerthError } from './errors.ts'
+import { BerthError, notFound } from './errors.ts'
 
 /** What a person may be in an organization (decisions.md §1). */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
@@ -29,6 +29,18 @@ export const permissions = {
   'usage:read': ['viewer', null],
   'sessions-in-vm:write': ['member', null], // puts the caller's own session into a VM: a key has none
   'account:read': ['viewer', null],
+  // The agents service. A key opens the definitions of agents and nothing else (agents-and-gateway.md, Authentication 4).
+  'agents:read': ['viewer', 'agents:use'],
+  'agents:write': ['member', 'agents:use'],
+  'agents:delete': ['member', null],
+  'agent-tools:read': ['viewer', null],
+  'environments:read': ['viewer', null],
+  'environments:write': ['member', null],
+  'sessions:read': ['viewer', null],
+  'sessions:write': ['member', null],
+  'vaults:read': ['viewer', null],
+  'vaults:write': ['member', null],
+  'runs:write': ['member', null],
   'keys:read': ['viewer', null],
   'keys:write': ['admin', null],
   'models:read': ['viewer', 'models:read'],
@@ -55,6 +67,11 @@ export function missingToken(): BerthError {
   return new BerthError('unauthorized', 'Send a token: Authorization: Bearer <ACCESS_TOKEN>. `npm run -s token` makes one on a single host.', { keyCode: 'key_missing' })
 }
 
+/** The 401 for an organization key where only a person may call. */
+export function userTokenRequired(): BerthError {
+  return new BerthError('unauthorized', 'This endpoint requires a user token; an organization key does not open it.')
+}
+
 /**
  * Lets the caller through, or throws.
  * @throws BerthError 401 when there is no valid caller, 403 when the caller lacks the role, the scope, or an organization.
@@ -64,7 +81,7 @@ export function allow(caller: Caller, permission: Permission): Scope {
   if (caller.kind === 'system') throw new Error('the system acts by ids, not by a scope')
   const [leastRole, scope] = permissions[permission]
   if (caller.kind === 'key') {
-    if (scope === null) throw new BerthError('unauthorized', 'This endpoint requires a user token; an organization key does not open it.')
+    if (scope === null) throw userTokenRequired()
     if (!caller.scopes.includes(scope)) throw new BerthError('forbidden', `This key lacks the scope ${scope}. Create a key that has it.`)
     return { organizationId: caller.organizationId, userId: null, role: null, keyId: caller.keyId }
   }
@@ -91,6 +108,17 @@ export function allowIn(caller: Caller, permission: Permission, organizationId: 
   return scope
 }
 
+/**
+ * As allowIn, for the agents service, where an organization that the caller does not belong to is absent.
+ * @throws BerthError 401 when there is no valid caller, 403 when they may not do this anywhere, not_found.
+ */
+export function allowInKnown(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
+  const active = allow(caller, permission) // what forbids the operation itself is said first
+  const known = organizationId === active.organizationId || (caller.kind === 'person' && caller.memberships.has(organizationId ?? ''))
+  if (!known) throw notFound('organization')
+  return allowIn(caller, permission, organizationId)
+}
+
 function notAMember(): BerthError {
   return new BerthError('forbidden', 'You do not belong to this organization. Name one of yours, or ask one of its owners to add you.')
 }
@@ -98,6 +126,15 @@ function notAMember(): BerthError {
 /** The filter that every query on tenants' rows carries. */
 export function owned(scope: Scope): RawBuilder<boolean> {
   return sql<boolean>`organization_id = ${scope.organizationId}`
+}
+
+/**
+ * The filter of rows that have an owner, for the agents service: (organization_id, owner_user_id) is the caller. A row
+ * without `owner_user_id` was made with an organization key, belongs to the organization, and is everybody's in it; a
+ * key sees only those.
+ */
+export function ownedByCaller(scope: Scope): RawBuilder<boolean> {
+  return sql<boolean>`organization_id = ${scope.organizationId} and (owner_user_id is null or owner_user_id = ${scope.userId}::uuid)`
 }
 
 /** Whether this scope may see values that are shown to writers only: members and higher, and keys that may write. */

@@ -35,6 +35,8 @@ export type Config = {
   workerMetricsPort: number
   /** Host ports that a VM may reach as host.berth.internal:PORT. */
   vmHostPorts: readonly number[]
+  /** Hosts as `host:port` that agents' tool servers may be at although their address is private, and without TLS. */
+  privateHosts: readonly string[]
   /** Whether this host's worker runs VMs. */
   runsVms: boolean
   /** Machines kept warm for each template and size. */
@@ -59,6 +61,8 @@ export type Config = {
   artifactDays: number
   /** The operator's table of models; null is ours alone. */
   modelsFile: string | null
+  /** A search engine for agents, which answers `?q=…&format=json` as SearXNG does; null is none. */
+  searchUrl: string | null
   /** The key of a model provider, by the name of its environment variable; null when that is not set. */
   upstreamKey: (variable: string) => string | null
   costPerVcpuHour: number
@@ -75,6 +79,7 @@ const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
 const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
 const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
 const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
+const hostPortList = z.string().transform((text) => text.split(',').map((part) => part.trim().toLowerCase()).filter(Boolean)).pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100))
 /** What may stand in a header. */
 const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
 const issuerList = z.string().transform((text, ctx) => {
@@ -97,6 +102,7 @@ const settings = {
   BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
+  BERTH_PRIVATE_HOSTS: [hostPortList, 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443'],
   BERTH_VMS: [switchText, 'on or off'],
   BERTH_VM_POOL: [countText, 'how many machines to keep warm, 0 or more'],
   BERTH_VM_MEMORY_MB: [countText, 'megabytes that all VMs may be promised together'],
@@ -114,6 +120,7 @@ const settings = {
   BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
   BERTH_ARTIFACT_DAYS: [countText, 'how many days the artifacts of builds are kept; 0 keeps them for ever'],
   BERTH_MODELS_FILE: [z.string().min(1), 'a file of models and upstreams; see "Chat with a model" in the README'],
+  BERTH_SEARCH_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address of a SearXNG search, such as http://localhost:8888/search'],
   OPENAI_API_KEY: [upstreamKey, 'a key of the OpenAI API'],
   ANTHROPIC_API_KEY: [upstreamKey, 'a key of the Anthropic API'],
   BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
@@ -177,6 +184,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     webMetricsPort: set.BERTH_METRICS_PORT ?? besidePort(port, 10_000),
     workerMetricsPort: set.BERTH_WORKER_METRICS_PORT ?? besidePort(port, 20_000),
     vmHostPorts: set.BERTH_VM_HOST_PORTS ?? [],
+    privateHosts: set.BERTH_PRIVATE_HOSTS ?? [],
     runsVms: set.BERTH_VMS ?? true,
     vmPoolSize: set.BERTH_VM_POOL ?? 2,
     vmMemoryMb: set.BERTH_VM_MEMORY_MB ?? 0,
@@ -190,6 +198,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     s3,
     artifactDays: set.BERTH_ARTIFACT_DAYS ?? 30,
     modelsFile: set.BERTH_MODELS_FILE ? resolve(set.BERTH_MODELS_FILE) : null,
+    searchUrl: set.BERTH_SEARCH_URL ?? null,
     upstreamKey: (variable) => upstreamKey.safeParse(env[variable]).data ?? null,
     costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
     costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,

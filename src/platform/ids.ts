@@ -8,6 +8,7 @@ import { nowMs } from './clock.ts'
 /** The prefix of every kind of object. */
 export const idPrefixes = {
   vm: 'vm', template: 'tpl', folder: 'fld', process: 'prc', node: 'node', build: 'bld', upload: 'upl',
+  agent: 'agt', environment: 'env', vault: 'vlt', credential: 'vcrd', session: 'sesn', sessionEvent: 'sevt', outcome: 'outc', deployment: 'depl',
   organization: 'org', user: 'usr', membership: 'mbr', request: 'req', inferenceRequest: 'infreq', completion: 'chatcmpl',
 } as const
 

@@ -74,6 +74,55 @@ export const limits = {
   buildOutputBytes: 1024 * 1024 * 1024, // ours: as an upload
   buildTailCharacters: 256 * 1024, // ours: the last lines are kept for ever, so they are short
 
+  // Agents service.
+  agentsListMax: 100,
+  descriptionLength: 2048,
+  agentSystemLength: 100_000,
+  agentToolsMax: 128,
+  agentMcpServersMax: 20,
+  agentMcpServicesMax: 20,
+  agentSkillsMax: 64, // ours
+  toolDescriptionLength: 4096, // ours: characters
+  toolSchemaBytes: 64 * 1024, // ours: of one custom tool's input_schema
+  mcpDiscoverySeconds: 10, // for each tool server
+  environmentsPerMinute: 60,
+  environmentIdleSecondsDefault: 900,
+  environmentIdleSecondsMin: 10, // ours
+  environmentIdleSecondsMax: 86_400, // ours
+  packagesMax: 100, // ours: of each package manager
+  packageNameLength: 200, // ours
+  setupScriptLength: 64 * 1024, // ours: characters
+  environmentBootSecondsMax: 300, // ours: until an environment's VM runs
+  setupSecondsMax: 1200, // ours: packages and the setup script together
+  metadataPairs: 16,
+  metadataKeyLength: 64,
+  metadataValueLength: 512,
+
+  // Sessions.
+  eventsBodyBytes: 32 * 1024 * 1024,
+  eventsPerBatch: 100,
+  initialEventsMax: 50,
+  contentBlocksMax: 100,
+  imageBytes: 5 * 1024 * 1024,
+  documentBytes: 32 * 1024 * 1024,
+  attachmentUrlLength: 2048, // ours
+  outcomeIterationsMax: 20, // ours
+  outcomeLength: 100_000, // ours: characters of a description or rubric
+  denyMessageLength: 10_000, // ours: characters
+  sessionVaultsMax: 50,
+  eventListDefault: 100,
+  eventListMax: 1000,
+  eventPageBytes: 32 * 1024 * 1024, // ours: a page of events ends early when it holds this much
+  unreadCountMax: 100,
+  interruptSeconds: 5,
+
+  // Vaults.
+  credentialsPerVault: 20, // archived ones do not count
+  credentialHostsMax: 16,
+  tokenLength: 16 * 1024, // ours: a token or client secret, in characters
+  serverUrlLength: 2048, // ours
+  vaultEventsKept: 1000, // ours: of one vault
+
   // Uploads.
   uploadUrlSeconds: 1800,
   uploadUnfinishedHours: 24,

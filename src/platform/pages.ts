@@ -31,6 +31,28 @@ export function pageBy<Node>(cursorOf: (node: Node) => string, rows: Node[], fir
   }
 }
 
+/** A page as the agents service shows its lists: `nextPage` is opaque, null behind the last page. */
+export type List<Row> = { data: Row[]; hasMore: boolean; nextPage: string | null }
+
+/**
+ * Reads `limit` (1 to 100, default 100) and `page` of a list of the agents service.
+ * @returns how many, and the stored id behind which the page begins, or null for the first.
+ * @throws BerthError invalid_request.
+ */
+export function readListPage(kind: IdKind, { limit, page }: { limit?: number | null; page?: string | null }): { limit: number; after: string | null } {
+  const most = limits.agentsListMax
+  const after = page ? decodeId(kind, page) : null
+  if (after === undefined) throw new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
+  return { limit: wholeNumber('limit', limit ?? most, 1, most), after }
+}
+
+/** Makes the list of rows read with `limit + 1`. */
+export function listOf<Row extends { id: string }>(kind: IdKind, rows: Row[], limit: number): List<Row> {
+  const data = rows.slice(0, limit)
+  const last = rows.length > limit ? data.at(-1) : undefined
+  return { data, hasMore: last !== undefined, nextPage: last ? encodeId(kind, last.id) : null }
+}
+
 /**
  * The stored id that a cursor stands for, or null for none.
  * @throws BerthError invalid_request for a text that is no cursor.

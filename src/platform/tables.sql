@@ -1,5 +1,32 @@
 -- What the migrations make, for reading. Not run. Written by: npm run tables
 
+create table agent_versions (
+  agent_id uuid not null,
+  version integer not null,
+  definition jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint agent_versions_pkey PRIMARY KEY (agent_id, version),
+  constraint agent_versions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint agent_versions_version_check CHECK ((version >= 1))
+);
+
+create table agents (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid,
+  version integer not null,
+  definition jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint agents_pkey PRIMARY KEY (id),
+  constraint agents_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint agents_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint agents_version_check CHECK ((version >= 1))
+);
+CREATE INDEX agents_owner ON public.agents USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX agents_owner_user ON public.agents USING btree (owner_user_id);
+
 create table api_keys (
   key_id text not null,
   organization_id uuid not null,
@@ -130,6 +157,52 @@ create table credit_leases (
   constraint credit_leases_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
 );
 CREATE INDEX credit_leases_organization ON public.credit_leases USING btree (organization_id);
+
+create table environment_events (
+  environment_id uuid not null,
+  position bigint not null,
+  status text not null,
+  status_reason text,
+  vm_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint environment_events_pkey PRIMARY KEY (environment_id, "position"),
+  constraint environment_events_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+);
+
+create table environments (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  name text not null,
+  description text,
+  config jsonb not null,
+  metadata jsonb not null default '{}'::jsonb,
+  status text not null,
+  status_reason text,
+  ephemeral boolean not null default false,
+  vm_id uuid,
+  prepared_vm_id uuid,
+  event_position bigint not null default 0,
+  used_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint environments_pkey PRIMARY KEY (id),
+  constraint environments_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint environments_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint environments_prepared_vm_id_fkey FOREIGN KEY (prepared_vm_id) REFERENCES vms(id),
+  constraint environments_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id),
+  constraint environments_check CHECK (((status = 'archived'::text) = (archived_at IS NOT NULL))),
+  constraint environments_check1 CHECK (((status <> 'archived'::text) OR (vm_id IS NULL))),
+  constraint environments_description_check CHECK ((length(description) <= 2048)),
+  constraint environments_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint environments_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'error'::text, 'archived'::text])))
+);
+CREATE INDEX environments_owner ON public.environments USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX environments_owner_user ON public.environments USING btree (owner_user_id);
+CREATE INDEX environments_prepared_vm ON public.environments USING btree (prepared_vm_id);
+CREATE INDEX environments_vm ON public.environments USING btree (vm_id);
+CREATE UNIQUE INDEX environments_name ON public.environments USING btree (organization_id, owner_user_id, name) WHERE (status <> 'archived'::text);
 
 create table folders (
   id uuid not null,
@@ -315,6 +388,119 @@ create unlogged table rate_buckets (
 );
 CREATE INDEX rate_buckets_age ON public.rate_buckets USING btree (refilled_at);
 
+create table session_calls (
+  tool_use_id uuid not null,
+  session_id uuid not null,
+  vm_id uuid,
+  vm_started_at timestamp with time zone,
+  begun_at timestamp with time zone not null default now(),
+  constraint session_calls_pkey PRIMARY KEY (tool_use_id),
+  constraint session_calls_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_calls_session ON public.session_calls USING btree (session_id);
+
+create table session_events (
+  session_id uuid not null,
+  position bigint not null,
+  id uuid not null,
+  type text not null,
+  data jsonb not null,
+  size_bytes integer not null,
+  answers uuid,
+  processed_at timestamp with time zone,
+  taken_position bigint,
+  created_at timestamp with time zone not null default now(),
+  constraint session_events_id_key UNIQUE (id),
+  constraint session_events_pkey PRIMARY KEY (session_id, "position"),
+  constraint session_events_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_events_queued ON public.session_events USING btree (session_id, "position") WHERE (processed_at IS NULL);
+CREATE UNIQUE INDEX session_events_answers ON public.session_events USING btree (session_id, answers, type) WHERE (answers IS NOT NULL);
+CREATE UNIQUE INDEX session_events_taken ON public.session_events USING btree (session_id, taken_position) WHERE (taken_position IS NOT NULL);
+
+create unlogged table session_previews (
+  session_id uuid not null,
+  seq bigint not null generated always as identity,
+  event_id uuid not null,
+  data jsonb not null,
+  constraint session_previews_pkey PRIMARY KEY (session_id, seq),
+  constraint session_previews_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+
+create table session_reasoning (
+  span_id uuid not null,
+  session_id uuid not null,
+  blocks jsonb not null,
+  constraint session_reasoning_pkey PRIMARY KEY (span_id),
+  constraint session_reasoning_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+CREATE INDEX session_reasoning_session ON public.session_reasoning USING btree (session_id);
+
+create table sessions (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  agent_id uuid,
+  builtin_agent text,
+  agent_version integer not null,
+  agent_definition jsonb not null,
+  environment_id uuid,
+  deployment_id uuid,
+  kind text not null,
+  source text not null,
+  title text,
+  metadata jsonb not null default '{}'::jsonb,
+  vault_ids uuid[] not null default '{}'::uuid[],
+  budget_nano_usd bigint,
+  status text not null,
+  stop_reason jsonb,
+  running_since timestamp with time zone,
+  active_ms bigint not null default 0,
+  input_tokens bigint not null default 0,
+  output_tokens bigint not null default 0,
+  cache_read_input_tokens bigint not null default 0,
+  cache_creation_5m_input_tokens bigint not null default 0,
+  cache_creation_1h_input_tokens bigint not null default 0,
+  web_search_requests bigint not null default 0,
+  web_fetch_requests bigint not null default 0,
+  cost_nano_usd bigint not null default 0,
+  event_position bigint not null default 0,
+  last_event_id uuid,
+  last_event_at timestamp with time zone,
+  service_events bigint not null default 0,
+  read_event_id uuid,
+  read_position bigint not null default 0,
+  read_service_events bigint not null default 0,
+  shared_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  step_fence bigint not null default 0,
+  step_node uuid,
+  step_beat_at timestamp with time zone,
+  step_tries integer not null default 0,
+  constraint sessions_pkey PRIMARY KEY (id),
+  constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
+  constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,
+  constraint sessions_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint sessions_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint sessions_agent_version_check CHECK ((agent_version >= 1)),
+  constraint sessions_budget_nano_usd_check CHECK ((budget_nano_usd >= 0)),
+  constraint sessions_check CHECK (((agent_id IS NULL) <> (builtin_agent IS NULL))),
+  constraint sessions_check1 CHECK (((status = 'running'::text) = (running_since IS NOT NULL))),
+  constraint sessions_check2 CHECK (((archived_at IS NULL) OR (status = 'terminated'::text))),
+  constraint sessions_kind_check CHECK ((kind = ANY (ARRAY['chat'::text, 'computer'::text]))),
+  constraint sessions_source_check CHECK ((source = ANY (ARRAY['user'::text, 'schedule'::text, 'trigger'::text, 'deployment'::text, 'run'::text, 'peer'::text]))),
+  constraint sessions_status_check CHECK ((status = ANY (ARRAY['idle'::text, 'running'::text, 'rescheduling'::text, 'terminated'::text]))),
+  constraint sessions_title_check CHECK ((length(title) <= 255))
+);
+CREATE INDEX sessions_agent ON public.sessions USING btree (agent_id, id DESC);
+CREATE INDEX sessions_at_work ON public.sessions USING btree (id) WHERE (status = ANY (ARRAY['running'::text, 'rescheduling'::text]));
+CREATE INDEX sessions_deployment ON public.sessions USING btree (deployment_id, id DESC) WHERE (deployment_id IS NOT NULL);
+CREATE INDEX sessions_environment ON public.sessions USING btree (environment_id);
+CREATE INDEX sessions_owner ON public.sessions USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX sessions_owner_user ON public.sessions USING btree (owner_user_id);
+
 create table signing_keys (
   kid text not null,
   public_jwk jsonb not null,
@@ -395,6 +581,66 @@ create table users (
   constraint users_pkey PRIMARY KEY (id),
   constraint users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
+
+create table vault_credentials (
+  id uuid not null,
+  vault_id uuid not null,
+  display_name text,
+  auth jsonb not null,
+  key_kind text not null,
+  key text not null,
+  sealed_secrets bytea,
+  token_generation integer not null default 1,
+  refused_generation integer,
+  metadata jsonb not null default '{}'::jsonb,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint vault_credentials_pkey PRIMARY KEY (id),
+  constraint vault_credentials_vault_id_fkey FOREIGN KEY (vault_id) REFERENCES vaults(id) ON DELETE CASCADE,
+  constraint vault_credentials_check CHECK (((archived_at IS NULL) = (sealed_secrets IS NOT NULL))),
+  constraint vault_credentials_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 255))),
+  constraint vault_credentials_key_kind_check CHECK ((key_kind = ANY (ARRAY['mcp_server_url'::text, 'secret_name'::text])))
+);
+CREATE INDEX vault_credentials_vault ON public.vault_credentials USING btree (vault_id, id DESC);
+CREATE UNIQUE INDEX vault_credentials_key ON public.vault_credentials USING btree (vault_id, key_kind, key) WHERE (archived_at IS NULL);
+
+create table vault_events (
+  vault_id uuid not null,
+  position bigint not null,
+  type text not null,
+  credential_id uuid,
+  created_at timestamp with time zone not null default now(),
+  constraint vault_events_pkey PRIMARY KEY (vault_id, "position"),
+  constraint vault_events_vault_id_fkey FOREIGN KEY (vault_id) REFERENCES vaults(id) ON DELETE CASCADE
+);
+
+create table vaults (
+  id uuid not null,
+  organization_id uuid not null,
+  owner_user_id uuid not null,
+  display_name text not null,
+  metadata jsonb not null default '{}'::jsonb,
+  event_position bigint not null default 0,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  archived_at timestamp with time zone,
+  constraint vaults_pkey PRIMARY KEY (id),
+  constraint vaults_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint vaults_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint vaults_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 255)))
+);
+CREATE INDEX vaults_owner ON public.vaults USING btree (organization_id, owner_user_id, id DESC);
+CREATE INDEX vaults_owner_user ON public.vaults USING btree (owner_user_id);
+
+create table vm_credentials (
+  vm_id uuid not null,
+  credential_id uuid not null,
+  constraint vm_credentials_pkey PRIMARY KEY (vm_id, credential_id),
+  constraint vm_credentials_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES vault_credentials(id) ON DELETE CASCADE,
+  constraint vm_credentials_vm_id_fkey FOREIGN KEY (vm_id) REFERENCES vms(id) ON DELETE CASCADE
+);
+CREATE INDEX vm_credentials_credential ON public.vm_credentials USING btree (credential_id);
 
 create table vm_env (
   vm_id uuid not null,

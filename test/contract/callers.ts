@@ -9,6 +9,7 @@ import { deactivateMembership } from '#src/resources/infra/memberships.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import type { Berth } from '../support/berth.ts'
 import { idsOf, makeVmRow } from '../support/makers.ts'
+import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
 export const callerNames = ['none', 'garbage', 'expired', 'deactivated', 'owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'] as const
@@ -36,12 +37,15 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
 }
 
 /** Something of the owner's to try to reach: public ids. */
-export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string; apiKey: string }
+export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string; apiKey: string } & AgentsTarget
 
-/** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on. */
-export function fill(text: string, target: Target): string {
+/** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
+export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
   const { vm, process, folder, externalRef, build, secret, organization, apiKey } = target
-  const names: Readonly<Record<string, string>> = { vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: build, build, secret, org: organization, model: 'berth%2Fdemo', apikey: apiKey }
+  const names: Readonly<Record<string, string>> = {
+    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', apikey: apiKey,
+    agent: target.agent, environment: target.environment, vault: target.vault, cid: target.credential, session: target.session, event: target.event, fresh: newUuid(),
+  }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
 }
 
@@ -66,7 +70,10 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   const expired = '2020-01-01T00:00:00.000Z' // so that the many targets of a test are not too many keys
   const { keyId } = await makeApiKey(db, { organizationId, createdBy: userId, name: canary, prefix: berth.services.config.apiKeyPrefix, expiresAt: expired })
   await makeSettledRequest(berth, organizationId, keyId)
-  return { apiKey: keyId, vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId), ...(await makeBuildTarget(berth, organizationId, nodeId)) }
+  return {
+    apiKey: keyId, vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId),
+    ...(await makeBuildTarget(berth, organizationId, nodeId)), ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
+  }
 }
 
 /** A request to a model that the ledger has. */
@@ -93,7 +100,7 @@ async function makeBuildTarget({ services: { db, sealer } }: Berth, organization
 }
 
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
-export async function picture(berth: Berth, { vm, folder, build, secret, apiKey }: Target): Promise<string> {
+export async function picture(berth: Berth, { vm, folder, build, secret, apiKey, ...others }: Target): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
   const { rows } = await sql<{ row: string }>`
@@ -104,5 +111,5 @@ export async function picture(berth: Berth, { vm, folder, build, secret, apiKey 
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
     union all select 'key ' || k::text from api_keys k where key_id = ${apiKey}
     union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
-  return rows.map(({ row }) => row).join('\n')
+  return [...rows.map(({ row }) => row), ...(await agentsPicture(berth, others))].join('\n')
 }

@@ -42,7 +42,7 @@ function readBlock(block: string, stream: EventStream): StreamEvent | undefined 
     else if (field === 'event') event.name = value ?? ''
     else if (field === 'retry') stream.retryMs = Number(value)
     else if (field === 'data') {
-      event.data = JSON.parse(value ?? '') as Record<string, unknown>
+      event.data = JSON.parse(value || '{}') as Record<string, unknown> // GraphQL's `complete` has none
       hasData = true
     } else throw new Error(`not a line of an event stream: ${line}`)
   }

@@ -3,12 +3,14 @@
  * other four (none, garbage, expired, deactivated) get 401 everywhere. An operation without a row fails the test.
  * The VM of these rows runs on a node that refuses connections: 502 (or 500 where the documents list no 502) is "allowed".
  */
+import { agentsGraphqlRows } from './agents-matrix.ts'
+import type { AgentsTarget } from './agents-targets.ts'
 
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
 export type Outcomes = readonly [owner: string, member: string, viewer: string, stranger: string, keyWithout: string, keyWith: string]
 
-/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `foreignIs403`: the documents tell what is another's (403) from what is absent (404). */
-export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown; foreignIs403?: true }
+/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `of`: what `{id}` is, a build without it; `foreignIs403`: the documents tell what is another's (403) from what is absent (404). */
+export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown; foreignIs403?: true; of?: keyof AgentsTarget }
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
 /** Whether a path, body or arguments name something of the target's. */
@@ -78,6 +80,7 @@ const inVm = 'vmId: "{vm}"'
 
 /** Every root field of GraphQL. `200` is an answer without errors. */
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
+  ...agentsGraphqlRows,
   'query me': { outcomes: peopleRead('200') },
   'query vm': { outcomes: reads('200', absent), args: vmArgument },
   'query vmByExternalRef': { outcomes: reads('200', absent), args: 'externalRef: "{ref}"' },

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { agentsRows } from './agents-matrix.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from './callers.ts'
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { gatewayRows, restRows } from './matrix.ts'
@@ -31,7 +32,15 @@ const documented = [
   'GET /api/v1/vms/{vm_id}/env', 'PATCH /api/v1/vms/{vm_id}/env', 'PUT /api/v1/vms/{vm_id}/env', 'GET /api/v1/vms/{vm_id}/env/{key}', 'DELETE /api/v1/vms/{vm_id}/env/{key}',
   'POST /api/v1/vms/{vm_id}/env/refresh-system', 'POST /api/v1/vms/{vm_id}/env/sync-session', 'DELETE /api/v1/vms/{vm_id}/env/sync-session', 'POST /api/v1/vms/{vm_id}/envd/delete', 'POST /api/v1/vms/{vm_id}/envd/exec',
 ]
-/** The operations of agents-and-gateway.md "Gateway endpoints". */
+/** The operations of agents-and-gateway.md that the agents service has so far, and those of its "Gateway endpoints". */
+const documentedOfAgents = [
+  'GET /v1/agents', 'POST /v1/agents', 'GET /v1/agents/{id}', 'PATCH /v1/agents/{id}', 'POST /v1/agents/{id}/archive', 'DELETE /v1/agents/{id}', 'GET /v1/agents/{id}/versions', 'GET /v1/agents/{id}/mcp-tools',
+  'GET /v1/environments', 'POST /v1/environments', 'GET /v1/environments/{id}', 'DELETE /v1/environments/{id}', 'POST /v1/environments/{id}/archive', 'GET /v1/tools', 'GET /v1/models',
+  'GET /v1/vaults', 'POST /v1/vaults', 'GET /v1/vaults/{id}', 'PUT /v1/vaults/{id}', 'DELETE /v1/vaults/{id}', 'POST /v1/vaults/{id}/archive', 'GET /v1/vaults/{id}/credentials', 'POST /v1/vaults/{id}/credentials',
+  'PUT /v1/vaults/{id}/credentials/{cid}', 'DELETE /v1/vaults/{id}/credentials/{cid}', 'POST /v1/vaults/{id}/credentials/{cid}/archive', 'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
+  'GET /v1/sessions', 'POST /v1/sessions', 'GET /v1/sessions/{id}', 'DELETE /v1/sessions/{id}', 'POST /v1/sessions/{id}/archive', 'PUT /v1/sessions/{id}/sharing', 'GET /v1/shared-sessions/{id}', 'PUT /v1/sessions/{id}/seen',
+  'GET /v1/sessions/{id}/events', 'POST /v1/sessions/{id}/events', 'GET /v1/sessions/{id}/events/stream', 'POST /v1/runs',
+]
 const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
@@ -61,6 +70,12 @@ describe('the description', () => {
     const operations = operationsOf(documents['llm']!)
     expect(operations.map(([key]) => key.replace(' ', ' /llm')).sort()).toEqual(Object.keys(gatewayRows).sort())
     expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documentedOfGateway].sort())
+  })
+
+  test('of the agents service has every routed path too, and marks what is ours', () => {
+    const operations = operationsOf(documents['agents']!)
+    expect(operations.map(([key]) => key.replace(' ', ' /agents')).sort()).toEqual(Object.keys(agentsRows).sort())
+    expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documentedOfAgents].sort())
   })
 
   test('has the documented keys of every request and every answer', () => {
@@ -114,18 +129,19 @@ describe('the description', () => {
 })
 
 describe('what a path answers fits its description:', () => {
-  test.each(Object.entries(restRows).filter(([key]) => !/\/(?:events|stream)$/.test(key)))('%s', async (key, { body, query }) => {
+  test.each([...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$/.test(key)))('%s', async (key, { body, query, of }) => {
     const [method = '', path = ''] = key.split(' ')
-    const operation = infra().paths[path]?.[method.toLowerCase()]
+    const document = path.startsWith('/agents/') ? documents['agents']! : infra()
+    const operation = document.paths[path.replace(/^\/agents(?=\/)/, '')]?.[method.toLowerCase()]
     for (const caller of ['owner', 'viewer', 'stranger', 'keyWithout', 'none'] as const) {
       const target = await makeTarget(berth, callers.owner, node)
-      const filled = fill(path + (query ?? ''), target)
+      const filled = fill(path + (query ?? ''), target, of)
       const answer = await berth.call<unknown>(method, filled, { token: callers[caller], ...(body === undefined ? {} : { body: fill(JSON.stringify(body), target) }) })
       const described = operation?.responses[String(answer.status)]
       expect(described, `${answer.status} as ${caller} is not described`).toBeDefined()
       const schema = described?.content?.['application/json']?.schema
       if (answer.body === null) expect(schema).toBeUndefined()
-      else expect(problemsOf(answer.body, schema ?? {}, infra() as unknown as Schema, { closed: true })).toEqual([])
+      else expect(problemsOf(answer.body, schema ?? {}, document as unknown as Schema, { closed: true })).toEqual([])
     }
   })
 

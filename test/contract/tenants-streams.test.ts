@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
 import { callerNames, canary, fill, makeCallers, makeRefusingNode, makeTarget, type CallerName, type Callers, type Target } from './callers.ts'
 import { documentOf } from './documents.ts'
 import { graphqlRows, namesTarget, type Outcomes } from './matrix.ts'
@@ -86,7 +87,7 @@ describe.each([['server-sent events', firstByEvents, ''], ['a web socket', first
   })
 
   test.each(subscriptions.filter(([, { args, foreignIs403 }]) => namesTarget(args) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (rootField, { args }) => {
-    const tries = [target, { ...target, vm: newId('vm'), process: newId('process') }, { ...target, vm: 'vm_x', process: 'prc_x' }]
+    const tries = [target, { ...target, vm: newId('vm'), process: newId('process'), ...absentAgentsTarget() }, { ...target, vm: 'vm_x', process: 'prc_x', ...malformedAgentsTarget }]
     const answers = await Promise.all(tries.map((one) => first(documentFor(rootField, args, one), callers.stranger)))
     const texts = answers.map((answer) => JSON.stringify(answer).replaceAll(/req_[0-9a-z]{26}/g, 'req').replaceAll(/"column":\d+/g, '"column":0'))
     expect(new Set(texts).size).toBe(1)

@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { agentsRows } from './agents-matrix.ts'
+import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
 import { callerNames, canary, fill, makeCallers, makeRefusingNode, makeTarget, picture, type CallerName, type Callers, type Target } from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
 import { gatewayRows, graphqlRows, namesTarget, restRows, type Outcomes, type RestRow } from './matrix.ts'
+import { notShared, notSharedHere } from './sessions-matrix.ts'
 
 let berth: Berth
 let callers: Callers
@@ -21,6 +24,7 @@ const routes = surfaces.flatMap((surface) => [...Object.keys(surface.routes), ..
 
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
+  if (outcomes === notShared || (outcomes === notSharedHere && caller === 'none')) return outcomes[0]
   if (caller === 'deactivated') return '401 authentication_invalid'
   if (caller === 'none' || caller === 'garbage' || caller === 'expired') return '401 unauthorized'
   return outcomes[['owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'].indexOf(caller)] ?? ''
@@ -31,7 +35,7 @@ const refused = (said: string): boolean => /^(401|403|404)/.test(said)
 
 async function callRest(key: string, row: RestRow, token: string | undefined, target: Target): Promise<Outcome> {
   const [method = '', path = ''] = key.split(' ')
-  const filled = fill(path + (row.query ?? ''), target)
+  const filled = fill(path + (row.query ?? ''), target, row.of)
   const leaving = new AbortController()
   const answer = await fetch(berth.url + filled, {
     method, signal: leaving.signal, headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(row.body === undefined ? {} : { 'content-type': 'application/json' }) },
@@ -40,8 +44,13 @@ async function callRest(key: string, row: RestRow, token: string | undefined, ta
   const streams = answer.headers.get('content-type')?.startsWith('text/event-stream')
   const text = streams ? '' : await answer.text()
   leaving.abort()
-  const code = answer.ok || text === '' ? '' : String((JSON.parse(text) as { error: unknown }).error)
+  const code = answer.ok || text === '' ? '' : codeIn(JSON.parse(text) as { error: string | { code: string } })
   return { said: `${answer.status}${code ? ` ${code}` : ''}`, text }
+}
+
+/** The agents service's envelope has its code inside. */
+function codeIn({ error }: { error: string | { code: string } }): string {
+  return typeof error === 'string' ? error : error.code
 }
 
 async function askGraphql(rootField: string, args: string | undefined, token: string | undefined, target: Target): Promise<Outcome> {
@@ -75,15 +84,15 @@ const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]
 async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {
   const foreign = await makeTarget(berth, callers.owner, node)
   const bodies = await Promise.all([
-    run(foreign), run({ vm: newId('vm'), process: newId('process'), folder: newId('folder'), externalRef: 'absent', build: newId('build'), secret: 'ABSENT', organization: newId('organization'), apiKey: '0000000000000000' }),
-    run({ vm: 'vm_x', process: 'prc_x', folder: 'fld_x', externalRef: 'x', build: 'bld_x', secret: 'x', organization: 'org_x', apiKey: 'x' }),
+    run(foreign), run({ vm: newId('vm'), process: newId('process'), folder: newId('folder'), externalRef: 'absent', build: newId('build'), secret: 'ABSENT', organization: newId('organization'), apiKey: '0000000000000000', ...absentAgentsTarget() }),
+    run({ vm: 'vm_x', process: 'prc_x', folder: 'fld_x', externalRef: 'x', build: 'bld_x', secret: 'x', organization: 'org_x', apiKey: 'x', ...malformedAgentsTarget }),
     run({ ...foreign, vm: newId('node') }),
   ])
   for (const body of bodies) expect({ ...body, text: withoutRequestId(body.text) }).toEqual({ ...bodies[0], text: withoutRequestId(bodies[0].text) })
 }
 
 test('every REST operation has a row, and every row an operation', () => {
-  expect([...Object.keys(restRows), ...Object.keys(gatewayRows)].sort()).toEqual(routes.map(({ key }) => key).sort())
+  expect([...Object.keys(restRows), ...Object.keys(gatewayRows), ...Object.keys(agentsRows)].sort()).toEqual(routes.map(({ key }) => key).sort())
 })
 
 test('every root field of GraphQL has a row, and every row a field', () => {
@@ -91,7 +100,7 @@ test('every root field of GraphQL has a row, and every row a field', () => {
 })
 
 describe('REST', () => {
-  test.each(Object.entries(restRows))('%s answers ten callers as its row says', async (key, row) => {
+  test.each([...Object.entries(restRows), ...Object.entries(agentsRows)])('%s answers ten callers as its row says', async (key, row) => {
     await tryAll(row.outcomes, (token, target) => callRest(key, row, token, target))
   })
 
@@ -102,7 +111,7 @@ describe('REST', () => {
     }, undefined, (outcome) => outcome.slice(0, 3))
   })
 
-  test.each(Object.entries(restRows).filter(([key, { body, foreignIs403 }]) => namesTarget(key + JSON.stringify(body)) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (key, row) => {
+  test.each([...Object.entries(restRows), ...Object.entries(agentsRows).filter(([, { of }]) => of)].filter(([key, { body, foreignIs403 }]) => namesTarget(key + JSON.stringify(body)) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (key, row) => {
     await tryAbsent((target) => callRest(key, row, callers.stranger, target))
   })
 })
@@ -118,7 +127,7 @@ describe('GraphQL', () => {
     })
   })
 
-  test.each(Object.entries(graphqlRows).filter(([rootField, { args, foreignIs403 }]) => !rootField.startsWith('subscription') && namesTarget(args) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (rootField, row) => {
+  test.each(Object.entries(graphqlRows).filter(([rootField, { args, foreignIs403 }]) => !rootField.startsWith('subscription') && namesTarget(args?.replaceAll('{fresh}', '')) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (rootField, row) => {
     await tryAbsent((target) => askGraphql(rootField, row.args, callers.stranger, target))
   })
 })

@@ -9,6 +9,8 @@ import { schema } from '#schema/schema.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { agentsRows } from './agents-matrix.ts'
 import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 import { restRows } from './matrix.ts'
 
@@ -149,16 +151,17 @@ describe.each(Object.keys(variants))('every path, called with %s,', (variant) =>
   afterAll(() => berth.stop())
 
   /** Ids, moments and request ids differ between targets; all else must not. */
-  const same = (text: string, { vm, process, externalRef }: Target): string => text.replaceAll(vm, 'VM').replaceAll(process, 'PROCESS').replaceAll(externalRef, 'REF').replaceAll(/(?:bld|upl)_[0-9a-z]{26}/g, 'ID').replaceAll(/\d{13}-\d+/g, 'ENTRY').replaceAll(/X-Amz-[^"]*/g, 'SIGNED').replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
-  const plain = Object.entries(restRows).filter(([key]) => !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$/.test(key))
+  const same = (text: string, { vm, process, externalRef, environment }: Target): string => text.replaceAll(vm, 'VM').replaceAll(process, 'PROCESS').replaceAll(externalRef, 'REF').replaceAll(environment, 'ENVIRONMENT').replaceAll(decodeId('environment', environment) ?? '', 'ENVIRONMENT').replaceAll(/(?:bld|upl|agt|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID').replaceAll(/[0-9a-f-]{36}(?=\.example)/g, 'HOST').replaceAll(/\d{13}-\d+/g, 'ENTRY').replaceAll(/X-Amz-[^"]*/g, 'SIGNED').replaceAll(/"duration_seconds":[\d.]+/g, 'DURATION').replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
+  // Lists grow with each target; an environment's name is different each time.
+  const plain = [...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$|POST \/agents\/v1\/environments(?:\/\{id\})?$/.test(key))
 
-  test.each(plain)('answers the same every time: %s', async (key, { body, query }) => {
+  test.each(plain)('answers the same every time: %s', async (key, { body, query, of }) => {
     const [method = '', path = ''] = key.split(' ')
     const isEnv = path.endsWith('/env')
     const outcomes: string[] = []
     for (const _ of times) {
       const target = await makeTarget(berth, callers.owner, node)
-      const filled = fill(path + (query ?? ''), target)
+      const filled = fill(path + (query ?? ''), target, of)
       const needed: unknown = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body), target))
       const sent = isEnv ? needed : variants[variant]?.(needed)
       const answer = await berth.call(method, filled, { token: callers.owner, ...(sent === undefined ? {} : { body: sent }) })

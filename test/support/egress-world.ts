@@ -9,6 +9,7 @@ import { finished } from 'node:stream/promises'
 import ssh2 from 'ssh2'
 import { expect } from 'vitest'
 import { createEgress, type Egress, type EgressLimits } from '#src/drivers/compute/egress.ts'
+import type { SecretUse } from '#src/drivers/compute/egress-secrets.ts'
 import { packageManagerHosts } from '#src/drivers/compute/egress-policies.ts'
 import { connectGuarded, createResolve, refusalOf } from '#src/drivers/outbound.ts'
 import { forbiddenNames } from './forbidden-hosts.ts'
@@ -41,6 +42,8 @@ export class EgressWorld {
   echoPort = 0
   canaryPort = 0
   logged: object[] = []
+  /** What the machine was given, by the stored uuid of the credential. */
+  secrets = new Map<string, SecretUse>()
   declare egress: Egress
   declare names: NameServer
   #ends: (() => void)[] = []
@@ -63,7 +66,7 @@ export class EgressWorld {
     const refuse = (address: string): ReturnType<typeof refusalOf> => (address === openAddress ? null : refusalOf(address))
     const log = { debug: (fields: object) => world.logged.push(fields), error: (fields: object) => expect.fail(JSON.stringify(fields)) }
     world.egress = createEgress({
-      hostPorts: [world.canaryPort], limits, connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
+      hostPorts: [world.canaryPort], limits, findSecret: async (machine, id) => (machine === vm ? world.secrets.get(id) ?? null : null), connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
       log: log as unknown as Parameters<typeof createEgress>[0]['log'], // pino's overloads, of which these two forms are used
     })
     world.egress.setPolicy(vm, { type: 'unrestricted' })

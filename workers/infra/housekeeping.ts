@@ -5,6 +5,8 @@ import { log } from '#src/platform/log.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { endStrandedEnvironments, stopIdleEnvironments } from '#src/resources/agents/environment-vms.ts'
+import { stirSessions } from '#src/resources/agents/session-claims.ts'
 import { forgetProcesses } from '#src/resources/infra/vm-processes.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
@@ -36,6 +38,9 @@ function tasksOfEverybody(services: Background): ScheduledTask[] {
   return [
     every('*/20 * * * * *', 'looking for lost nodes', () => markLostNodes(services)),
     every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services)),
+    every('*/5 * * * * *', 'taking up sessions again', () => stirSessions(services)),
+    every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
+    every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
     every('*/10 * * * * *', 'giving back credits of lost processes', async () => void (await endLostProcesses(services.db))),
     every('17 * * * *', 'forgetting old records', () => forget(services)),
     every('27 * * * *', 'turning the days of build logs', () => turnLogDays(services.db)),

@@ -7,7 +7,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { execInGuest } from '#src/drivers/compute/guest-exec.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/drivers/compute/guest-files.ts'
-import { followBackground, killBackground, readBackground, startBackground } from '#src/drivers/compute/guest-processes.ts'
+import { followBackground, forgetOutput, killBackground, readBackground, startBackground } from '#src/drivers/compute/guest-processes.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest-session.ts'
 import type { ExecRequest, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
@@ -68,6 +68,10 @@ function operationsOf({ compute, env }: NodeAgentParts): NodeOperations {
     },
     readProcess: async ({ vmId, processId }) => readBackground(findMachine(compute, vmId), processId),
     killProcess: async ({ vmId, processId, signal }) => ({ killed: await killBackground(findMachine(compute, vmId), processId, signal) }),
+    forgetOutput: async ({ vmId, processIds }) => {
+      await forgetOutput(findMachine(compute, vmId), processIds)
+      return { forgotten: true }
+    },
     readFile: async ({ vmId, path }) => readFile(findMachine(compute, vmId), path),
     writeFile: async ({ vmId, path, content }) => writeFile(findMachine(compute, vmId), path, content),
     listFolder: async ({ vmId, path }) => ({ entries: await listFolder(findMachine(compute, vmId), path) }),

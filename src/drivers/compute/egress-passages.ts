@@ -7,6 +7,7 @@ import { now } from '#src/platform/clock.ts'
 import { parseAuthority } from '../addresses.ts'
 import { connectGuarded, OutboundError, type OutboundTarget } from '../outbound.ts'
 import { endToEnd, framing } from './egress-headers.ts'
+import { withSecrets, type FindSecret, type Outgoing } from './egress-secrets.ts'
 import { hostName, type EgressJudge } from './egress-policies.ts'
 
 /** A host that a VM reached or tried to reach: how often with this verdict, and when last. */
@@ -26,7 +27,7 @@ export type EgressLimits = {
 }
 
 /** What of the proxy a passage needs. */
-type Surroundings = { log: Pick<Logger, 'debug'>; connect: (target: OutboundTarget) => Promise<Socket>; limits: EgressLimits }
+type Surroundings = { log: Pick<Logger, 'debug'>; connect: (target: OutboundTarget) => Promise<Socket>; findSecret: FindSecret; limits: EgressLimits }
 /** From the header of a request to its end; `stop` ends it early. */
 type Passage = { host: string; port: number; stop: AbortController }
 /** What a guest is told when it is not let through: status, words for the status line, and a sentence. */
@@ -63,11 +64,13 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   const passage = { ...target, stop }
   const socket = await openPassage(guest, passage, false)
   if ('rule' in socket) return refuseRequest(req, res, socket)
+  const outgoing = await outgoingOf(guest, target.host, req)
+  if (!outgoing || stop.signal.aborted) return void socket.destroy()
   // One connection for one request: a pool of them would save a round trip and cost the retries of stale ones.
   const path = url[2] ?? ''
   const upstream = startRequest({
     createConnection: () => socket, method: req.method, path: path.startsWith('/') ? path : `/${path}`, maxHeaderSize: guest.node.limits.headerBytes,
-    headers: [...endToEnd(req.rawHeaders, ['host', 'expect']), ...framing(req), 'Host', hostHeader(target), 'Connection', 'close'],
+    headers: [...outgoing.headers, ...framing(req), 'Host', hostHeader(target), 'Connection', 'close'],
   })
   stop.signal.addEventListener('abort', () => {
     upstream.destroy()
@@ -89,7 +92,18 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
     }
     answer.pipe(res)
   })
-  req.pipe(upstream)
+  if (outgoing.body) upstream.end(outgoing.body)
+  else req.pipe(upstream)
+}
+
+/** What is sent in the guest's stead, its placeholders replaced; null when the guest goes away while it sends. */
+async function outgoingOf({ machine, node }: Guest, host: string, req: IncomingMessage): Promise<Outgoing | null> {
+  try {
+    return await withSecrets((credentialId) => node.findSecret(machine.id, credentialId), host, endToEnd(req.rawHeaders, ['host', 'expect']), req)
+  } catch (error) {
+    if (req.errored || req.destroyed) return null
+    throw error
+  }
 }
 
 /** Joins a CONNECT request to its host, byte for byte, each direction ending on its own. */

@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { connectGuarded, type OutboundTarget } from '../outbound.ts'
 import { forward, refuseConnection, rest, tunnel, wake, type EgressLimits, type Guest, type GuestMachine, type Reached } from './egress-passages.ts'
+import type { FindSecret } from './egress-secrets.ts'
 import { judgeOf, type EgressJudge, type EgressPolicy } from './egress-policies.ts'
 
 export type { EgressLimits, Reached } from './egress-passages.ts'
@@ -23,11 +24,12 @@ const defaultLimits: EgressLimits = {
   reachedPerVm: 100,
 }
 
-/** What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else. */
+/** What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else; `findSecret` says what a placeholder stands for. */
 export type EgressOptions = {
   hostPorts: readonly number[]
   log: Pick<Logger, 'debug' | 'error'>
   connect?: (target: OutboundTarget) => Promise<Socket>
+  findSecret?: FindSecret
   limits?: Partial<EgressLimits>
 }
 
@@ -51,7 +53,7 @@ export type Egress = {
 
 /** Makes the proxy; it listens nowhere. */
 export function createEgress(options: EgressOptions): Egress {
-  const node = { log: options.log, connect: options.connect ?? connectGuarded, limits: { ...defaultLimits, ...options.limits } }
+  const node = { log: options.log, connect: options.connect ?? connectGuarded, findSecret: options.findSecret ?? (async () => null), limits: { ...defaultLimits, ...options.limits } }
   const hostPorts = new Set(options.hostPorts)
   const machines = new Map<string, GuestMachine>()
   const guests = new WeakMap<Duplex, Guest>()

@@ -167,7 +167,12 @@ async function waitUntil(db: Db, id: string, notices: AsyncIterable<void>, heard
   return vm
 }
 
-async function insertVm(call: Call, tx: Tx, scope: Scope, id: string, order: VmOrder): Promise<void> {
+/**
+ * Makes a VM in the caller's transaction, and does not wait for it.
+ * @param id the new stored uuid.
+ * @throws BerthError as createVm, for the order and when no node can take it.
+ */
+export async function insertVm(call: Background, tx: Tx, scope: Scope, id: string, order: VmOrder): Promise<void> {
   const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
   checkName(name)
   const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) => readSize(part, order[part])) as [number, number, number] // one for each of the three

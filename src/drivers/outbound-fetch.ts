@@ -1,0 +1,89 @@
+/**
+ * The `fetch` for addresses that users and agents name: tool servers, token endpoints. Every connection is guarded, a
+ * redirect's too, and a body ends at a limit. Hosts that the operator lists may be private, and are the only ones
+ * spoken to without TLS.
+ */
+import { fetch, type Agent } from 'undici'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { guardedAgent, OutboundError } from './outbound.ts'
+
+/** The standard `fetch`, guarded. Its errors' `cause` is an OutboundError when a connection was not made. */
+export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+/** Largest body of an answer, bytes; ours. */
+const bodyBytesMax = 32 * 1024 * 1024
+/** Open connections to one origin; ours. */
+const connectionsPerOrigin = 20
+
+const agents = new Map<string, Agent>()
+
+/** The process's guarded fetch for these settings. */
+export function outboundFetch({ privateHosts }: { privateHosts: readonly string[] }): OutboundFetch {
+  const agent = agentOf(privateHosts)
+  return async (url, init = {}) => {
+    if (!mayBeAsked(privateHosts, new URL(url))) throw new OutboundError('refused', 'Only https:// addresses may be reached, and http:// of hosts that the operator lists in BERTH_PRIVATE_HOSTS.')
+    // undici's own types are the standard's; TypeScript knows them under two names.
+    const response = await fetch(url, { ...(init as object), dispatcher: agent })
+    return limited(response as unknown as Response)
+  }
+}
+
+/**
+ * The address of a server that a user names: https, or http for a host that the operator lists.
+ * @param field what the caller calls it.
+ * @returns the text as it was given, and its normal form, by which two are the same.
+ * @throws BerthError invalid_request.
+ */
+export function readServerUrl({ privateHosts }: { privateHosts: readonly string[] }, given: string, field: string): { text: string; normal: string } {
+  const url = given.length <= limits.serverUrlLength ? URL.parse(given) : null
+  const plain = url && url.username === '' && url.password === '' && url.hash === '' && url.href.length <= limits.serverUrlLength
+  if (!plain || !mayBeAsked(privateHosts, url)) {
+    throw new BerthError('invalid_request', `${field} must be an https:// address of at most ${limits.serverUrlLength} characters, without a user name, password or fragment; http:// is taken for hosts that the operator lists in BERTH_PRIVATE_HOSTS.`)
+  }
+  return { text: given, normal: normalServerUrl(given) }
+}
+
+/** The form by which two addresses of a server are the same; empty for a text that is no address. */
+export function normalServerUrl(text: string): string {
+  return URL.parse(text)?.href.replace(/\/$/, '') ?? ''
+}
+
+/** The beginning of an answer's body as text, and whether there was more. The rest is not read. */
+export async function readBeginning(response: Response, bytesMax: number): Promise<{ text: string; truncated: boolean }> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk)
+    bytes += chunk.byteLength
+    if (bytes > bytesMax) break // leaving the loop cancels the rest
+  }
+  return { text: Buffer.concat(chunks).subarray(0, bytesMax).toString('utf8'), truncated: bytes > bytesMax }
+}
+
+function mayBeAsked(privateHosts: readonly string[], { protocol, hostname, port }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && privateHosts.includes(`${hostname}:${port || 80}`))
+}
+
+function agentOf(privateHosts: readonly string[]): Agent {
+  const key = privateHosts.join()
+  const known = agents.get(key)
+  if (known) return known
+  const made = guardedAgent({ connections: connectionsPerOrigin, isOpen: (host, port) => privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`) })
+  agents.set(key, made)
+  return made
+}
+
+/** The answer with a body that fails when it grows too large, unpacked: a few bytes may be packed gigabytes. */
+function limited(response: Response): Response {
+  if (!response.body) return response
+  let bytes = 0
+  const counted = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength
+      if (bytes > bodyBytesMax) controller.error(new OutboundError('refused', `The host answered with more than ${bodyBytesMax / 1024 / 1024} MiB.`))
+      else controller.enqueue(chunk)
+    },
+  }))
+  return new Response(counted, { status: response.status, statusText: response.statusText, headers: response.headers })
+}

@@ -1,0 +1,31 @@
+/** The model of an agent: its name or `{id, effort, speed}`, checked against the catalog. */
+import { z } from 'zod'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { findModel } from '#src/resources/llm/models.ts'
+import type { AgentModel } from './agent-rows.ts'
+import { readShape } from './field-rules.ts'
+
+const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+const effort = z.enum(levels)
+// Anthropic's client sends the effort as text or as {type}; the speed that is not given is the usual one.
+const shape = z.object({
+  id: z.string().min(1),
+  effort: z.union([effort, z.object({ type: effort }).transform(({ type }) => type)]).nullish().transform((given) => given ?? null),
+  speed: z.enum(['standard', 'fast']).nullish().transform((given) => given ?? 'standard'),
+})
+
+/**
+ * Reads an agent's `model`.
+ * @returns it with the catalog's whole id, so that a bare name means the same for ever.
+ * @throws BerthError unknown_model; invalid_request.
+ */
+export function readAgentModel(config: Config, given: unknown): AgentModel {
+  const model = readShape(shape, typeof given === 'string' ? { id: given } : given, 'model')
+  const known = findModel(config, model.id)
+  if (!known) throw new BerthError('unknown_model', 'model is not one that is served here; GET /v1/models lists them.')
+  if (model.effort && !known.reasoningLevels.includes(model.effort)) {
+    throw new BerthError('invalid_request', `model.effort is not one of this model’s: ${known.reasoningLevels.join(', ') || 'it has none'}.`)
+  }
+  return { ...model, id: known.id }
+}

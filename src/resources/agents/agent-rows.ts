@@ -1,0 +1,49 @@
+/** An agent's rows, and how they are found. Inside a definition keys are spelled as on the wire. */
+import { findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Metadata } from './field-rules.ts'
+
+/** Whether a tool runs at once or waits for the user's word. */
+export type PermissionPolicy = { type: 'always_allow' | 'always_ask' }
+
+/** What holds for a tool of a toolset; `name` is its own. */
+export type ToolSetting = { enabled: boolean; permission_policy: PermissionPolicy }
+export type ToolConfig = ToolSetting & { name: string }
+
+/** The toolsets of built-in tools (decisions.md §6.9). */
+export const builtInToolsets = ['agent_toolset_20260401', 'berth_toolset_v1'] as const
+export type BuiltInToolset = (typeof builtInToolsets)[number]
+
+/** One entry of an agent's `tools`, with every default filled in. */
+export type AgentTool =
+  | { type: BuiltInToolset; default_config: ToolSetting; configs: ToolConfig[] }
+  | { type: 'mcp_toolset'; mcp_server_name: string; default_config: ToolSetting; configs: ToolConfig[] }
+  | { type: 'custom'; name: string; description: string; input_schema: Readonly<Record<string, unknown>> }
+
+/** The model an agent asks, and how. */
+export type AgentModel = { id: string; effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null; speed: 'standard' | 'fast' }
+/** A tool server that an agent connects to by its address. */
+export type McpServer = { type: 'url'; name: string; url: string }
+/** A connector that an agent uses, by the catalog's id. */
+export type McpService = { id: string; disabled_tools: string[] }
+/** A skill that an agent has. Null means the latest version. */
+export type AgentSkill = { type: 'anthropic' | 'custom'; skill_id: string; version: string | null }
+
+/** What a version of an agent says. */
+export type AgentDefinition = {
+  name: string; description: string | null; model: AgentModel; system: string | null
+  tools: AgentTool[]; mcp_servers: McpServer[]; mcp_services: McpService[]; skills: AgentSkill[]; metadata: Metadata
+}
+
+/** An agent at one of its versions; ids are uuids, moments wire text. `ownerUserId` null: the organization's. */
+export type Agent = {
+  id: string; organizationId: string; ownerUserId: string | null; version: number; definition: AgentDefinition
+  createdAt: string; updatedAt: string; archivedAt: string | null
+}
+
+/** The columns of an Agent at a version `v` of the agent `a`. */
+export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`
+
+/** One version of an agent, whoever it belongs to. */
+export async function findAgentVersion(db: Db, id: string, version: number): Promise<Agent | undefined> {
+  return findOne<Agent>(db, sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = ${id} and v.version = ${version}`)
+}

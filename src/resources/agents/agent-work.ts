@@ -1,0 +1,29 @@
+/** What agents and environments must know of the sessions that use them. What goes when an agent goes is session-deletion.ts. */
+import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { isAtWork, type Session } from './session-rows.ts'
+import { moveSession } from './session-states.ts'
+
+/**
+ * Whether an agent has work that forbids its deletion (decisions.md §5): a session that is running or rescheduling.
+ * Called with the agent's row locked for update, so no new session of it can be inserted; its sessions' rows are locked
+ * here, so that none starts either.
+ */
+export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
+  const sessions = await findAll<Pick<Session, 'status'>>(tx, sql`select status from sessions where agent_id = ${agentId} order by id for no key update`)
+  return sessions.some(isAtWork)
+}
+
+/**
+ * Sessions that run in an environment whose VM is being torn down get `session.error` `environment_failed_error` and go
+ * idle with `retries_exhausted` (decisions.md §5). Called with the environment's row locked for update.
+ */
+export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {
+  const sessions = await findAll<Session>(tx, sql`select * from sessions where environment_id = ${environmentId} order by id for no key update`)
+  const error = { type: 'environment_failed_error', message: 'The environment of this session was archived or deleted.', retry_status: { type: 'exhausted' } }
+  for (const { id } of sessions.filter(isAtWork)) await moveSession(tx, id, { to: 'idle', stopReason: { type: 'retries_exhausted' }, before: [{ type: 'session.error', data: { error } }] })
+}
+
+/** Whether a session is running in this environment right now: such a one is not stopped for being idle. */
+export async function isEnvironmentInUse(tx: Tx, environmentId: string): Promise<boolean> {
+  return (await findOne(tx, sql`select 1 from sessions where environment_id = ${environmentId} and status in ('running', 'rescheduling') limit 1`)) !== undefined
+}

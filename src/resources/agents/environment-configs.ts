@@ -1,0 +1,81 @@
+/** The `config` of an environment, read whole and with every default filled in (decisions.md §5). Keys are spelled as on the wire. */
+import { z } from 'zod'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { readGitRepos } from '#src/resources/infra/git-repos.ts'
+import { readNetworkPolicy } from '#src/resources/infra/network-policies.ts'
+import type { NetworkPolicy } from '#src/resources/infra/vm-rows.ts'
+import { readShape } from './field-rules.ts'
+
+/** The package managers of a VM, in the order in which their packages are installed. */
+export const packageManagers = ['apt', 'pip', 'npm', 'cargo', 'gem', 'go'] as const
+export type PackageManager = (typeof packageManagers)[number]
+
+/** Where an environment's VM may connect to. */
+export type Networking = { type: 'unrestricted' } | { type: 'limited'; allowed_hosts: string[]; allow_package_managers: boolean; allow_mcp_servers: boolean }
+
+/** A VM of Berth's, or the caller's own machine, of which we know nothing but its name. */
+export type EnvironmentConfig = VmConfig | { type: 'self_hosted' }
+
+/** What an environment's VM is made of; `template_id` null is `base`. Repositories may not name credentials: the config is shown. */
+export type VmConfig = {
+  type: 'vm'; template_id: string | null; vcpu: number; memory_mb: number; networking: Networking; packages: Record<PackageManager, string[]>
+  git_repos: { url: string; branch: string | null; path: string }[]; setup_script: string | null; idle_timeout_seconds: number
+}
+
+// What a package manager could take for an option or a shell for a command is no name of a package.
+const packageName = z.string().max(limits.packageNameLength).regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, perhaps with its version')
+const packageList = z.array(packageName).max(limits.packagesMax).nullish().transform((given) => given ?? [])
+const noPackages: Record<PackageManager, string[]> = { apt: [], pip: [], npm: [], cargo: [], gem: [], go: [] }
+const networking = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('unrestricted') }),
+  z.object({
+    type: z.literal('limited'), allowed_hosts: z.array(z.string()).nullish().transform((given) => given ?? []),
+    allow_package_managers: z.boolean().nullish().transform((given) => given ?? false), allow_mcp_servers: z.boolean().nullish().transform((given) => given ?? false),
+  }),
+])
+const shape = z.object({
+  type: z.enum(['vm', 'cloud', 'self_hosted']).nullish().transform((given) => (given === 'self_hosted' ? given : 'vm')),
+  template_id: z.string().min(1).max(limits.nameLength).nullish().transform((given) => given ?? null),
+  vcpu: z.int().min(1).max(16).nullish().transform((given) => given ?? 2),
+  memory_mb: z.int().min(256).max(65_536).nullish().transform((given) => given ?? 2048),
+  networking: networking.nullish().transform((given): Networking => given ?? { type: 'unrestricted' }),
+  packages: z.object({ apt: packageList, pip: packageList, npm: packageList, cargo: packageList, gem: packageList, go: packageList }).nullish().transform((given) => given ?? noPackages),
+  git_repos: z.array(z.unknown()).nullish().transform((given) => given ?? []),
+  setup_script: z.string().max(limits.setupScriptLength).nullish().transform((given) => given || null),
+  idle_timeout_seconds: z.int().min(limits.environmentIdleSecondsMin).max(limits.environmentIdleSecondsMax).nullish().transform((given) => given ?? limits.environmentIdleSecondsDefault),
+})
+
+/**
+ * Reads a config; keys that are not given have their defaults, and in a change their values before.
+ * @throws BerthError invalid_request naming the key, never its value.
+ */
+export function readEnvironmentConfig(given: unknown, before?: EnvironmentConfig): EnvironmentConfig {
+  if (given === undefined && before) return before
+  const named = readShape(z.looseObject({}), given ?? {}, 'config')
+  const { git_repos, ...config } = readShape(shape, { ...before, ...named }, 'config')
+  if (config.type === 'self_hosted') return { type: 'self_hosted' }
+  policyOf(config.networking, [])
+  const wantsPackages = packageManagers.some((manager) => config.packages[manager].length > 0)
+  if (wantsPackages && config.networking.type === 'limited' && !config.networking.allow_package_managers) {
+    throw new BerthError('invalid_request', 'config.packages needs the package managers’ hosts: set config.networking.allow_package_managers to true.')
+  }
+  return { ...config, type: 'vm', git_repos: readRepos(git_repos) }
+}
+
+/** The network policy of the VM; `mcpHosts` are those of the agent's tool servers. @throws BerthError invalid_request. */
+export function policyOf(given: Networking, mcpHosts: readonly string[]): NetworkPolicy {
+  if (given.type === 'unrestricted') return given
+  const allowed_hosts = [...new Set([...given.allowed_hosts, ...(given.allow_mcp_servers ? mcpHosts : [])].map((host) => host.toLowerCase()))]
+  return readNetworkPolicy({ type: 'limited', allowed_hosts, allow_package_managers: given.allow_package_managers })
+}
+
+function readRepos(given: unknown[]): VmConfig['git_repos'] {
+  const repos = readGitRepos({ gitRepos: given })
+  const secretive = repos.findIndex(({ url }) => {
+    const parsed = URL.parse(url)
+    return parsed !== null && (parsed.password !== '' || (parsed.protocol !== 'ssh:' && parsed.username !== ''))
+  })
+  if (secretive >= 0) throw new BerthError('invalid_request', `config.git_repos[${secretive}].url holds a credential, which everybody who may read the environment would see. Take it out.`)
+  return repos
+}

@@ -1,0 +1,144 @@
+/** Environments: where sessions do their work. Made, read, changed, archived, deleted; their VMs are environment-vms.ts. */
+import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { readTemplate } from '#src/resources/infra/templates.ts'
+import { failSessionsOf } from './agent-work.ts'
+import { readEnvironmentConfig, type EnvironmentConfig } from './environment-configs.ts'
+import { environmentArchived, lockEnvironmentRow, readEnvironment, type Environment } from './environment-rows.ts'
+import { addEnvironmentEvent, moveEnvironment } from './environment-states.ts'
+import { applyNetworking, releaseVm } from './environment-vms.ts'
+import { mergeMetadata, readDescription, readMetadata, readName } from './field-rules.ts'
+
+/** The fields of an environment as a caller gives them: absent means the default, or unchanged. */
+export type EnvironmentFields = { name?: unknown; description?: unknown; config?: unknown; metadata?: unknown }
+type Window = { limit?: number | null; page?: string | null }
+
+/** Makes an environment. Its VM is made at its first use. @throws BerthError invalid_request, invalid_template, environment_name_taken. */
+export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
+  const scope = allow(call.caller, 'environments:write')
+  await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
+  const config = readEnvironmentConfig(fields.config)
+  const given = { name: readName(fields.name), description: readDescription(fields.description), metadata: readMetadata(fields.metadata) }
+  return namesOnce(transaction(call.db, async (tx) => {
+    await checkTemplate(tx, scope, config)
+    return insertEnvironment(tx, scope, { ...given, config, ephemeral: false })
+  }))
+}
+
+/**
+ * Makes the environment of one run, which is not listed and goes with it: see discardEnvironment.
+ * @throws BerthError invalid_request, invalid_template.
+ */
+export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: unknown): Promise<Environment> {
+  const config = readEnvironmentConfig(given)
+  await checkTemplate(tx, scope, config)
+  return insertEnvironment(tx, scope, { name: `run-${newUuid()}`, description: null, metadata: {}, config, ephemeral: true })
+}
+
+/** The environment of this id. @throws BerthError not_found. */
+export async function getEnvironment(call: Call, publicId: string): Promise<Environment> {
+  return readEnvironment(call.db, allow(call.caller, 'environments:read'), publicId)
+}
+
+/** The caller's environments, newest first, as the documented list shows them. */
+export async function listEnvironments(call: Call, includeArchived: boolean, window: Window): Promise<List<Environment>> {
+  const scope = allow(call.caller, 'environments:read')
+  const { limit, after } = readListPage('environment', window)
+  return listOf('environment', await readEnvironments(call.db, scope, includeArchived, limit + 1, after), limit)
+}
+
+/** The same as a page. */
+export async function pageEnvironments(call: Call, includeArchived: boolean, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Environment>> {
+  const scope = allow(call.caller, 'environments:read')
+  const size = pageSize(first)
+  return page('environment', await readEnvironments(call.db, scope, includeArchived, size + 1, cursorId('environment', after)), size, after)
+}
+
+/**
+ * Changes an environment. A new network policy holds at once, also in a VM that runs, and a new idle time too; all
+ * else of the config holds for the next VM that is made for it. Ours: what was built in a VM is not thrown away.
+ * @throws BerthError not_found, resource_archived, environment_name_taken; as createEnvironment.
+ */
+export async function updateEnvironment(call: Call, publicId: string, fields: EnvironmentFields): Promise<Environment> {
+  const scope = allow(call.caller, 'environments:write')
+  return namesOnce(transaction(call.db, async (tx) => {
+    const before = await readEnvironment(tx, scope, publicId, sql`for no key update`)
+    if (before.status === 'archived') throw environmentArchived()
+    const config = readEnvironmentConfig(fields.config, before.config)
+    await checkTemplate(tx, scope, config)
+    const name = fields.name === undefined ? before.name : readName(fields.name)
+    const description = fields.description === undefined ? before.description : readDescription(fields.description)
+    const metadata = mergeMetadata(before.metadata, fields.metadata)
+    if (config.type === 'vm') await applyNetworking(call, tx, before.vmId, config.networking)
+    return getOne<Environment>(tx, sql`
+      update environments set name = ${name}, description = ${description}, config = ${JSON.stringify(config)}, metadata = ${JSON.stringify(metadata)}, updated_at = now() where id = ${before.id} returning *`)
+  }))
+}
+
+/** Archives an environment and tears its VM down; its name is free again. Again changes nothing. @throws BerthError not_found. */
+export async function archiveEnvironment(call: Call, publicId: string): Promise<Environment> {
+  const scope = allow(call.caller, 'environments:write')
+  return transaction(call.db, async (tx) => {
+    const environment = await readEnvironment(tx, scope, publicId, sql`for no key update`)
+    if (environment.status === 'archived') return environment
+    await releaseVm(call, tx, environment)
+    await failSessionsOf(tx, environment.id)
+    const archived = await moveEnvironment(tx, environment.id, 'archived', null, sql`updated_at = now(), archived_at = now(), vm_id = null, prepared_vm_id = null`)
+    if (!archived) throw new Error('an environment that is not archived could not be archived')
+    return archived
+  })
+}
+
+/** Deletes an environment and tears its VM down. Always possible. @throws BerthError not_found. */
+export async function deleteEnvironment(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'environments:write')
+  await transaction(call.db, async (tx) => {
+    await remove(call, tx, await readEnvironment(tx, scope, publicId, sql`for update`))
+  })
+}
+
+/** Deletes the environment of one run when the run's session goes; one that a user made stays. */
+export async function discardEnvironment(services: Background, tx: Tx, id: string): Promise<void> {
+  const environment = await lockEnvironmentRow(tx, id)
+  if (environment?.ephemeral) await remove(services, tx, environment)
+}
+
+async function remove(services: Background, tx: Tx, environment: Environment): Promise<void> {
+  await releaseVm(services, tx, environment)
+  await failSessionsOf(tx, environment.id)
+  await change(tx, sql`delete from environments where id = ${environment.id}`)
+  await publish(tx, 'environment', environment.id) // whoever follows it finds it gone
+}
+
+async function insertEnvironment(tx: Tx, { organizationId, userId }: Scope, given: Pick<Environment, 'name' | 'description' | 'metadata' | 'config' | 'ephemeral'>): Promise<Environment> {
+  const environment = await getOne<Environment>(tx, sql`
+    insert into environments (id, organization_id, owner_user_id, name, description, config, metadata, status, ephemeral, event_position)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`)
+  await addEnvironmentEvent(tx, environment)
+  return environment
+}
+
+async function checkTemplate(tx: Tx, scope: Scope, config: EnvironmentConfig): Promise<void> {
+  if (config.type === 'vm') await readTemplate(tx, scope, config.template_id)
+}
+
+async function readEnvironments(db: Db, scope: Scope, includeArchived: boolean, most: number, after: string | null): Promise<Environment[]> {
+  return findAll<Environment>(db, sql`
+    select * from environments where ${ownedByCaller(scope)} and not ephemeral and (${includeArchived} or status <> 'archived') and (${after}::uuid is null or id < ${after})
+    order by id desc limit ${most}`)
+}
+
+async function namesOnce<Result>(writing: Promise<Result>): Promise<Result> {
+  try {
+    return await writing
+  } catch (error) {
+    if (isSqlState(error, sqlState.uniqueViolation, 'environments_name')) throw new BerthError('environment_name_taken', 'You have an environment of this name already. Choose another name, or archive that one.')
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+/** The rules of fields that many nouns of the agents service have: names, descriptions, metadata; and how a body is read by a shape. */
+import { z } from 'zod'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+
+/** Up to 16 pairs of text. */
+export type Metadata = Readonly<Record<string, string>>
+
+const metadataSentence = `metadata must be a flat object of text: at most ${limits.metadataPairs} pairs, keys of 1 to ${limits.metadataKeyLength} characters, values of at most ${limits.metadataValueLength}.`
+const keyShape = z.string().min(1).max(limits.metadataKeyLength)
+const valueShape = z.string().max(limits.metadataValueLength)
+const metadataShape = z.record(keyShape, valueShape)
+const metadataPatchShape = z.record(keyShape, valueShape.nullable())
+
+/** The shape of a `name` or `display_name`. */
+export const nameShape = z.string().min(1).max(limits.nameLength)
+
+/**
+ * A required name: 1 to 255 characters.
+ * @param field what the caller calls it.
+ * @throws BerthError invalid_request.
+ */
+export function readName(given: unknown, field = 'name'): string {
+  const outcome = nameShape.safeParse(given)
+  if (!outcome.success) throw new BerthError('invalid_request', `${field} must be text of 1 to ${limits.nameLength} characters.`)
+  return outcome.data
+}
+
+/**
+ * Text that may be left out: absent, null and empty are null.
+ * @throws BerthError invalid_request when it is longer than that many characters.
+ */
+export function readText(given: unknown, field: string, longest: number): string | null {
+  if (given === undefined || given === null || given === '') return null
+  if (typeof given !== 'string' || given.length > longest) throw new BerthError('invalid_request', `${field} must be text of at most ${longest} characters.`)
+  return given
+}
+
+/** A description: at most 2048 characters. @throws BerthError invalid_request. */
+export function readDescription(given: unknown): string | null {
+  return readText(given, 'description', limits.descriptionLength)
+}
+
+/** The metadata of something new. @throws BerthError invalid_request. */
+export function readMetadata(given: unknown): Metadata {
+  const outcome = metadataShape.safeParse(given ?? {})
+  if (!outcome.success || Object.keys(outcome.data).length > limits.metadataPairs) throw new BerthError('invalid_request', metadataSentence)
+  return outcome.data
+}
+
+/**
+ * Metadata after a change: a null value deletes its key, keys that are not named stay; null for the whole clears it.
+ * @throws BerthError invalid_request.
+ */
+export function mergeMetadata(before: Metadata, patch: unknown): Metadata {
+  if (patch === undefined) return before
+  if (patch === null) return {}
+  const outcome = metadataPatchShape.safeParse(patch)
+  if (!outcome.success) throw new BerthError('invalid_request', metadataSentence)
+  const after = new Map(Object.entries(before))
+  for (const [key, value] of Object.entries(outcome.data)) {
+    if (value === null) after.delete(key)
+    else after.set(key, value)
+  }
+  return readMetadata(Object.fromEntries(after))
+}
+
+/**
+ * Reads a part of a body by its shape. Unknown keys are dropped, as everywhere.
+ * @param field what the caller calls it; the sentence names the place in it, never the value.
+ * @throws BerthError invalid_request.
+ */
+export function readShape<Shape extends z.ZodType>(shape: Shape, given: unknown, field: string): z.output<Shape> {
+  const outcome = shape.safeParse(given)
+  if (outcome.success) return outcome.data
+  const issue = outcome.error.issues[0]
+  const place = (issue?.path ?? []).map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
+  throw new BerthError('invalid_request', `${field}${place} is not right: ${issue?.message ?? 'look at its type'}.`)
+}

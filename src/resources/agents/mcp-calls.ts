@@ -1,0 +1,76 @@
+/** The tools of an agent's tool servers within a session: listed once in a turn, called with the session's credentials. */
+import { limits } from '#src/platform/limits.ts'
+import type { Session } from './session-rows.ts'
+import { credentialFor, type BearerCredential } from './credential-use.ts'
+import { askMcpServer, readMcpTools, type McpTool } from './mcp-servers.ts'
+import type { RefreshServices } from './oauth-refresh.ts'
+import type { NewEvent } from './session-log.ts'
+import { errorEvent } from './session-outcomes.ts'
+import { answered, failed, type ToolResult } from './tools/results.ts'
+
+/** What the servers offer, by the server's name; and an event for each that could not be asked. */
+export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; errors: NewEvent[] }
+
+/** Whose servers and credentials. */
+export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
+
+const listMs = limits.mcpDiscoverySeconds * 1000
+const callMs = 120_000 // ours
+const keptMax = 500
+
+/** In this process, by session and turn; another process lists once more. */
+const listings = new Map<string, McpListing>()
+
+/** What was listed in this turn; undefined when it has to be asked, which may take 10 s. */
+export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
+  if (session.agentDefinition.mcp_servers.length === 0) return { tools: new Map(), errors: [] }
+  return listings.get(keyOf(session, turnId))
+}
+
+/** Asks all servers at once. What they answered holds for the turn; the errors are told once, here. */
+export async function listSessionTools(services: RefreshServices, session: McpSession, turnId: string, signal: AbortSignal): Promise<McpListing> {
+  const tools = new Map<string, readonly McpTool[]>()
+  const errors: NewEvent[] = []
+  await Promise.all(session.agentDefinition.mcp_servers.map(async ({ name, url }) => {
+    const outcome = await askMcpServer(services, { url, bearer: () => bearerFor(services, session, url), limitMs: listMs, signal }, (client, over) => readMcpTools(client, over, listMs))
+    if (outcome.status === 'ok') tools.set(name, outcome.result)
+    else errors.push(failure(outcome.status, outcome.error, name))
+  }))
+  signal.throwIfAborted()
+  listings.set(keyOf(session, turnId), { tools, errors: [] })
+  for (const oldest of listings.keys()) if (listings.size > keptMax) listings.delete(oldest)
+  return { tools, errors }
+}
+
+/** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */
+export async function callMcpTool(services: RefreshServices, session: McpSession, call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> }, signal: AbortSignal): Promise<{ result: ToolResult; errors: NewEvent[] }> {
+  const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
+  if (!server) return { result: failed('This tool server is not the agent’s any more.'), errors: [] }
+  const outcome = await askMcpServer(services, { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal }, (client, over) => client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(textOf, (error: unknown) => {
+    // What the server itself answered is for the model; what kept it from answering is not.
+    if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000) return failed(error.message)
+    throw error
+  }))
+  signal.throwIfAborted()
+  if (outcome.status === 'ok') return { result: outcome.result, errors: [] }
+  return { result: failed(`${outcome.error} The call may have been made.`), errors: [failure(outcome.status, outcome.error, server.name)] }
+}
+
+function bearerFor(services: RefreshServices, { organizationId, ownerUserId: userId, vaultIds }: McpSession, url: string): Promise<BearerCredential | null> {
+  return credentialFor(services, { organizationId, userId }, vaultIds, url)
+}
+
+function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {
+  return errorEvent(status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error', message, 'retrying', { mcp_server_name: serverName })
+}
+
+/** A result as text: what is no text is named. */
+function textOf({ content, structuredContent, isError }: { content?: readonly { type: string; text?: unknown }[]; structuredContent?: unknown; isError?: boolean }): ToolResult {
+  const parts = (content ?? []).map(({ type, text }) => (type === 'text' ? String(text) : `[${type}]`))
+  const text = parts.length > 0 ? parts.join('\n') : structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
+  return isError === true ? failed(text) : answered(text)
+}
+
+function keyOf({ id, agentDefinition }: McpSession, turnId: string): string {
+  return `${id} ${turnId} ${agentDefinition.mcp_servers.map(({ url }) => url).join(' ')}`
+}

@@ -1,0 +1,85 @@
+/** Talking to an agent's tool servers: with a credential, renewed once when it is refused, and with plain words for what went wrong. */
+import type { Client } from '@modelcontextprotocol/client'
+import { withMcp } from '#src/drivers/mcp.ts'
+import { OutboundError } from '#src/drivers/outbound.ts'
+import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { log } from '#src/platform/log.ts'
+import { refreshBearer, type BearerCredential } from './credential-use.ts'
+import type { RefreshServices } from './oauth-refresh.ts'
+
+/** A tool as its server describes it; `inputSchema` is JSON Schema. */
+export type McpTool = { name: string; description: string | null; inputSchema: unknown }
+
+/** What came of asking a server. `error` is a sentence of ours: what a server says may hold anything. */
+export type McpOutcome<Result> = { status: 'ok'; result: Result } | { status: 'auth_required' | 'unreachable'; error: string }
+
+/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it. */
+export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; signal?: AbortSignal }
+
+const toolsMax = 1000 // ours: of one server
+
+/** Connects, works, and leaves; within `limitMs` in all. */
+export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
+  const late = AbortSignal.timeout(limitMs)
+  const over = signal ? AbortSignal.any([late, signal]) : late
+  const noticed = noticing(outboundFetch(services.config))
+  const ask = (token: string | null): Promise<Result> => withMcp({ url, token, fetch: noticed.fetch, limitMs, signal: over }, (client) => work(client, over))
+  try {
+    const credential = await bearer()
+    try {
+      return { status: 'ok', result: await ask(credential?.token ?? null) }
+    } catch (error) {
+      const newer = credential && noticed.refused() ? await refreshBearer(services, credential) : null
+      if (!newer) throw error
+      return { status: 'ok', result: await ask(newer.token) }
+    }
+  } catch (error) {
+    if (noticed.refused()) return { status: 'auth_required', error: 'The server wants a credential. Put one for its address into a vault.' }
+    log.debug({ reason: error instanceof Error ? error.message : String(error) }, 'a tool server could not be asked')
+    return { status: 'unreachable', error: whyUnreachable(noticed.failure(), late, limitMs) }
+  }
+}
+
+/** All tools of a server: the client follows the pages, within its own bound. */
+export async function readMcpTools(client: Client, signal: AbortSignal, limitMs: number): Promise<McpTool[]> {
+  const { tools } = await client.listTools(undefined, { timeout: limitMs, signal })
+  return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
+}
+
+type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }
+
+/** The same fetch, remembering what the client's own errors do not tell: a refused credential, a connection that was not made. */
+function noticing(fetch: OutboundFetch): Noticed {
+  let refused = false
+  let failure: unknown
+  return {
+    refused: () => refused,
+    failure: () => failure,
+    async fetch(url, init) {
+      try {
+        const response = await fetch(url, init)
+        if (response.status === 401 || response.status === 403) refused = true
+        return response
+      } catch (error) {
+        failure = error
+        throw error
+      }
+    },
+  }
+}
+
+function whyUnreachable(error: unknown, late: AbortSignal, limitMs: number): string {
+  if (late.aborted) return `The server did not answer within ${limitMs / 1000} s.`
+  const outbound = outboundErrorIn(error)
+  return outbound ? outbound.message : 'The server could not be reached, or does not speak the Model Context Protocol at this address.'
+}
+
+function outboundErrorIn(error: unknown): OutboundError | undefined {
+  const deepest = 5
+  let at = error
+  for (let depth = 0; depth < deepest && at instanceof Error; depth++) {
+    if (at instanceof OutboundError) return at
+    at = at.cause
+  }
+  return undefined
+}

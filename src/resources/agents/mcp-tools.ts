@@ -1,0 +1,38 @@
+/** The tools that an agent's tool servers offer right now (decisions.md §5, GET mcp-tools). */
+import { allow, type Scope } from '#src/platform/access.ts'
+import { limits } from '#src/platform/limits.ts'
+import { findAll, sql } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { McpServer } from './agent-rows.ts'
+import { readableAgent } from './agents.ts'
+import { credentialFor, type BearerCredential } from './credential-use.ts'
+import { askMcpServer, readMcpTools, type McpTool } from './mcp-servers.ts'
+
+export type { McpTool } from './mcp-servers.ts'
+
+/** What one server answered. `error` is a sentence when the status is not `ok`. */
+export type McpServerTools = { serverName: string; url: string; status: 'ok' | 'auth_required' | 'unreachable'; error: string | null; tools: McpTool[] }
+
+const limitMs = limits.mcpDiscoverySeconds * 1000
+const vaultsMax = 50 // as a session may have
+
+/** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
+export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
+  const scope = allow(call.caller, 'agent-tools:read')
+  const { definition } = await readableAgent(call, agentId, 'agent-tools:read')
+  return Promise.all(definition.mcp_servers.map((server) => askServer(call, scope, server)))
+}
+
+/** The caller's own credential for this address, from the newest of their vaults that has one; null when none has. */
+async function bearerFor(call: Call, { organizationId, userId }: Scope, url: string): Promise<BearerCredential | null> {
+  if (userId === null) return null
+  const vaults = await findAll<{ id: string }>(call.db, sql`
+    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${vaultsMax}`)
+  return credentialFor(call, { organizationId, userId }, vaults.map(({ id }) => id), url)
+}
+
+async function askServer(call: Call, scope: Scope, { name, url }: McpServer): Promise<McpServerTools> {
+  const outcome = await askMcpServer(call, { url, bearer: () => bearerFor(call, scope, url), limitMs }, (client, signal) => readMcpTools(client, signal, limitMs))
+  const ok = outcome.status === 'ok'
+  return { serverName: name, url, status: outcome.status, error: ok ? null : outcome.error, tools: ok ? outcome.result : [] }
+}

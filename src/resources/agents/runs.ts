@@ -1,0 +1,62 @@
+/** Runs: a session begun in one request, with an agent of the caller's or one of Berth's own (decisions.md §6.8). */
+import { z } from 'zod'
+import { allow, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { builtinAgent, builtinNames, modeNames } from './builtin-agents.ts'
+import { findEnvironmentRow } from './environment-rows.ts'
+import { createEphemeralEnvironment } from './environments.ts'
+import { demandVm } from './environment-vms.ts'
+import { messageOf } from './event-shapes.ts'
+import { readShape } from './field-rules.ts'
+import { beginSession, readLabels, resolveAgent, resolveEnvironment, resolveVaults, type SessionAgent } from './session-plans.ts'
+import type { Session } from './session-rows.ts'
+
+/** What to run: exactly one of `agent`, `builtin` and `mode`. */
+export type RunOrder = { agent?: unknown; builtin?: unknown; mode?: unknown; input?: unknown; vaultIds?: unknown; environmentId?: string | null; metadata?: unknown }
+
+/** What was begun; `sandboxId` is the stored id of the VM, null for a session without one. */
+export type Run = { session: Session; sandboxId: string | null }
+
+const input = z.string().min(1).nullish()
+const builtinName = z.enum(builtinNames)
+const modeName = z.enum(modeNames)
+
+/**
+ * Begins a run. Its VM is on its way when this answers; Berth's own agents that need one get a fresh one, unless an
+ * environment is named.
+ * @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, capacity_unavailable.
+ */
+export async function createRun(call: Call, order: RunOrder): Promise<Run> {
+  const scope = allow(call.caller, 'runs:write')
+  const named = ([order.agent, order.builtin, order.mode] as const).filter((one) => one !== undefined && one !== null)
+  if (named.length !== 1) throw new BerthError('invalid_request', 'Give exactly one of agent, builtin and mode.')
+  const isMode = order.mode !== undefined && order.mode !== null
+  if (isMode && order.environmentId) throw new BerthError('invalid_request', 'A mode brings its own environment; leave environment_id out.')
+  const text = readShape(input, order.input, 'input')
+  const labels = readLabels({ metadata: order.metadata })
+  return transaction(call.db, async (tx) => {
+    const { agent, needsVm } = await chooseAgent(call, tx, scope, order)
+    const chosen = await resolveEnvironment(tx, scope, order.environmentId)
+    const environment = chosen ?? (needsVm ? await freshEnvironment(call, tx, scope) : undefined)
+    const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
+    const session = await beginSession(call, tx, scope, { agent, environmentId: environment?.id ?? null, vaultIds, ...labels, budgetNanoUsd: null, source: 'run', initialEvents: text ? [messageOf(text)] : [] })
+    if (!environment || environment.config.type === 'self_hosted') return { session, sandboxId: null }
+    await demandVm(call, tx, environment.id, {})
+    return { session, sandboxId: (await findEnvironmentRow(tx, environment.id))?.vmId ?? null }
+  })
+}
+
+async function chooseAgent(call: Call, tx: Tx, scope: Scope, { agent, builtin, mode }: RunOrder): Promise<{ agent: SessionAgent; needsVm: boolean }> {
+  if (agent !== undefined && agent !== null) return { agent: await resolveAgent(call, tx, scope, agent), needsVm: false }
+  const name = builtin !== undefined && builtin !== null ? readShape(builtinName, builtin, 'builtin') : readShape(modeName, mode, 'mode')
+  const { definition, needsVm } = builtinAgent(call.config, name)
+  return { agent: { agentId: null, builtinAgent: name, version: 1, definition }, needsVm }
+}
+
+async function freshEnvironment(call: Call, tx: Tx, scope: Scope): ReturnType<typeof createEphemeralEnvironment> {
+  await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
+  return createEphemeralEnvironment(tx, scope, {})
+}

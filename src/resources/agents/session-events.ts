@@ -1,0 +1,143 @@
+/** What clients send to a session, and the log as a list (decisions.md §6.1, §6.2). */
+import { allow, ownedByCaller } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { createdWithin, type CreatedFilter } from './created-filters.ts'
+import { findEnvironmentRow } from './environment-rows.ts'
+import { eventTypes, readEventBatch } from './event-shapes.ts'
+import { pendingOf } from './pending-work.ts'
+import { stepJob } from './session-jobs.ts'
+import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
+import { eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './session-rows.ts'
+import { moveSession, waitOn } from './session-states.ts'
+
+/** An event as callers see it. */
+export type WireEvent = Record<string, unknown>
+
+/**
+ * Appends a batch of client's events, all or none. An idle session runs from then on when there is something to do; an
+ * interrupt that stops nothing is processed at once.
+ * @returns them as stored.
+ * @throws BerthError not_found, session_archived, invalid_request, requires_action_pending. Each changes nothing.
+ */
+export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<WireEvent[]> {
+  const scope = allow(call.caller, 'sessions:write')
+  const batch = readEventBatch(given)
+  const id = decodeId('session', publicId)
+  if (id && batch.every(isMessage)) {
+    const stored = await appendToWorking(call.db, id, batch, ownedByCaller(scope))
+    if (stored.length > 0) return stored.map(wireEvent)
+  }
+  return transaction(call.db, async (tx) => {
+    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    if (session.status === 'terminated') throw sessionOver(session)
+    await checkAnswers(tx, session, batch)
+    return (await accept(call, tx, session, batch)).slice(0, batch.length).map(wireEvent)
+  })
+}
+
+async function accept({ jobs }: Pick<Call, 'jobs'>, tx: Tx, session: Session, batch: readonly NewEvent[]): Promise<SessionEvent[]> {
+  const { id, stopReason } = session
+  const interrupts = batch.some(({ type }) => type === 'user.interrupt')
+  if (isAtWork(session)) {
+    const stored = await appendEvents(tx, id, batch)
+    if (interrupts) await jobs.enqueue(tx, stepJob, { sessionId: id })
+    return stored
+  }
+  const waitsFor = stopReason?.type === 'requires_action' ? stopReason.event_ids : []
+  const rest = waitsFor.filter((one) => !batch.some(({ data = {} }) => data['tool_use_id'] === one || data['custom_tool_use_id'] === one))
+  if (rest.length > 0 && !interrupts) {
+    if (batch.some(isMessage)) throw new BerthError('requires_action_pending', `This session waits for answers to ${rest.length} tool uses; its stop_reason names them. Answer them, or interrupt it, before you send a message.`)
+    return rest.length < waitsFor.length ? waitOn(tx, id, { type: 'requires_action', event_ids: rest }, batch) : appendEvents(tx, id, batch)
+  }
+  const stopsSomething = waitsFor.length > 0
+  const hasWork = batch.some((event) => isMessage(event) || isAnswer(event)) || (interrupts && stopsSomething)
+  if (!hasWork) return appendEvents(tx, id, batch.map((event) => (event.type === 'user.interrupt' ? { ...event, queued: false } : event)))
+  const moved = await moveSession(tx, id, { to: 'running', before: batch })
+  if (!moved) throw new Error('an idle session that is locked could not run')
+  await jobs.enqueue(tx, stepJob, { sessionId: id })
+  return moved.events
+}
+
+/** Ours: `system.message` alone begins nothing; it is read with the next message. */
+function isMessage({ type }: NewEvent): boolean {
+  return type === 'user.message' || type === 'user.define_outcome'
+}
+
+function isAnswer({ type }: NewEvent): boolean {
+  return type === 'user.tool_confirmation' || type === 'user.custom_tool_result' || type === 'user.tool_result'
+}
+
+const wanted: Readonly<Record<string, { needs: 'confirmation' | 'result'; uses: readonly string[]; sentence: string }>> = {
+  'user.tool_confirmation': { needs: 'confirmation', uses: ['agent.tool_use', 'agent.mcp_tool_use'], sentence: 'tool_use_id names no tool use that waits for a confirmation.' },
+  'user.custom_tool_result': { needs: 'result', uses: ['agent.custom_tool_use'], sentence: 'custom_tool_use_id names no custom tool use that waits for its result.' },
+  'user.tool_result': { needs: 'result', uses: ['agent.tool_use'], sentence: 'tool_use_id names no tool use that this client runs: only those of a self-hosted environment are.' },
+}
+
+/** Each answer must be to something that waits for it, and each waits for one. @throws BerthError invalid_request. */
+async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]): Promise<void> {
+  const answers = batch.map((event, index) => ({ ...event, index, to: answeredText(event) })).filter(isAnswer)
+  if (answers.length === 0) return
+  const ids = answers.flatMap(({ to }) => decodeId('sessionEvent', to) ?? [])
+  const log = await findAll<SessionEvent>(tx, sql`
+    select ${eventColumns} from session_events where session_id = ${session.id} and id = any(${ids}::uuid[])
+    union all select ${eventColumns} from session_events where session_id = ${session.id} and answers = any(${ids}::uuid[])`)
+  const atClient = answers.some(({ type }) => type === 'user.tool_result') && session.environmentId ? (await findEnvironmentRow(tx, session.environmentId))?.config.type === 'self_hosted' : false
+  const open = new Map(pendingOf(log, { toolsRunAtClient: atClient }).toolUses.map((use) => [use.event.id, use]))
+  for (const { type, to, index } of answers) {
+    const rule = wanted[type]
+    const id = decodeId('sessionEvent', to) ?? ''
+    const use = open.get(id)
+    if (!rule || !use || use.needs !== rule.needs || !rule.uses.includes(use.event.type)) throw new BerthError('invalid_request', `events[${index}].${rule?.sentence ?? 'type is not right.'}`)
+    open.delete(id) // the same answer twice in one batch is one too many
+  }
+}
+
+function answeredText({ data = {} }: NewEvent): string {
+  return String(data['tool_use_id'] ?? data['custom_tool_use_id'] ?? '')
+}
+
+/** Which events a list shows, and in which order; the oldest first without it. */
+export type EventFilter = CreatedFilter & { limit?: number | null; page?: string | null; order?: 'asc' | 'desc' | null; types?: readonly string[] | null }
+
+/** A page of a log. */
+export type EventList = { data: WireEvent[]; hasMore: boolean; nextPage: string | null }
+
+/** The session's events: each once, where it was sent. @throws BerthError not_found, invalid_request. */
+export async function listEvents(call: Call, publicId: string, filter: EventFilter): Promise<EventList> {
+  const { id } = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
+  return readEventList(call, id, filter)
+}
+
+/** The same for a session that may be read already. */
+export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string, filter: EventFilter): Promise<EventList> {
+  const limit = filter.limit ?? limits.eventListDefault
+  if (!Number.isInteger(limit) || limit < 1 || limit > limits.eventListMax) throw new BerthError('invalid_request', `limit must be a whole number from 1 to ${limits.eventListMax}.`)
+  const strange = filter.types?.find((type) => !eventTypes.includes(type))
+  if (strange !== undefined) throw new BerthError('invalid_request', 'types names a type of event that there is not.')
+  const after = filter.page ? readPage(filter.page) : null
+  const direction = filter.order === 'desc' ? sql`desc` : sql`asc`
+  const beyond = filter.order === 'desc' ? sql`position < ${after}` : sql`position > ${after}`
+  const types = filter.types ?? null
+  const rows = await findAll<SessionEvent & { found: number }>(db, sql`
+    select * from (
+      select next.*, sum(size_bytes) over (order by position ${direction}) - size_bytes as before, count(*) over () as found
+      from (
+        select ${eventColumns}, size_bytes from session_events
+        where session_id = ${sessionId} and (${after}::bigint is null or ${beyond}) and (${types}::text[] is null or type = any(${types}::text[]))
+          and ${createdWithin(filter)}
+        order by position ${direction} limit ${limit + 1}) next) page
+    where before < ${limits.eventPageBytes} order by position ${direction} limit ${limit}`)
+  const last = rows.at(-1)
+  const hasMore = last !== undefined && last.found > rows.length
+  return { data: rows.map(wireEvent), hasMore, nextPage: hasMore ? `p${last.position}` : null }
+}
+
+function readPage(given: string): number {
+  const position = /^p(\d{1,15})$/.exec(given)?.[1]
+  if (!position) throw new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
+  return Number(position)
+}

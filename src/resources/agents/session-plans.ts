@@ -1,0 +1,91 @@
+/** What a session is begun with: the agent as it is now, the environment, the vaults; and the beginning itself. */
+import { z } from 'zod'
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { findAll, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Services } from '#src/platform/services.ts'
+import { changeDefinition } from './agent-definitions.ts'
+import { findAgentVersion, type Agent, type AgentDefinition } from './agent-rows.ts'
+import { environmentArchived, readEnvironment, type Environment } from './environment-rows.ts'
+import { readMetadata, readShape, readText, type Metadata } from './field-rules.ts'
+import { stepJob } from './session-jobs.ts'
+import { appendEvents, type NewEvent } from './session-log.ts'
+import type { Session, SessionSource } from './session-rows.ts'
+import { afterAppending, moveSession } from './session-states.ts'
+import { vaultArchived } from './vault-rows.ts'
+
+/** Who works in a session: an agent of the caller's, or one of Berth's own, by name. */
+export type SessionAgent = { agentId: string | null; builtinAgent: string | null; version: number; definition: AgentDefinition }
+
+/** What a session is begun with; ids are uuids. */
+export type SessionPlan = {
+  agent: SessionAgent; environmentId: string | null; vaultIds: string[]; title: string | null; metadata: Metadata; budgetNanoUsd: number | null
+  source: SessionSource; deploymentId?: string | null; initialEvents: readonly NewEvent[]
+}
+
+const anything = z.unknown().optional()
+const reference = z.object({
+  type: z.enum(['agent', 'agent_with_overrides']).nullish(), id: z.string(), version: z.int().min(1).nullish(),
+  model: anything, system: anything, tools: anything, mcp_servers: anything, mcp_services: anything, skills: anything,
+})
+
+/**
+ * The agent that a request names: its id, `{type: "agent", id, version}`, or `{type: "agent_with_overrides", …}`.
+ * @throws BerthError invalid_request, not_found, resource_archived; unknown_model, unknown_tool of what is overridden.
+ */
+export async function resolveAgent({ config }: { config: Config }, tx: Tx, scope: Scope, given: unknown): Promise<SessionAgent> {
+  const named = readShape(reference, typeof given === 'string' ? { id: given } : given, 'agent')
+  const id = decodeId('agent', named.id)
+  const latest = id && (await findOne<Agent>(tx, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} for key share`))
+  if (!latest) throw notFound('agent')
+  if (latest.archivedAt) throw new BerthError('resource_archived', 'This agent is archived, so nothing can be begun with it. Choose another one.')
+  const wanted = named.version ?? latest.version
+  const agent = wanted === latest.version ? latest : await findAgentVersion(tx, latest.id, wanted)
+  if (!agent) throw notFound('version of this agent')
+  const definition = named.type !== 'agent_with_overrides' ? agent.definition : changeDefinition(config, agent.definition, {
+    model: named.model, system: named.system, tools: named.tools, mcpServers: named.mcp_servers, mcpServices: named.mcp_services, skills: named.skills,
+  })
+  return { agentId: agent.id, builtinAgent: null, version: agent.version, definition }
+}
+
+/** The environment that a request names, held so that it stays; undefined for none. @throws BerthError not_found, resource_archived. */
+export async function resolveEnvironment(tx: Tx, scope: Scope, publicId: string | null | undefined): Promise<Environment | undefined> {
+  if (publicId === null || publicId === undefined) return undefined
+  const environment = await readEnvironment(tx, scope, publicId, sql`for key share`)
+  if (environment.status === 'archived') throw environmentArchived()
+  return environment
+}
+
+const vaultIds = z.array(z.string()).max(limits.sessionVaultsMax, `a session has at most ${limits.sessionVaultsMax} vaults`)
+
+/** The stored ids of the vaults that a request names, each once. @throws BerthError invalid_request, not_found, vault_archived. */
+export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promise<string[]> {
+  const ids = [...new Set(readShape(vaultIds, given ?? [], 'vault_ids').map((id) => decodeId('vault', id)))]
+  if (ids.length === 0) return []
+  const found = await findAll<{ id: string; archivedAt: string | null }>(tx, sql`select id, archived_at from vaults where id = any(${ids.filter((id) => id !== undefined)}::uuid[]) and ${ownedByCaller(scope)}`)
+  if (found.length < ids.length) throw notFound('vault')
+  if (found.some(({ archivedAt }) => archivedAt)) throw vaultArchived()
+  return found.map(({ id }) => id)
+}
+
+/** The fields that every way of beginning a session reads alike. @throws BerthError invalid_request. */
+export function readLabels(given: { title?: unknown; metadata?: unknown }): { title: string | null; metadata: Metadata } {
+  return { title: readText(given.title, 'title', limits.nameLength), metadata: readMetadata(given.metadata) }
+}
+
+/** Begins a session: idle, or running when there is something to begin with, which its first step takes up. */
+export async function beginSession({ jobs }: Pick<Services, 'jobs'>, tx: Tx, { organizationId, userId }: Scope, plan: SessionPlan): Promise<Session> {
+  const { agent } = plan
+  const session = await getOne<Session>(tx, sql`
+    insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, status)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
+      ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`)
+  if (!plan.initialEvents.some(({ type }) => type !== 'system.message')) return afterAppending(session, await appendEvents(tx, session.id, plan.initialEvents))
+  const moved = await moveSession(tx, session.id, { to: 'running', before: plan.initialEvents })
+  if (!moved) throw new Error('a session that was just made could not run')
+  await jobs.enqueue(tx, stepJob, { sessionId: session.id })
+  return moved.session
+}

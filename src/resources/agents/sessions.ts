@@ -1,0 +1,135 @@
+/** Sessions: begun, read, listed, changed, archived, deleted. What is sent to one is session-events.ts. */
+import type { RawBuilder } from 'kysely'
+import { z } from 'zod'
+import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import { changeDefinition, sameDefinition } from './agent-definitions.ts'
+import { createdWithin, type CreatedFilter } from './created-filters.ts'
+import { discardEnvironment } from './environments.ts'
+import { readInitialEvents } from './event-shapes.ts'
+import { mergeMetadata, readShape, readText } from './field-rules.ts'
+import { appendEvents } from './session-log.ts'
+import { beginSession, readLabels, resolveAgent, resolveEnvironment, resolveVaults } from './session-plans.ts'
+import { isAtWork, readSession, sessionOver, wireAgent, type Session, type SessionStatus } from './session-rows.ts'
+import { afterAppending, moveSession } from './session-states.ts'
+import { budgetOf, readBudget } from './session-usage.ts'
+
+/** What a session is begun with, as a caller gives it; `agent` or `agentId`. */
+export type SessionOrder = {
+  agent?: unknown; agentId?: string | null; environmentId?: string | null; vaultIds?: unknown; title?: unknown; metadata?: unknown; budget?: unknown; resources?: unknown; initialEvents?: unknown
+}
+/** What may be changed of a session: absent is unchanged. `agent` holds `tools` and `mcp_servers`. */
+export type SessionChange = { title?: unknown; metadata?: unknown; budget?: unknown; vaultIds?: unknown; agent?: unknown }
+/** Which sessions a list shows; conditions hold together. `order` is by creation, newest first without it. */
+export type SessionFilter = CreatedFilter & {
+  agentId?: string | null; deploymentId?: string | null; archived?: 'exclude' | 'include' | 'only' | null; includeArchived?: boolean | null; statuses?: readonly SessionStatus[] | null; order?: 'asc' | 'desc' | null
+}
+
+/** Begins a session. @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, unknown_tool. */
+export async function createSession(call: Call, order: SessionOrder): Promise<Session> {
+  const scope = allow(call.caller, 'sessions:write')
+  const labels = readLabels(order)
+  const budgetNanoUsd = readBudget(order.budget)
+  const initialEvents = readInitialEvents(order.initialEvents)
+  readShape(z.array(z.unknown()).max(0, 'there are none to mount; clone a repository in the environment’s config, or send documents as events'), order.resources ?? [], 'resources')
+  return transaction(call.db, async (tx) => {
+    const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
+    const environment = await resolveEnvironment(tx, scope, order.environmentId)
+    const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
+    return beginSession(call, tx, scope, { agent, environmentId: environment?.id ?? null, vaultIds, ...labels, budgetNanoUsd, source: 'user', initialEvents })
+  })
+}
+
+/** The session of this id. @throws BerthError not_found. */
+export async function getSession(call: Call, publicId: string): Promise<Session> {
+  return readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
+}
+
+/** The caller's sessions, as the documented list shows them. @throws BerthError invalid_request. */
+export async function listSessions(call: Call, filter: SessionFilter, window: { limit?: number | null; page?: string | null }): Promise<List<Session>> {
+  const scope = allow(call.caller, 'sessions:read')
+  const { limit, after } = readListPage('session', window)
+  return listOf('session', await readSessions(call.db, scope, filter, limit + 1, after), limit)
+}
+
+/** The same as a page. */
+export async function pageSessions(call: Call, filter: SessionFilter, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Session>> {
+  const scope = allow(call.caller, 'sessions:read')
+  const size = pageSize(first)
+  return page('session', await readSessions(call.db, scope, filter, size + 1, cursorId('session', after)), size, after)
+}
+
+const agentChange = z.object({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()
+
+/**
+ * Changes a session; what is new holds from its next turn on, and `session.updated` says it to whoever follows.
+ * @throws BerthError not_found, session_archived, invalid_request, vault_archived, unknown_tool.
+ */
+export async function updateSession(call: Call, publicId: string, given: SessionChange): Promise<Session> {
+  const scope = allow(call.caller, 'sessions:write')
+  return transaction(call.db, async (tx) => {
+    const before = await readSession(tx, scope, publicId, sql`for no key update`)
+    if (before.status === 'terminated') throw sessionOver(before)
+    const agent = readShape(agentChange, given.agent, 'agent')
+    const after: Session = {
+      ...before,
+      title: given.title === undefined ? before.title : readText(given.title, 'title', limits.nameLength),
+      metadata: mergeMetadata(before.metadata, given.metadata),
+      budgetNanoUsd: given.budget === undefined ? before.budgetNanoUsd : readBudget(given.budget),
+      vaultIds: given.vaultIds === undefined ? before.vaultIds : await resolveVaults(tx, scope, given.vaultIds),
+      agentDefinition: changeDefinition(call.config, before.agentDefinition, { tools: agent?.tools, mcpServers: agent?.mcp_servers }),
+    }
+    const changed = {
+      ...(after.title === before.title ? {} : { title: after.title }),
+      ...(JSON.stringify(after.metadata) === JSON.stringify(before.metadata) ? {} : { metadata: after.metadata }),
+      ...(after.budgetNanoUsd === before.budgetNanoUsd ? {} : { budget: budgetOf(after) }),
+      ...(sameDefinition(after.agentDefinition, before.agentDefinition) ? {} : { agent: wireAgent(after) }),
+    }
+    const sameVaults = JSON.stringify([...after.vaultIds].sort()) === JSON.stringify([...before.vaultIds].sort())
+    if (Object.keys(changed).length === 0 && sameVaults) return before
+    const session = await getOne<Session>(tx, sql`
+      update sessions set title = ${after.title}, metadata = ${JSON.stringify(after.metadata)}, budget_nano_usd = ${after.budgetNanoUsd}, vault_ids = ${after.vaultIds}::uuid[],
+        agent_definition = ${JSON.stringify(after.agentDefinition)}, updated_at = now() where id = ${before.id} returning *`)
+    return afterAppending(session, await appendEvents(tx, session.id, [{ type: 'session.updated', data: changed }]))
+  })
+}
+
+/**
+ * Archives a session: it ends for ever and leaves the default lists; the VM of a run goes. Again changes nothing.
+ * @throws BerthError not_found, session_running.
+ */
+export async function archiveSession(call: Call, publicId: string): Promise<Session> {
+  const scope = allow(call.caller, 'sessions:write')
+  return transaction(call.db, async (tx) => {
+    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    if (session.archivedAt) return session
+    if (isAtWork(session)) throw new BerthError('session_running', 'This session is at work. Send user.interrupt and wait until it is idle, then archive it.')
+    const archived = sql`archived_at = now(), updated_at = now()`
+    const moved = session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
+    if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
+    return moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
+  })
+}
+
+async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: number, after: string | null): Promise<Session[]> {
+  const agentId = filter.agentId ? decodeId('agent', filter.agentId) : null
+  const deploymentId = filter.deploymentId ? decodeId('deployment', filter.deploymentId) : null
+  if (agentId === undefined || deploymentId === undefined) return [] // nothing has an id that is none
+  const archived = filter.archived ?? (filter.includeArchived ? 'include' : 'exclude')
+  const ascending = filter.order === 'asc'
+  const conditions: RawBuilder<unknown>[] = [
+    sql`${ownedByCaller(scope)}`,
+    sql`(${agentId}::uuid is null or agent_id = ${agentId})`,
+    sql`(${deploymentId}::uuid is null or deployment_id = ${deploymentId})`,
+    archived === 'include' ? sql`true` : archived === 'only' ? sql`archived_at is not null` : sql`archived_at is null`,
+    sql`(${filter.statuses ?? null}::text[] is null or status = any(${filter.statuses ?? null}::text[]))`,
+    createdWithin(filter),
+    ascending ? sql`(${after}::uuid is null or id > ${after})` : sql`(${after}::uuid is null or id < ${after})`,
+  ]
+  return findAll<Session>(db, sql`select * from sessions where ${sql.join(conditions, sql` and `)} order by id ${ascending ? sql`asc` : sql`desc`} limit ${most}`)
+}

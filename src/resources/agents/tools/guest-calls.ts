@@ -1,0 +1,120 @@
+/** One call in a VM, exactly once: started by its own id, followed to its end, taken up again wherever its worker died. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { nodeClient, type ExecRequest, type NodeClient } from '#src/drivers/node.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { log } from '#src/platform/log.ts'
+import { getOne, sql } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { nodeTokenPurpose } from '#src/resources/infra/vm-access.ts'
+import type { Vm } from '#src/resources/infra/vm-rows.ts'
+import type { GuestEnd, GuestOrder } from './guest-shapes.ts'
+import { keepEnds } from './kept-output.ts'
+
+/** A running VM and its node. `startedAt` changes with every boot. */
+export type GuestVm = { id: string; startedAt: string | null; envGeneration: number; node: NodeClient }
+
+/** A call, and in which VM it was begun before; null: by nobody. `vm` finds the session's VM as it is now, running. */
+export type GuestCall = { id: string; order: GuestOrder; begunIn: { vmId: string | null; vmStartedAt: string | null } | null; vm: () => Promise<GuestVm>; begin: (vm: GuestVm) => Promise<void> }
+
+/** The machine in which a call was begun is gone. */
+export class MachineLost extends Error {}
+
+const callSilenceMs = 15_000
+const againMs = 500
+/** How long a VM may be out of reach before its call is given up, ms; ours. */
+const unreachableMs = 90_000
+/** After a command's own limit its guest has this long to say that it ended. */
+const graceMs = 30_000
+/** A guest that is asked about a process in the moment of its start does not know it yet. */
+const unknownTriesMax = 10
+
+/** The VM as a call needs it. */
+export async function guestVm({ db, sealer }: Background, vm: Vm): Promise<GuestVm> {
+  const { agentUrl, envGeneration } = await getOne<{ agentUrl: string; envGeneration: number }>(db, sql`select n.agent_url, v.env_generation from vms v join nodes n on n.id = v.node_id where v.id = ${vm.id}`)
+  return { id: vm.id, startedAt: vm.startedAt, envGeneration, node: nodeClient(agentUrl, sealer.derive(nodeTokenPurpose)) }
+}
+
+/**
+ * Runs a call to its end, or goes on with it where it is.
+ * @throws MachineLost; BerthError when the VM cannot be had or reached; the signal's reason, and then the process runs on.
+ */
+export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<GuestEnd> {
+  let { begunIn } = call
+  let lastReachedMs = performance.now()
+  for (;;) {
+    signal.throwIfAborted()
+    try {
+      const vm = await call.vm()
+      if (!begunIn) await call.begin(vm)
+      else if (begunIn.vmId !== vm.id) throw new MachineLost()
+      else if (begunIn.vmStartedAt !== vm.startedAt) await checkKnown(vm, call.id)
+      begunIn = { vmId: vm.id, vmStartedAt: vm.startedAt }
+      await vm.node.call('startProcess', { ...requestOf(vm, call.order), processId: call.id }, { silenceMs: callSilenceMs })
+      lastReachedMs = performance.now()
+      const end = await follow(vm, call, signal)
+      if (end) return end
+    } catch (error) {
+      signal.throwIfAborted()
+      const passes = error instanceof BerthError && (error.code === 'vm_unreachable' || error.code === 'timeout')
+      if (!passes || performance.now() - lastReachedMs > unreachableMs) throw error
+      log.debug({ reason: error.message, vm: begunIn?.vmId }, 'a tool’s VM is out of reach; trying again')
+    }
+    await wait(againMs, undefined, { signal })
+  }
+}
+
+/** Kills what came of these calls, as far as the VM can be reached. */
+export async function killInGuest(vm: GuestVm, ids: readonly string[]): Promise<void> {
+  await Promise.all(ids.map((processId) => vm.node.call('killProcess', { vmId: vm.id, processId, signal: 'KILL' }, { silenceMs: 3_000 }).catch((error: Error) => {
+    log.warn({ reason: error.message }, 'a tool that was interrupted could not be killed')
+  })))
+}
+
+/** Frees what ended calls printed; what fails costs room in the VM only. */
+export function forgetInGuest(vm: GuestVm, processIds: readonly string[]): void {
+  vm.node.call('forgetOutput', { vmId: vm.id, processIds }, { silenceMs: callSilenceMs }).catch((error: Error) => log.debug({ reason: error.message }, 'the output of ended tools could not be freed'))
+}
+
+/** How it ended; undefined when the connection did before. */
+async function follow(vm: GuestVm, { id, order }: GuestCall, signal: AbortSignal): Promise<GuestEnd | undefined> {
+  const late = AbortSignal.timeout(order.timeoutMs + graceMs)
+  for (let tries = 1; ; tries++) {
+    const kept = { stdout: keepEnds(), stderr: keepEnds() }
+    try {
+      for await (const chunk of vm.node.follow({ vmId: vm.id, processId: id, stdoutOffset: 0, stderrOffset: 0 }, AbortSignal.any([signal, late]))) {
+        if ('ended' in chunk) return { exitCode: chunk.exitCode ?? 137, timedOut: chunk.status === 'killed' && chunk.exitCode === 124, stdout: kept.stdout.text(), stderr: kept.stderr.text() }
+        kept[chunk.stream].add(chunk.offset, chunk.text)
+      }
+    } catch (error) {
+      if (!(error instanceof BerthError) || error.code !== 'not_found' || tries >= unknownTriesMax) throw error
+    }
+    signal.throwIfAborted()
+    if (late.aborted) throw new BerthError('timeout', 'The machine did not end the command at its limit. It may be overloaded.')
+    const { status } = await vm.node.call('readProcess', { vmId: vm.id, processId: id }, { silenceMs: callSilenceMs }).catch((error: unknown) => {
+      if (error instanceof BerthError && error.code === 'not_found' && tries < unknownTriesMax) return { status: 'unknown' as const }
+      throw error
+    })
+    if (status === 'running') return undefined
+    await wait(againMs / 5, undefined, { signal })
+  }
+}
+
+/**
+ * The VM began anew since the call was begun: after a boot nothing of before runs, and what its disk says of the last
+ * seconds may be missing. Only a process that has ended, or that still has its control group (the VM was paused, or its
+ * node was away), is known.
+ * @throws MachineLost
+ */
+async function checkKnown(vm: GuestVm, processId: string): Promise<void> {
+  const isOver = async (): Promise<boolean> => vm.node.call('readProcess', { vmId: vm.id, processId }, { silenceMs: callSilenceMs }).then(({ status }) => status !== 'running', (error: unknown) => {
+    if (error instanceof BerthError && error.code === 'not_found') return false
+    throw error
+  })
+  if (await isOver()) return
+  const { exitCode } = await vm.node.call('exec', requestOf(vm, { argv: ['/usr/bin/test', '-d', `/sys/fs/cgroup/user/${processId}`], timeoutMs: 5_000 }), { silenceMs: callSilenceMs })
+  if (exitCode !== 0 && !(await isOver())) throw new MachineLost()
+}
+
+function requestOf({ id: vmId, envGeneration }: GuestVm, { argv: [command = '', ...args], timeoutMs }: GuestOrder): ExecRequest {
+  return { vmId, envGeneration, command, args, workingDir: null, timeoutMs, stdin: null }
+}

@@ -1,0 +1,40 @@
+/** The beginning and the end of what a process prints, however much it is. */
+
+/** Of each stream, in characters; more than a result shows. Ours. */
+const headMax = 40_000
+const tailMax = 120_000
+
+/** Keeps the ends of a stream. */
+export type KeptOutput = {
+  /** @param offset of its first byte in the stream: what is skipped is told. */
+  add(offset: number, text: string): void
+  text(): string
+}
+
+/** Begins to keep a stream. */
+export function keepEnds(): KeptOutput {
+  let head = ''
+  let tail = ''
+  let left = 0
+  let nextOffset = 0
+  return {
+    add(offset, text) {
+      const missed = offset > nextOffset ? `\n[… ${offset - nextOffset} bytes were not kept …]\n` : ''
+      nextOffset = offset + Buffer.byteLength(text)
+      const piece = missed + text
+      const room = Math.max(0, headMax - head.length)
+      head += tail === '' ? piece.slice(0, room) : ''
+      tail += tail === '' ? piece.slice(room) : piece
+      if (tail.length <= 2 * tailMax) return
+      left += tail.length - tailMax
+      tail = tail.slice(-tailMax)
+    },
+    text() {
+      if (tail.length > tailMax) {
+        left += tail.length - tailMax
+        tail = tail.slice(-tailMax)
+      }
+      return left > 0 ? `${head}\n[… ${left} characters were left out …]\n${tail}` : head + tail
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/** Which tools a session's model is offered, what it calls them, and what is wrong with a call (decisions.md §5, §6.9). */
+import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
+import type { Tool } from '#src/drivers/models/model.ts'
+import { limits } from '#src/platform/limits.ts'
+import { sha256 } from '#src/platform/secrets.ts'
+import type { AgentDefinition, AgentTool, ToolSetting } from '../agent-rows.ts'
+import { builtInTools, type BuiltInTool } from '../built-in-tools.ts'
+import type { McpTool } from '../mcp-servers.ts'
+import { findGuestTool } from './guest-tools.ts'
+
+/**
+ * A tool that is offered. `name` is its own, `tool.name` what the model calls it. `kind`: `guest` runs in the session's
+ * VM, `service` and `mcp` here, `client` is answered by the client.
+ */
+export type Offer = { tool: Tool; name: string; kind: 'guest' | 'service' | 'mcp' | 'client'; serverName: string | null; isAsked: boolean }
+
+/** What decides which tools there are. */
+export type OfferFacts = { hasEnvironment: boolean; canSearch: boolean; mcpTools: ReadonlyMap<string, readonly McpTool[]> }
+
+/** Most tools that a model is offered, whatever servers list; ours. */
+const offersMax = 300
+const nameLength = 64
+/** Built-in tools of ours that are offered; those of nouns that are not there yet are not. */
+const serviceTools: readonly string[] = ['web_fetch', 'web_search']
+
+/** Every tool that the agent has and that works in this session. */
+export function offersOf({ tools }: Pick<AgentDefinition, 'tools'>, facts: OfferFacts): Offer[] {
+  const offers = tools.flatMap((entry) => offersOfEntry(entry, facts))
+  const first = new Map(offers.toReversed().map((offer) => [offer.tool.name, offer]))
+  return offers.filter((offer) => first.get(offer.tool.name) === offer).slice(0, offersMax)
+}
+
+/** What a model calls a tool of a server: the same for ever, whatever the server lists. Ours. */
+export function mcpToolName(serverName: string, name: string): string {
+  const plain = `mcp__${serverName}__${name}`
+  const fit = plain.replace(/[^A-Za-z0-9_-]/g, '_')
+  if (fit === plain && fit.length <= nameLength) return fit
+  const mark = sha256(plain).toString('hex').slice(0, 8)
+  return `${fit.slice(0, nameLength - mark.length - 1)}_${mark}`
+}
+
+const validators = new CfWorkerJsonSchemaValidator()
+const problemLength = 1_000
+const invalidLength = 10_000
+
+/**
+ * Reads the arguments that a model wrote.
+ * @returns the input, or a sentence for the model about what is wrong; then `input` is what could be read of it.
+ */
+export function readArguments(text: string, offer: Offer | undefined): { input: Record<string, unknown>; problem: string | null } {
+  const input = parseObject(text)
+  if (!input) return { input: { invalid_arguments: text.slice(0, invalidLength) }, problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.' }
+  if (!offer) return { input, problem: 'There is no such tool. Use one of those that you were given.' }
+  return { input, problem: problemWith(input, offer.tool.parameters) }
+}
+
+/** How arguments do not fit a schema; null when they do. A schema that cannot be read refuses nothing: its tool decides. */
+function problemWith(input: Record<string, unknown>, schema: Tool['parameters']): string | null {
+  try {
+    const outcome = validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input)
+    return outcome.valid ? null : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
+  } catch {
+    return null
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text === '' ? '{}' : text)
+    if (isTooDeep(value, limits.jsonDepth)) return null
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+function isTooDeep(value: unknown, left: number): boolean {
+  return typeof value === 'object' && value !== null && (left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1)))
+}
+
+function offersOfEntry(entry: AgentTool, facts: OfferFacts): Offer[] {
+  if (entry.type === 'custom') {
+    return [{ tool: { name: entry.name, description: entry.description, parameters: entry.input_schema, strict: null }, name: entry.name, kind: 'client', serverName: null, isAsked: false }]
+  }
+  if (entry.type !== 'mcp_toolset') return builtInTools.filter(({ toolset }) => toolset === entry.type).flatMap((tool) => builtInOffer(tool, settingOf(entry, tool.name), facts))
+  const { mcp_server_name: serverName } = entry
+  return (facts.mcpTools.get(serverName) ?? []).flatMap(({ name, description, inputSchema }): Offer[] => {
+    const { enabled, permission_policy: policy } = settingOf(entry, name)
+    if (!enabled) return []
+    const parameters = typeof inputSchema === 'object' && inputSchema !== null ? (inputSchema as Tool['parameters']) : { type: 'object' }
+    return [{ tool: { name: mcpToolName(serverName, name), description, parameters, strict: null }, name, kind: 'mcp', serverName, isAsked: policy.type === 'always_ask' }]
+  })
+}
+
+function builtInOffer({ name, description, inputSchema }: BuiltInTool, { enabled, permission_policy: policy }: ToolSetting, { hasEnvironment, canSearch }: OfferFacts): Offer[] {
+  const kind = name === 'ask_user' ? 'client' : findGuestTool(name) ? 'guest' : 'service'
+  const isThere = kind === 'client' || (kind === 'guest' ? hasEnvironment : serviceTools.includes(name) && (name !== 'web_search' || canSearch))
+  if (!enabled || !isThere) return []
+  return [{ tool: { name, description, parameters: inputSchema, strict: null }, name, kind, serverName: null, isAsked: kind !== 'client' && policy.type === 'always_ask' }]
+}
+
+function settingOf({ default_config: fallback, configs }: Extract<AgentTool, { configs: unknown }>, name: string): ToolSetting {
+  return configs.find((one) => one.name === name) ?? fallback
+}

@@ -1,0 +1,41 @@
+/** What a tool answers to the model: text, cut to a named limit with a line that says so. */
+import type { UsageAdded } from '../session-usage.ts'
+
+/** A tool's answer. `usage`: what is counted for it. */
+export type ToolResult = { text: string; isError: boolean; usage?: UsageAdded }
+
+/** Limits of results; ours. */
+export const resultLimits = {
+  /** Of one result. */
+  characters: 30_000,
+  /** Of a command's output, how much of the beginning is kept; the end has the rest. */
+  headCharacters: 10_000,
+} as const
+
+/** What went well. */
+export function answered(text: string): ToolResult {
+  return { text: cutEnd(text), isError: false }
+}
+
+/** What did not, in a sentence for the model. */
+export function failed(text: string): ToolResult {
+  return { text: cutEnd(text), isError: true }
+}
+
+/** The beginning of a text, with a line that says what is missing. */
+export function cutEnd(text: string, most: number = resultLimits.characters): string {
+  return text.length <= most ? text : `${whole(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
+}
+
+/** The beginning and the end of a text: what a command printed last says most. `droppedBytes` were lost before. */
+export function cutMiddle(text: string, most: number = resultLimits.characters): string {
+  if (text.length <= most) return text
+  const { headCharacters } = resultLimits
+  return `${whole(text.slice(0, headCharacters))}\n[Cut: ${text.length - most} characters are left out here.]\n${text.slice(text.length - (most - headCharacters))}`
+}
+
+/** Without half a character at its end. */
+function whole(text: string): string {
+  const last = text.charCodeAt(text.length - 1)
+  return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text
+}

@@ -1,0 +1,104 @@
+/** `web_fetch` and `web_search`: pages of the web as text, by guarded connections. */
+import type { Config } from '#src/platform/config.ts'
+import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { OutboundError } from '#src/drivers/outbound.ts'
+import { log } from '#src/platform/log.ts'
+import { answered, failed, type ToolResult } from './results.ts'
+
+const fetchMs = 30_000
+const bytesMax = 2 * 1024 * 1024
+const redirectsMax = 5
+const urlLength = 2048
+const readable = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript)\b)/
+
+/** Reads a page. Never throws for what the page or its host does. */
+export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: string, signal: AbortSignal): Promise<ToolResult> {
+  try {
+    const response = await getFollowing(config, given, AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]))
+    const usage = { webFetchRequests: 1 }
+    const type = response.headers.get('content-type') ?? ''
+    if (!readable.test(type)) {
+      await response.body?.cancel()
+      return { ...failed(`The address answered ${response.status} with ${type.slice(0, 100) || 'no content type'}, which is no text.`), usage }
+    }
+    const { text, truncated } = await readBeginning(response, bytesMax)
+    const plain = type.includes('html') ? textOfHtml(text) : text
+    const shown = `${response.url}\n\n${plain}${truncated ? `\n[Cut: only the first ${bytesMax / 1024 / 1024} MiB were read.]` : ''}`
+    return { ...(response.ok ? answered(shown) : failed(`The address answered ${response.status}.\n${shown}`)), usage }
+  } catch (error) {
+    signal.throwIfAborted()
+    return failed(whyNot(error))
+  }
+}
+
+/** Searches with the operator's engine: one that answers `?q=…&format=json` as SearXNG does. */
+export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query: string, signal: AbortSignal): Promise<ToolResult> {
+  if (searchUrl === null) return failed('No search engine is set up here.')
+  try {
+    const url = new URL(searchUrl)
+    url.searchParams.set('q', query)
+    url.searchParams.set('format', 'json')
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]) }) // the operator's own address, which may be private
+    const { text } = await readBeginning(response, bytesMax)
+    if (!response.ok) return failed(`The search engine answered ${response.status}. Try again later.`)
+    const { results = [] } = JSON.parse(text) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // as SearXNG writes it
+    const lines = results.slice(0, 10).map((one) => [one.title, one.url, one.content].filter((part) => typeof part === 'string').join('\n'))
+    return { ...answered(lines.length > 0 ? lines.join('\n\n') : 'Nothing was found.'), usage: { webSearchRequests: 1 } }
+  } catch (error) {
+    signal.throwIfAborted()
+    log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the search engine could not be asked')
+    return failed('The search engine could not be asked. Try again later.')
+  }
+}
+
+/** The same checks at every hop: what one page names is as little trusted as what a model does. */
+async function getFollowing(config: Pick<Config, 'privateHosts'>, given: string, signal: AbortSignal): Promise<Response & { url: string }> {
+  const fetchGuarded = outboundFetch(config)
+  let url = addressOf(given)
+  for (let hops = 0; hops <= redirectsMax; hops++) {
+    const response = await fetchGuarded(url, { signal, redirect: 'manual', headers: { accept: 'text/*, application/json;q=0.9, */*;q=0.1', 'user-agent': 'Berth' } })
+    const location = response.headers.get('location')
+    if (response.status < 300 || response.status > 399 || location === null) return Object.defineProperty(response, 'url', { value: url.href }) as Response & { url: string }
+    await response.body?.cancel()
+    const next = URL.parse(location, url)
+    if (!next) throw new OutboundError('refused', 'The address redirects to something that is no address.')
+    url = next
+  }
+  throw new OutboundError('refused', `The address redirects more than ${redirectsMax} times.`)
+}
+
+function addressOf(given: string): URL {
+  const url = given.length <= urlLength ? URL.parse(given) : null
+  if (!url || url.username !== '' || url.password !== '') throw new OutboundError('refused', `url must be an https:// address of at most ${urlLength} characters, without a user name.`)
+  return url
+}
+
+function whyNot(error: unknown): string {
+  const deepest = 5
+  let at = error
+  for (let depth = 0; depth < deepest && at instanceof Error; depth++) {
+    if (at instanceof OutboundError) return at.message
+    if (at.name === 'TimeoutError') return `The address did not answer within ${fetchMs / 1000} s.`
+    at = at.cause
+  }
+  return 'The address could not be reached.'
+}
+
+const blocks = /<\/?(?:p|div|br|li|ul|ol|tr|h[1-6]|section|article|header|footer|pre|blockquote|table)\b[^>]*>/gi
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
+
+/** What a reader sees of a page: without markup, scripts and styles. */
+export function textOfHtml(html: string): string {
+  return html
+    .replace(/<(script|style|noscript|template|svg)\b[^>]*>[^]*?(?:<\/\1\s*>|$)/gi, ' ')
+    .replace(/<!--[^]*?(?:-->|$)/g, ' ')
+    .replace(/[ \t\r\n]+/g, ' ')
+    .replace(blocks, '\n')
+    .replace(/<[^>]*>/g, '')
+    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name) return entities[name.toLowerCase()] ?? whole
+      const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16)
+      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
+    })
+    .replace(/ *\n */g, '\n').replace(/\n{3,}/g, '\n\n').trim()
+}

@@ -1,0 +1,118 @@
+/**
+ * What a session does next: a pure function of its log, so that whoever takes it up after a crash does what the one
+ * before would have done (decisions.md §6.1, §6.2).
+ */
+import { pendingOf, type OpenToolUse } from './pending-work.ts'
+import type { SessionEvent, StopReason } from './session-rows.ts'
+
+/** The limits of a turn; all ours. */
+export const turnLimits = {
+  modelSteps: 200, // of one turn: since the user last said something
+  turnSeconds: 6 * 3600, // of one run, without the time that it waits for the client
+  toolCallsPerStep: 32,
+  /** Of one model request: further tries after a fault that may pass (decisions.md §6.1), and how long to wait before each, seconds. */
+  retries: 6,
+  retryDelaySeconds: [1, 2, 4, 8, 16, 60],
+} as const
+
+/** The part of an event that decides. */
+export type TurnEvent = Pick<SessionEvent, 'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'position' | 'takenPosition'>
+
+/** What decides beside the log. */
+export type TurnFacts = { toolsRunAtClient: boolean; isBudgetReached: boolean; nowMs: number }
+
+/**
+ * The next thing to do. `take`: what clients sent that counts as processed with it.
+ * - `interrupt`: stop everything; answer `open`, which nobody runs any more.
+ * - `call`: run `run`, refuse `refuse`.
+ * - `ask`: one request to the model.
+ * - `rest`: nothing, until a client sends something.
+ */
+export type NextStep<Event extends TurnEvent> =
+  | { do: 'interrupt'; take: Event[]; open: OpenToolUse<Event>[] }
+  | { do: 'call'; take: Event[]; run: OpenToolUse<Event>[]; refuse: OpenToolUse<Event>[] }
+  | { do: 'ask'; take: Event[] }
+  | { do: 'rest'; take: Event[]; stopReason: StopReason; limit: string | null }
+
+const messageTypes: readonly string[] = ['user.message', 'user.define_outcome']
+const resultTypes: readonly string[] = ['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result', 'user.tool_result']
+
+/** What to do next. @param log every event of the session, in the order of the log. */
+export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: TurnFacts): NextStep<Event> {
+  const { interrupts, messages, answers, toolUses, waitingFor } = pendingOf(log, facts)
+  if (interrupts.length > 0) return { do: 'interrupt', take: [...interrupts, ...answers], open: toolUses }
+  const run = toolUses.filter(({ needs }) => needs === 'run')
+  const refuse = toolUses.filter(({ needs }) => needs === 'refuse')
+  if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
+  if (waitingFor.length > 0) return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
+  if (!messages.some(({ type }) => messageTypes.includes(type)) && !isModelDue(log)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
+  if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
+  const limit = limitReached(log, facts.nowMs)
+  if (limit) return { do: 'rest', take: answers, stopReason: { type: 'retries_exhausted' }, limit }
+  return { do: 'ask', take: [...answers, ...messages] }
+}
+
+/** The request to the model that has no end: its worker was lost. */
+export function openSpan<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
+  const start = log.findLast(({ type }) => type === 'span.model_request_start')
+  const end = log.findLast(({ type }) => type === 'span.model_request_end')
+  return start && (!end || end.position < start.position) ? start : undefined
+}
+
+/** How often the request that is due has failed since it was due. */
+export function failuresInARow(log: readonly TurnEvent[]): number {
+  const since = Math.max(settledAt(log), lastAnswerAt(log))
+  return log.filter(({ type, data, position }) => type === 'session.error' && position > since && isModelError(data)).length
+}
+
+/** Which turn it is: that of the last thing that was said to the model. */
+export function turnIdOf(log: readonly TurnEvent[]): string {
+  return log.findLast(({ type }) => messageTypes.includes(type))?.id ?? ''
+}
+
+/** How many of a turn's requests the model has answered. */
+export function modelStepsOf(log: readonly TurnEvent[]): number {
+  const since = Math.max(0, ...log.filter(({ type, processedAt }) => messageTypes.includes(type) && processedAt !== null).map(placeOf))
+  return log.filter((event) => isAnswer(event) && event.position > since).length
+}
+
+/** Whether the model has not answered something that was said to it, or that a tool answered, since the session last came to rest. */
+function isModelDue(log: readonly TurnEvent[]): boolean {
+  const since = Math.max(settledAt(log), lastAnswerAt(log))
+  return log.some((event) => placeOf(event) > since && (resultTypes.includes(event.type) || (messageTypes.includes(event.type) && event.processedAt !== null)))
+}
+
+function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
+  if (modelStepsOf(log) >= turnLimits.modelSteps) return `The turn took ${turnLimits.modelSteps} requests to the model, which is the most. Send a message to go on.`
+  const rested = log.findLast(({ type }) => type === 'session.status_idle')?.position ?? 0
+  const began = log.find(({ type, position }) => type === 'session.status_running' && position > rested)?.processedAt
+  const late = began && nowMs - Date.parse(began) > turnLimits.turnSeconds * 1000
+  return late ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the longest. Send a message to go on.` : null
+}
+
+/** Where the session last came to rest with nothing left open; a rest for the client's answers is in the middle of a turn. */
+function settledAt(log: readonly TurnEvent[]): number {
+  return log.findLast(({ type, data }) => type === 'session.status_idle' && stopTypeOf(data) !== 'requires_action')?.position ?? 0
+}
+
+function lastAnswerAt(log: readonly TurnEvent[]): number {
+  return log.findLast(isAnswer)?.position ?? 0
+}
+
+function isAnswer({ type, data }: TurnEvent): boolean {
+  return type === 'span.model_request_end' && data['is_error'] === false
+}
+
+function isModelError(data: TurnEvent['data']): boolean {
+  const error = data['error'] as { type?: unknown } | undefined // as the loop writes it
+  return typeof error?.type === 'string' && !error.type.startsWith('mcp_')
+}
+
+function stopTypeOf(data: TurnEvent['data']): unknown {
+  return (data['stop_reason'] as { type?: unknown } | undefined)?.type // as session-states.ts writes it
+}
+
+/** Where an event counts: what clients send counts from where it was taken. */
+function placeOf({ position, takenPosition }: TurnEvent): number {
+  return takenPosition ?? position
+}

@@ -1,0 +1,96 @@
+/** Vaults: where a person keeps credentials for agents. They belong to people; an organization key opens none. */
+import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Call } from '#src/platform/services.ts'
+import { archiveCredentialsOf } from './credential-rows.ts'
+import { mergeMetadata, readMetadata, readName } from './field-rules.ts'
+import { addVaultEvent } from './vault-events.ts'
+import { lockVault, readVault, vaultArchived, type Vault } from './vault-rows.ts'
+
+/** What a vault is made of, or changed to; an absent key stays as it is. */
+export type VaultInput = { displayName?: unknown; metadata?: unknown }
+/** How a list is asked for. */
+export type ListInput = { limit?: number | null; page?: string | null; includeArchived?: boolean | null }
+/** How a connection is asked for. */
+export type PageInput = { first?: number | null; after?: string | null; includeArchived?: boolean | null }
+
+/** Makes a vault. @throws BerthError invalid_request. */
+export async function createVault(call: Call, input: VaultInput): Promise<Vault> {
+  const scope = allow(call.caller, 'vaults:write')
+  const [displayName, metadata] = [readName(input.displayName, 'display_name'), readMetadata(input.metadata)]
+  return transaction(call.db, async (tx) => {
+    const vault = await getOne<Vault>(tx, sql`
+      insert into vaults (id, organization_id, owner_user_id, display_name, metadata)
+      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${displayName}, ${JSON.stringify(metadata)}::jsonb) returning *`)
+    await addVaultEvent(tx, vault.id, 'vault.created')
+    return vault
+  })
+}
+
+/** The vault of this id. @throws BerthError not_found. */
+export async function getVault(call: Call, publicId: string): Promise<Vault> {
+  return readVault(call.db, allow(call.caller, 'vaults:read'), publicId)
+}
+
+/** The caller's vaults as REST lists them, newest first. @throws BerthError invalid_request. */
+export async function listVaults(call: Call, input: ListInput): Promise<List<Vault>> {
+  const scope = allow(call.caller, 'vaults:read')
+  const { limit, after } = readListPage('vault', input)
+  return listOf('vault', await readVaults(call.db, scope, after, limit + 1, input.includeArchived), limit)
+}
+
+/** The same as a connection. @throws BerthError invalid_request. */
+export async function pageVaults(call: Call, { first, after, includeArchived }: PageInput): Promise<Page<Vault>> {
+  const scope = allow(call.caller, 'vaults:read')
+  const size = pageSize(first)
+  return page('vault', await readVaults(call.db, scope, cursorId('vault', after), size + 1, includeArchived), size, after)
+}
+
+function readVaults(db: Db, scope: Scope, after: string | null, most: number, includeArchived: boolean | null | undefined): Promise<Vault[]> {
+  return findAll(db, sql`
+    select * from vaults where ${ownedByCaller(scope)} and (${after}::uuid is null or id < ${after}) and (${includeArchived ?? false} or archived_at is null)
+    order by id desc limit ${most}`)
+}
+
+/** Changes the name or the metadata. @throws BerthError not_found, vault_archived, invalid_request. */
+export async function updateVault(call: Call, publicId: string, input: VaultInput): Promise<Vault> {
+  const scope = allow(call.caller, 'vaults:write')
+  return transaction(call.db, async (tx) => {
+    const before = await lockVault(tx, scope, publicId)
+    if (before.archivedAt) throw vaultArchived()
+    const displayName = input.displayName === undefined ? before.displayName : readName(input.displayName, 'display_name')
+    const metadata = mergeMetadata(before.metadata, input.metadata)
+    const vault = await getOne<Vault>(tx, sql`
+      update vaults set display_name = ${displayName}, metadata = ${JSON.stringify(metadata)}::jsonb, updated_at = now() where id = ${before.id} returning *`)
+    await addVaultEvent(tx, vault.id, 'vault.updated')
+    return vault
+  })
+}
+
+/** Archives a vault with its credentials, whose secrets are purged; one that is archived stays as it is. @throws BerthError not_found. */
+export async function archiveVault(call: Call, publicId: string): Promise<Vault> {
+  const scope = allow(call.caller, 'vaults:write')
+  return transaction(call.db, async (tx) => {
+    const before = await lockVault(tx, scope, publicId)
+    if (before.archivedAt) return before
+    await archiveCredentialsOf(tx, before.id)
+    const vault = await getOne<Vault>(tx, sql`update vaults set archived_at = now(), updated_at = now() where id = ${before.id} returning *`)
+    await addVaultEvent(tx, vault.id, 'vault.archived')
+    return vault
+  })
+}
+
+/** Deletes a vault with its credentials. @throws BerthError not_found. */
+export async function deleteVault(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'vaults:write')
+  const id = decodeId('vault', publicId)
+  await transaction(call.db, async (tx) => {
+    const gone = id ? await change(tx, sql`delete from vaults where id = ${id} and ${ownedByCaller(scope)}`) : 0
+    if (!id || gone === 0) throw notFound('vault')
+    await publish(tx, 'vault', id) // whoever follows it learns that it is over
+  })
+}

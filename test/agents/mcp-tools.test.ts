@@ -1,0 +1,73 @@
+/** What an agent's tool servers offer, asked of real ones: open, closed, silent, absent, and ones that may not be reached. */
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
+import { freePort } from '../support/ports.ts'
+
+type Found = { data: { server_name: string; url: string; status: string; error: string | null; tools: { name: string; description: string | null; input_schema: { type: string } }[] }[] }
+
+let berth: Berth
+let token: string
+let free: TestMcpServer
+let closed: TestMcpServer
+let silent: Server
+let silentPort: number
+let emptyPort: number
+beforeAll(async () => {
+  free = await startMcpServer()
+  closed = await startMcpServer((given) => given === 'good')
+  ;[silentPort, emptyPort] = [await freePort(), await freePort()]
+  silent = createServer(() => undefined).listen(silentPort, '127.0.0.1')
+  await once(silent, 'listening')
+  berth = await startBerth({ settings: { BERTH_PRIVATE_HOSTS: [free.hostPort, closed.hostPort, `127.0.0.1:${silentPort}`, `127.0.0.1:${emptyPort}`].join() } })
+  token = await berth.token()
+})
+afterAll(async () => {
+  await berth.stop()
+  await free.close()
+  await closed.close()
+  silent.closeAllConnections()
+  silent.close()
+})
+
+async function discover(servers: Record<string, string>, as = token): Promise<Found['data']> {
+  const made = await berth.call<{ id: string }>('POST', '/agents/v1/agents', { token: as, body: { name: 'x', model: 'berth/demo', mcp_servers: Object.entries(servers).map(([name, url]) => ({ type: 'url', name, url })) } })
+  expect(made.status, JSON.stringify(made.body)).toBe(201)
+  const found = await berth.call<Found>('GET', `/agents/v1/agents/${made.body.id}/mcp-tools`, { token: as })
+  expect(found.status).toBe(200)
+  return found.body.data
+}
+
+test('tools come with their schemas; a server that wants a credential, and one that is not there, say so beside them', async () => {
+  expect(await discover({ free: free.url, closed: closed.url, absent: `http://127.0.0.1:${emptyPort}/mcp`, own: 'https://127.0.0.1:8443/mcp' })).toEqual([
+    { server_name: 'free', url: free.url, status: 'ok', error: null, tools: [{ name: 'add', description: 'Adds two numbers.', input_schema: expect.objectContaining({ type: 'object', properties: expect.objectContaining({ a: expect.anything() }) }) }] },
+    { server_name: 'closed', url: closed.url, status: 'auth_required', error: expect.stringContaining('vault'), tools: [] },
+    { server_name: 'absent', url: `http://127.0.0.1:${emptyPort}/mcp`, status: 'unreachable', error: expect.any(String), tools: [] },
+    { server_name: 'own', url: 'https://127.0.0.1:8443/mcp', status: 'unreachable', error: 'Loopback addresses may not be reached.', tools: [] },
+  ])
+})
+
+test('a server that says nothing is given up after 10 s, and keeps no other one from answering', async () => {
+  const startedMs = performance.now()
+  expect(await discover({ silent: `http://127.0.0.1:${silentPort}/mcp`, free: free.url })).toMatchObject([{ status: 'unreachable', error: 'The server did not answer within 10 s.' }, { status: 'ok' }])
+  expect(performance.now() - startedMs).toBeLessThan(15_000)
+})
+
+test('a credential in one of the caller’s vaults is sent to its server, and nobody else’s is', async () => {
+  const vault = await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } })
+  const put = await berth.call('POST', `/agents/v1/vaults/${vault.body.id}/credentials`, { token, body: { display_name: 'c', auth: { type: 'static_bearer', mcp_server_url: closed.url, token: 'good' } } })
+  expect(put.status, JSON.stringify(put.body)).toBe(201)
+  expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'ok', tools: [{ name: 'add' }] }])
+  free.tokens.length = 0
+  expect(await discover({ free: free.url })).toMatchObject([{ status: 'ok' }])
+  expect(free.tokens).not.toContain('good')
+  expect(await discover({ closed: closed.url }, await berth.token('mallory', 'evil', 'owner'))).toMatchObject([{ status: 'auth_required' }])
+  await berth.call('POST', `/agents/v1/vaults/${vault.body.id}/archive`, { token })
+  expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'auth_required' }])
+})
+
+test('an agent without tool servers has none to ask', async () => {
+  expect(await discover({})).toEqual([])
+})

@@ -1,0 +1,140 @@
+/** The loop against providers with their faults: tries again, gives up, replays reasoning, compacts; and against tool servers. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { writeModels } from '../llm/chat-makers.ts'
+import { agentSessions, results, textOf, types, type AgentSessions } from '../support/agent-sessions.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
+import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
+import { freePort } from '../support/ports.ts'
+
+let berth: Berth
+let mock: MockUpstream
+let tools: TestMcpServer
+let gone: string
+let folder: string
+let token: string
+let sessions: AgentSessions
+let vault: string
+beforeAll(async () => {
+  mock = await startMockUpstream()
+  tools = await startMcpServer((given) => given === 'right-token')
+  gone = `127.0.0.1:${await freePort()}`
+  folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
+  berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url), BERTH_PRIVATE_HOSTS: `${tools.hostPort},${gone}` } })
+  token = await berth.token()
+  sessions = agentSessions(berth, token)
+  vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'tools' } })).body.id
+  await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, { token, body: { display_name: 'it', auth: { type: 'static_bearer', mcp_server_url: tools.url, token: 'right-token' } } })
+})
+afterAll(async () => {
+  await berth?.stop()
+  await mock?.close()
+  await tools?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(() => mock.forget())
+
+describe('a fault of the model', () => {
+  test('that may pass is tried again after a second', async () => {
+    mock.script({ status: 529, body: '{}' }, { status: 529, body: '{}' }, { parts: [{ text: 'here' }] })
+    const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/signed' }), 'hello'))
+    expect(types(log)).toEqual([
+      'user.message', 'session.status_running', 'span.model_request_start', 'span.model_request_end', 'session.error', 'session.status_rescheduled',
+      'session.status_running', 'span.model_request_start', 'agent.message', 'span.model_request_end', 'session.usage', 'session.status_idle',
+    ])
+    expect(log[3]).toMatchObject({ is_error: true })
+    expect(log[4]).toMatchObject({ error: { type: 'model_overloaded_error', retry_status: { type: 'retrying' } } })
+  })
+
+  test('that comes in the middle of an answer costs that answer only', async () => {
+    mock.script({ parts: [{ text: 'half of it' }, { cut: true }] }, { parts: [{ text: 'whole' }] })
+    const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/plain' }), 'hello'))
+    expect(log.filter(({ type }) => type === 'agent.message').map(textOf)).toEqual(['whole'])
+  })
+
+  test('that does not pass ends the turn, and the next message begins another', async () => {
+    mock.script({ status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
+    const id = await sessions.begin(await sessions.agent({ model: 'test/plain' }), 'hello')
+    const log = await sessions.rested(id)
+    expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'retries_exhausted' } })
+    expect(log.findLast(({ type }) => type === 'session.error')).toMatchObject({ error: { type: 'model_request_failed_error', retry_status: { type: 'exhausted' } } })
+    await sessions.say(id, 'again')
+    await expect.poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message'))).toContain('again')
+  })
+
+  test('that is a matter of money is told as such', async () => {
+    const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/dear' }), 'hello'))
+    expect(log.findLast(({ type }) => type === 'session.error')).toMatchObject({ error: { type: 'billing_error', retry_status: { type: 'exhausted' } } })
+    expect(mock.requests).toHaveLength(0)
+  })
+})
+
+const custom = (name: string): object => ({ type: 'custom', name, description: 'x', input_schema: { type: 'object' } })
+
+test('reasoning goes back to the model that made it, exactly as it was, before its calls', async () => {
+  mock.script({ parts: [{ reasoning: 'let me see', signature: 'c2lnbmVk' }, { text: 'I look' }, { tool: 'look', arguments: '{}' }] }, { parts: [{ text: 'seen' }] })
+  const id = await sessions.begin(await sessions.agent({ model: { id: 'test/signed', effort: 'low' }, tools: [custom('look')] }), 'hello')
+  const use = (await sessions.rested(id)).find(({ type }) => type === 'agent.custom_tool_use')
+  await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: use?.id, content: [{ type: 'text', text: 'a tree' }] })
+  const request = await mock.request(1)
+  const [, assistant, answer] = request.body['messages'] as { role: string; content: Record<string, unknown>[] }[]
+  expect(assistant?.content).toEqual([{ type: 'thinking', thinking: 'let me see', signature: 'c2lnbmVk' }, { type: 'text', text: 'I look' }, { type: 'tool_use', id: use?.id, name: 'look', input: {} }])
+  expect(answer?.content).toEqual([{ type: 'tool_result', tool_use_id: use?.id, content: 'a tree' }])
+  expect(JSON.stringify(await sessions.rested(id))).not.toContain('let me see')
+})
+
+test('a conversation that grows too long loses its older results, and says so once', async () => {
+  const rounds = 9
+  const id = await sessions.begin(await sessions.agent({ model: 'test/plain', tools: [custom('look')] }), 'hello')
+  await sessions.rested(id)
+  mock.forget()
+  mock.script(...Array.from({ length: rounds }, () => ({ parts: [{ tool: 'look', arguments: '{}' }] })), { parts: [{ text: 'done' }] })
+  await sessions.say(id, 'look around')
+  for (let round = 0; round < rounds; round++) {
+    const request = await mock.request(round)
+    await request.ended
+    const use = (await sessions.rested(id)).findLast(({ type }) => type === 'agent.custom_tool_use')
+    await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: use?.id, content: [{ type: 'text', text: `${round} ${'x'.repeat(35_000)}` }] })
+  }
+  const last = await mock.request(rounds)
+  const log = await sessions.rested(id)
+  expect(types(log).filter((type) => type === 'agent.thread_context_compacted')).toHaveLength(1)
+  expect(last.bodyText).toContain('Cut to save room: this result had 35002 characters')
+  expect(last.bodyText.length).toBeLessThan(8 * 35_000)
+})
+
+describe('tool servers', () => {
+  const agentWith = (url: string, policy: string): Promise<string> => sessions.agent({
+    mcp_servers: [{ type: 'url', name: 'sums', url }], tools: [{ type: 'mcp_toolset', mcp_server_name: 'sums', default_config: { permission_policy: { type: policy } } }],
+  })
+
+  test('are listed once in a turn and called with the session’s credential', async () => {
+    tools.tokens.length = 0
+    const id = await sessions.begin(await agentWith(tools.url, 'always_allow'), '!tool mcp__sums__add {"a":1,"b":2}\n!tool mcp__sums__add {"a":3,"b":4}\n!tool mcp__sums__add {"a":"x"}\n!say done', { vault_ids: [vault] })
+    const log = await sessions.rested(id)
+    expect(log.find(({ type }) => type === 'agent.mcp_tool_use')).toMatchObject({ mcp_server_name: 'sums', name: 'add', input: { a: 1, b: 2 }, evaluated_permission: 'allow' })
+    expect(results(log)).toEqual([{ text: '3', isError: false }, { text: '7', isError: false }, { text: expect.stringContaining('do not fit'), isError: true }])
+    expect(new Set(tools.tokens)).toEqual(new Set(['right-token']))
+    expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('done')
+  })
+
+  test('are asked for by default', async () => {
+    const id = await sessions.begin(await sessions.agent({ mcp_servers: [{ type: 'url', name: 'sums', url: tools.url }], tools: [{ type: 'mcp_toolset', mcp_server_name: 'sums' }] }), '!tool mcp__sums__add {"a":1,"b":2}', { vault_ids: [vault] })
+    const use = (await sessions.rested(id)).find(({ type }) => type === 'agent.mcp_tool_use')
+    expect(use).toMatchObject({ evaluated_permission: 'ask' })
+    await sessions.send(id, { type: 'user.tool_confirmation', tool_use_id: use?.id, result: 'allow' })
+    await expect.poll(async () => results(await sessions.log(id))).toEqual([{ text: '3', isError: false }])
+  })
+
+  test('that cannot be reached, or want another credential, are errors of the session, which goes on', async () => {
+    const unreached = await sessions.rested(await sessions.begin(await agentWith(`http://${gone}/mcp`, 'always_allow'), '!say still here'))
+    expect(unreached.find(({ type }) => type === 'session.error')).toMatchObject({ error: { type: 'mcp_connection_failed_error', mcp_server_name: 'sums', retry_status: { type: 'retrying' } } })
+    expect(textOf(unreached.findLast(({ type }) => type === 'agent.message'))).toBe('still here')
+    const refused = await sessions.rested(await sessions.begin(await agentWith(tools.url, 'always_allow'), '!say still here'))
+    expect(refused.find(({ type }) => type === 'session.error')).toMatchObject({ error: { type: 'mcp_authentication_failed_error' } })
+    expect(refused.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
+  })
+})

@@ -1,0 +1,159 @@
+/** The tools that need no VM: pages and searches of the web; which tools are offered; what a model is told of a log. */
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ReasoningBlock } from '#src/drivers/models/model.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { canCompact, conversationOf } from '#src/resources/agents/conversations.ts'
+import { keepEnds } from '#src/resources/agents/tools/kept-output.ts'
+import { mcpToolName, offersOf, readArguments } from '#src/resources/agents/tools/offers.ts'
+import { fetchPage, searchWeb, textOfHtml } from '#src/resources/agents/tools/web.ts'
+import { storable } from '#src/resources/agents/storable.ts'
+import type { TurnEvent } from '#src/resources/agents/turns.ts'
+import { freePort } from '../support/ports.ts'
+
+let server: Server
+let host: string
+let asked: string[] = []
+beforeAll(async () => {
+  const port = await freePort()
+  host = `127.0.0.1:${port}`
+  server = createServer((req, res) => {
+    asked.push(req.url ?? '')
+    if (req.url === '/page') return void res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<title>T</title><style>x{}</style><h1>Hello &amp; welcome</h1><script>evil()</script><p>One<br>two &#252;</p>')
+    if (req.url === '/big') return void res.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(3 * 1024 * 1024))
+    if (req.url === '/image') return void res.writeHead(200, { 'content-type': 'image/png' }).end('png')
+    if (req.url === '/away') return void res.writeHead(302, { location: 'http://127.0.0.1:9/inside' }).end()
+    if (req.url === '/round') return void res.writeHead(302, { location: '/round' }).end()
+    if (req.url?.startsWith('/search')) return void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results: [{ title: 'Berth', url: 'https://example.com/', content: 'A cloud.' }] }))
+    res.writeHead(404, { 'content-type': 'text/plain' }).end('not here')
+  }).listen(port, '127.0.0.1')
+  await once(server, 'listening')
+})
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+})
+const never = new AbortController().signal
+const fetching = (path: string, privateHosts = [host]) => fetchPage({ privateHosts }, path.startsWith('/') ? `http://${host}${path}` : path, never)
+
+describe('web_fetch', () => {
+  test('reads a page as text, and the beginning of a large one', async () => {
+    expect(await fetching('/page')).toEqual({ text: `http://${host}/page\n\nT\nHello & welcome\n\nOne\ntwo ü`, isError: false, usage: { webFetchRequests: 1 } })
+    const big = await fetching('/big')
+    expect(big.text.length).toBeLessThan(31_000)
+    expect(big.text).toMatch(/\[Cut: this is the beginning/)
+  })
+
+  test('says what it cannot read, and reaches no private host, by a redirect neither', async () => {
+    expect(await fetching('/image')).toMatchObject({ isError: true, text: expect.stringContaining('image/png, which is no text') })
+    expect(await fetching('/none')).toMatchObject({ isError: true, text: expect.stringContaining('answered 404') })
+    expect(await fetching('/away')).toMatchObject({ isError: true, text: expect.stringContaining('Only https://') })
+    expect(await fetching('/round')).toMatchObject({ isError: true, text: expect.stringContaining('more than 5 times') })
+    asked = []
+    expect(await fetching('/page', [])).toMatchObject({ isError: true })
+    expect(await fetching('https://127.0.0.1/')).toMatchObject({ isError: true })
+    expect(await fetching('no address')).toMatchObject({ isError: true, text: expect.stringContaining('must be an https:// address') })
+    expect(asked).toEqual([])
+  })
+
+  test('leaves markup out, whatever it is', () => {
+    expect(textOfHtml('<!-- x --><ul><li>a</li><li>b &lt;c&gt;</li></ul><script>no end')).toBe('a\n\nb <c>')
+  })
+})
+
+test('web_search asks the operator’s engine', async () => {
+  expect(await searchWeb({ searchUrl: `http://${host}/search` }, 'ships & harbours', never)).toEqual({ text: 'Berth\nhttps://example.com/\nA cloud.', isError: false, usage: { webSearchRequests: 1 } })
+  expect(asked.at(-1)).toBe('/search?q=ships+%26+harbours&format=json')
+  expect(await searchWeb({ searchUrl: `http://${host}/none` }, 'x', never)).toMatchObject({ isError: true })
+})
+
+describe('what a model is offered', () => {
+  const setting = (enabled: boolean, type: 'always_allow' | 'always_ask' = 'always_allow') => ({ enabled, permission_policy: { type } })
+  const none = new Map<string, never[]>()
+  const names = (facts: Partial<Parameters<typeof offersOf>[1]>, tools: Parameters<typeof offersOf>[0]['tools']): string[] => offersOf({ tools }, { hasEnvironment: false, canSearch: false, mcpTools: none, ...facts }).map(({ tool }) => tool.name)
+  const standard = { type: 'agent_toolset_20260401' as const, default_config: setting(true), configs: [] }
+
+  test('are the tools that work there, and no others', () => {
+    expect(names({}, [standard])).toEqual(['web_fetch'])
+    expect(names({ hasEnvironment: true, canSearch: true }, [standard])).toEqual(['bash', 'read', 'write', 'edit', 'glob', 'grep', 'web_fetch', 'web_search'])
+    expect(names({ hasEnvironment: true }, [{ ...standard, default_config: setting(false), configs: [{ name: 'read', ...setting(true) }] }])).toEqual(['read'])
+    expect(names({ hasEnvironment: true }, [{ type: 'berth_toolset_v1', default_config: setting(true), configs: [] }])).toEqual(['ask_user'])
+  })
+
+  test('of servers have names that every provider takes, always the same and never two alike', () => {
+    const odd = ['ä', 'a.b', 'a b', 'x'.repeat(90), `${'x'.repeat(89)}y`]
+    const made = odd.map((name) => mcpToolName('my server', name))
+    for (const name of made) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/)
+    expect(new Set(made).size).toBe(odd.length)
+    expect(mcpToolName('sums', 'add')).toBe('mcp__sums__add')
+    const listed = new Map([['my server', odd.map((name) => ({ name, description: null, inputSchema: { type: 'object' } }))]])
+    expect(names({ mcpTools: listed }, [{ type: 'mcp_toolset', mcp_server_name: 'my server', default_config: setting(true, 'always_ask'), configs: [{ name: 'a b', ...setting(false) }] }])).toHaveLength(odd.length - 1)
+  })
+
+  test('is answered with what is wrong when a call does not fit, also by schemas that cannot be read', () => {
+    const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
+    expect(readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
+    expect(readArguments('', bash)).toEqual({ input: {}, problem: null })
+    expect(readArguments('{"command":7}', bash).problem).toContain('do not fit')
+    expect(readArguments(`${'['.repeat(5000)}${']'.repeat(5000)}`, bash).problem).toContain('no JSON object')
+    expect(readArguments(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, bash).problem).toContain('no JSON object')
+    const strange = bash && { ...bash, tool: { ...bash.tool, parameters: { $ref: '#/nowhere' } } }
+    expect(readArguments('{}', strange).problem).toBeNull()
+  })
+})
+
+describe('the conversation of a log', () => {
+  let position = 0
+  const event = (type: string, data: Record<string, unknown> = {}, answers: string | null = null): TurnEvent => ({ id: newUuid(), type, data, answers, processedAt: 'then', position: ++position, takenPosition: null })
+  const text = (said: string) => ({ content: [{ type: 'text', text: said }] })
+  const block = (model: string): ReasoningBlock => ({ id: null, text: 'hm', model, signature: 's', encryptedContent: null, redacted: false })
+  const order = (reasoning: ReadonlyMap<string, ReasoningBlock[]> = new Map()) => ({ system: 'be kind', model: 'a/one', seesImages: false, readsPdf: false, reasoning, nameOf: ({ data }: TurnEvent) => String(data['name']) })
+
+  test('has each answer with its own reasoning, for the model that made it only', () => {
+    const [span, other] = [event('span.model_request_start'), event('span.model_request_start')]
+    const log = [event('user.message', text('hi')), span, event('agent.message', text('one')), event('user.message', text('more')), other, event('agent.message', text('two'))]
+    const sorted = log.map((one, at) => ({ ...one, position: at + 1 }))
+    const messages = conversationOf(sorted, order(new Map([[span.id, [block('a/one')]], [other.id, [block('b/two')]]])))
+    expect(messages.map((message) => [message.role, message.role === 'assistant' ? message.reasoning.length : null])).toEqual([['system', null], ['user', null], ['assistant', 1], ['user', null], ['assistant', 0]])
+  })
+
+  test('leaves failed answers and what is queued out, and gives every call a result', () => {
+    const use = event('agent.tool_use', { name: 'bash', input: { command: 'ls' } })
+    const log = [event('user.message', text('hi')), event('span.model_request_start'), event('span.model_request_end', { is_error: true }), event('span.model_request_start'), use, { ...event('user.message', text('later')), processedAt: null }]
+    const sorted = log.map((one, at) => ({ ...one, position: at + 1 }))
+    expect(conversationOf(sorted, order()).slice(1).map((message) => (message.role === 'tool' ? [message.role, message.isError] : [message.role]))).toEqual([['user'], ['assistant'], ['tool', true]])
+  })
+
+  test('is cut behind a compaction but for the newest results', () => {
+    const uses = Array.from({ length: 8 }, () => event('agent.tool_use', { name: 'bash', input: {} }))
+    const rounds = uses.flatMap((use) => [event('span.model_request_start'), use, event('agent.tool_result', text('y'.repeat(1000)), use.id)])
+    const sorted = [event('user.message', text('hi')), ...rounds].map((one, at) => ({ ...one, position: at + 1 }))
+    expect(canCompact(sorted)).toBe(true)
+    const compacted = [...sorted, { ...event('agent.thread_context_compacted'), position: sorted.length + 1 }]
+    expect(canCompact(compacted)).toBe(false)
+    const lengths = (log: TurnEvent[]): number[] => conversationOf(log, order()).flatMap((message) => (message.role === 'tool' ? [message.text.length] : []))
+    expect(lengths(sorted)).toEqual(uses.map(() => 1000))
+    expect(lengths(compacted).map((length) => length < 400)).toEqual([true, true, ...Array.from({ length: 6 }, () => false)])
+  })
+})
+
+test('output is kept at both ends, however much it is', () => {
+  const kept = keepEnds()
+  let offset = 0
+  for (let line = 0; line < 200_000; line++) {
+    const printed = `line ${line}\n`
+    kept.add(offset, printed)
+    offset += printed.length
+  }
+  kept.add(offset + 10, 'end')
+  const text = kept.text()
+  expect(text.length).toBeLessThan(170_000)
+  expect(text).toMatch(/^line 0\nline 1\n/)
+  expect(text).toMatch(/characters were left out/)
+  expect(text).toMatch(/line 199999\n\n\[… 10 bytes were not kept …\]\nend$/)
+})
+
+test('text that Postgres does not take is mended wherever it stands', () => {
+  expect(storable({ 'a\0': ['x\ud800', { b: 1, c: null }], d: 'ü\\u0000' })).toEqual({ 'a\u{fffd}': ['x\u{fffd}', { b: 1, c: null }], d: 'ü\\u0000' })
+})

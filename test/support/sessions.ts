@@ -1,0 +1,32 @@
+/** Agents, sessions and the part of the loop, for tests of what the web process alone decides. */
+import { newUuid } from '#src/platform/ids.ts'
+import { getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
+import { lockSession, type SessionEvent } from '#src/resources/agents/session-rows.ts'
+import { idsOf } from './makers.ts'
+
+const definition = { name: 'helper', description: null, model: { id: 'berth/demo', effort: null, speed: 'standard' }, system: null, tools: [], mcp_servers: [], mcp_services: [], skills: [], metadata: {} }
+
+/** An idle session of the token's owner, as rows; its stored id. */
+export async function makeSessionRow(db: Db, token: string): Promise<string> {
+  const { organizationId, userId } = idsOf(token)
+  const { id: agentId } = await getOne<{ id: string }>(db, sql`
+    insert into agents (id, organization_id, owner_user_id, version, definition) values (${newUuid()}, ${organizationId}, ${userId}, 1, ${JSON.stringify(definition)}) returning id`)
+  const { id } = await getOne<{ id: string }>(db, sql`
+    insert into sessions (id, organization_id, owner_user_id, agent_id, agent_version, agent_definition, kind, source, status)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${agentId}, 1, ${JSON.stringify(definition)}, 'chat', 'user', 'idle') returning id`)
+  return id
+}
+
+/** Appends events as the service or a client would. */
+export function append(db: Db, sessionId: string, ...events: NewEvent[]): Promise<SessionEvent[]> {
+  return transaction(db, (tx) => appendEvents(tx, sessionId, events))
+}
+
+/** Takes queued events as a step would. */
+export function take(db: Db, sessionId: string, ...ids: string[]): Promise<SessionEvent[]> {
+  return transaction(db, async (tx) => {
+    await lockSession(tx, sessionId)
+    return takeEvents(tx, sessionId, ids)
+  })
+}

@@ -1,0 +1,103 @@
+/** Brings the VMs of environments up on their node, and prepares each once: packages, then the setup script. */
+import { execInGuest, type GuestResult } from '#src/drivers/compute/guest-exec.ts'
+import type { Compute } from '#src/drivers/compute/machine.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { sql, transaction } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import type { VmConfig } from '#src/resources/agents/environment-configs.ts'
+import { findEnvironmentRow, type Environment } from '#src/resources/agents/environment-rows.ts'
+import { setupSteps, type SetupStep } from '#src/resources/agents/environment-setup.ts'
+import { moveEnvironment } from '#src/resources/agents/environment-states.ts'
+import { prepareEnvironment } from '#src/resources/agents/environment-vms.ts'
+import { noticeOrLater } from '#src/resources/agents/notices.ts'
+import { findVmRow, type Vm } from '#src/resources/infra/vm-rows.ts'
+import { moveVm } from '#src/resources/infra/vm-states.ts'
+import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { machineId, type VmWork } from '../infra/vms.ts'
+
+const environmentsAtOnce = 6
+const lookAgainMs = 2_000
+/** The end of what a failed step printed, in characters, is told to the owner. */
+const shownOutput = 500
+
+/** Why an environment cannot be used, as a sentence for its owner. */
+class SetupFailed extends Error {}
+
+/** Handles the node's jobs of environments. */
+export async function handleEnvironments({ services, compute, nodeId }: Pick<VmWork, 'services' | 'compute' | 'nodeId'>): Promise<void> {
+  await services.jobs.handle(onNode(prepareEnvironment, nodeId), { concurrency: environmentsAtOnce }, ({ data, signal }) => prepare(services, compute, data.environmentId, signal))
+}
+
+/** Works until the environment is ready or in error. One that is neither on its way nor there any more needs nothing. */
+async function prepare(services: Background, compute: Compute, id: string, signal: AbortSignal): Promise<void> {
+  const environment = await findEnvironmentRow(services.db, id)
+  if (environment?.status !== 'provisioning' || !environment.vmId) return
+  try {
+    const vm = await bringUp(services, environment, environment.vmId, signal)
+    if (environment.preparedVmId !== vm.id) await runSteps(services, compute, environment, vm, signal)
+    await transaction(services.db, (tx) => moveEnvironment(tx, id, 'ready', null, sql`updated_at = now(), used_at = now(), prepared_vm_id = vm_id`))
+  } catch (error) {
+    if (signal.aborted) throw error // the worker stops: the job runs again elsewhere, or later
+    if (!(error instanceof SetupFailed)) log.warn({ environment: encodeId('environment', id), err: error }, 'an environment could not be prepared')
+    const reason = error instanceof SetupFailed || error instanceof BerthError ? error.message : 'Its VM could not be prepared.'
+    await transaction(services.db, (tx) => moveEnvironment(tx, id, 'error', reason))
+  }
+}
+
+/** Waits until the VM runs; one that is stopped, paused or in error is started, once. @throws SetupFailed. */
+async function bringUp(services: Background, { id }: Environment, vmId: string, signal: AbortSignal): Promise<Vm> {
+  const late = AbortSignal.timeout(limits.environmentBootSecondsMax * 1000)
+  const heard = new AbortController()
+  const heardOrLater = noticeOrLater(services.pubsub.subscribe('vm', vmId, AbortSignal.any([signal, late, heard.signal])), lookAgainMs)
+  let started = false
+  try {
+    for (;;) {
+      const vm = await findVmRow(services.db, vmId)
+      if (!vm || vm.status === 'deleting' || vm.status === 'deleted') throw new SetupFailed('Its VM was deleted. The next use makes a new one.')
+      if (vm.status === 'running') return vm
+      if (late.aborted) throw new SetupFailed(`Its VM did not run within ${limits.environmentBootSecondsMax} s.`)
+      signal.throwIfAborted()
+      const atRest = vm.status === 'stopped' || vm.status === 'paused' || vm.status === 'error'
+      if (atRest && (started || (vm.status === 'error' && vm.startedAt === null))) throw new SetupFailed(`Its VM could not be started: ${vm.statusReason ?? 'its node gave no reason'}`)
+      if (atRest) started = await start(services, vm)
+      else await heardOrLater()
+      if ((await findEnvironmentRow(services.db, id))?.status !== 'provisioning') throw new SetupFailed('It was archived or deleted meanwhile.')
+    }
+  } finally {
+    heard.abort()
+  }
+}
+
+async function start(services: Background, vm: Vm): Promise<boolean> {
+  return transaction(services.db, async (tx) => {
+    const moved = await moveVm(tx, services, vm.id, vm.status === 'paused' ? 'resuming' : 'starting', { set: sql`desired_status = 'running', boot_failures = 0` })
+    if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, moved.nodeId), { vmId: moved.id })
+    return moved !== undefined
+  })
+}
+
+async function runSteps(services: Background, compute: Compute, environment: Environment, vm: Vm, signal: AbortSignal): Promise<void> {
+  const endMs = performance.now() + limits.setupSecondsMax * 1000
+  for (const step of setupSteps(environment.config as VmConfig)) { // an environment with a VM has such a config
+    const machine = compute.find(machineId(vm))
+    if (!machine || (await findEnvironmentRow(services.db, environment.id))?.status !== 'provisioning') throw new SetupFailed('Its VM ended while it was being prepared.')
+    const leftMs = Math.floor(endMs - performance.now())
+    if (leftMs <= 0) throw new SetupFailed(tooLong(step))
+    const result = await execInGuest(machine, { argv: step.argv, as: step.as, timeoutMs: leftMs }, signal)
+    if (result.timedOut) throw new SetupFailed(tooLong(step))
+    if (result.exitCode !== 0) throw new SetupFailed(failed(step, result))
+  }
+}
+
+function tooLong({ what }: SetupStep): string {
+  return `Preparing its VM took longer than ${limits.setupSecondsMax} s; it was stopped at ${what}.`
+}
+
+function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult): string {
+  const said = (stderr.trim() || stdout.trim()).slice(-shownOutput)
+  return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${said ? `, saying: ${said}` : '.'}`
+}

@@ -1,0 +1,150 @@
+/** A request to a session's model: what it is given, and what its answer becomes in the log. */
+import type { ModelRequest, ReasoningBlock, ReasoningLevel } from '#src/drivers/models/model.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log as processLog } from '#src/platform/log.ts'
+import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Services } from '#src/platform/services.ts'
+import { canCompact, conversationOf, needsCompaction, type Reasoning } from '#src/resources/agents/conversations.ts'
+import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp-calls.ts'
+import { askModel, type ModelTurn } from '#src/resources/agents/model-turns.ts'
+import { holdSession } from '#src/resources/agents/session-claims.ts'
+import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
+import { errorEvent, readModelFault, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/session-outcomes.ts'
+import { storable, storableText } from '#src/resources/agents/storable.ts'
+import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
+import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'
+import { failed } from '#src/resources/agents/tools/results.ts'
+import { failuresInARow, turnIdOf, turnLimits, type NextStep, type TurnEvent } from '#src/resources/agents/turns.ts'
+import type { Model } from '#src/resources/llm/model-rows.ts'
+import { findModel } from '#src/resources/llm/models.ts'
+import { finishStep, merged, type StepRun } from './step-runs.ts'
+
+/** A request that is about to go out: its start stands in the log. `model` null: it is not served any more. */
+export type Asking = { log: SessionEvent[]; spanId: string; model: Model | null; request: ModelRequest; offers: readonly Offer[] }
+
+type AskStep = Extract<NextStep<SessionEvent>, { do: 'ask' }>
+type Before = Pick<StepRun, 'session' | 'log'>
+
+const aboutTheVm = 'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background goes on between calls.'
+
+/** Writes down the start of a request. @returns null when tool servers must be asked first, which nobody waits for in a transaction. */
+export async function beginAsking(services: Services, tx: Tx, run: Before, step: AskStep): Promise<Asking | null> {
+  const listing = listedMcpTools(run.session, turnIdOf(run.log))
+  return listing ? begin(services, tx, run, step, listing) : null
+}
+
+/** Asks the model, and writes down what it answered. */
+export async function stepModel(run: StepRun, begun: Asking | null, step: AskStep): Promise<void> {
+  const asking = begun ?? (await listAndBegin(run, step))
+  run.log = asking.log
+  const { model, request, spanId } = asking
+  if (!model) {
+    const message = `The model ${run.session.agentDefinition.model.id} is not served here any more. Give the agent another one.`
+    return finishStep(run, { events: [spanEnd(spanId, true, null), errorEvent('model_request_failed_error', message, 'exhausted')], rest: { type: 'retries_exhausted' } })
+  }
+  let turn: ModelTurn
+  try {
+    turn = await askModel(run.services, { session: run.session, model, request }, run.over)
+  } catch (error) {
+    run.over.throwIfAborted()
+    return fail(run, spanId, error)
+  }
+  if (turn.cut === 'signal') {
+    run.cut = { spanId, model, usage: turn.usage } // what was said until then has no event, but it has its price
+    throw run.over.reason
+  }
+  await finishStep(run, { events: eventsOf(turn, asking), usage: usageAdded(model, turn.usage), reasoning: { spanId, blocks: turn.reasoning } })
+}
+
+async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
+  const listing = await listSessionTools(run.services, run.session, turnIdOf(run.log), run.over)
+  return transaction(run.services.db, async (tx) => {
+    await holdSession(tx, run.claim, { release: false })
+    return begin(run.services, tx, run, step, listing)
+  })
+}
+
+async function begin({ config }: Services, tx: Tx, { session, log: before }: Before, step: AskStep, listing: McpListing): Promise<Asking> {
+  const { agentDefinition: { model: wanted, system, tools } } = session
+  const taken = await takeEvents(tx, session.id, step.take.map(({ id }) => id))
+  let log = merged(before, taken)
+  const model = findModel(config, wanted.id) ?? null
+  const offers = model?.capabilities.tools === false ? [] : offersOf({ tools }, { hasEnvironment: session.environmentId !== null, canSearch: config.searchUrl !== null, mcpTools: listing.tools })
+  const reasoning = await readReasoning(tx, session.id, model)
+  const told = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])].filter((part) => part !== null).join('\n\n')
+  const converse = (events: readonly TurnEvent[]): ModelRequest['messages'] => conversationOf(events, {
+    system: told === '' ? null : told, model: wanted.id, seesImages: model?.capabilities.vision ?? false, readsPdf: model?.capabilities.pdf ?? false, reasoning, nameOf,
+  })
+  let messages = converse(log)
+  const events: NewEvent[] = [...listing.errors]
+  if (model && needsCompaction(log, messages, model.contextWindow)) {
+    const [mark] = await appendEvents(tx, session.id, [compaction])
+    log = merged(log, mark ? [mark] : [])
+    messages = converse(log)
+  }
+  const spanId = newUuid()
+  const stored = await appendEvents(tx, session.id, [...events, { type: 'span.model_request_start', id: spanId }])
+  return { log: merged(log, stored), spanId, model, offers, request: requestOf(messages, offers, model, wanted.effort) }
+}
+
+const compaction: NewEvent = { type: 'agent.thread_context_compacted' }
+
+function requestOf(messages: ModelRequest['messages'], offers: readonly Offer[], model: Model | null, effort: ReasoningLevel | null): ModelRequest {
+  const level = effort ?? model?.defaultReasoningLevel ?? null
+  return {
+    messages, tools: offers.map(({ tool }) => tool), toolChoice: null, parallelToolCalls: null, reasoningEffort: level !== null && model?.reasoningLevels.includes(level) ? level : null,
+    maxTokens: null, temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
+  }
+}
+
+/** What an answer becomes: in the order of decisions.md §6.2. A call that cannot be made is answered at once. */
+function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): NewEvent[] {
+  const byName = new Map(offers.map((offer) => [offer.tool.name, offer]))
+  const uses: NewEvent[] = []
+  const results: NewEvent[] = []
+  for (const [place, call] of turn.calls.entries()) {
+    const offer = byName.get(call.name)
+    const { input, problem } = readArguments(call.arguments, offer)
+    const wrong = place < turnLimits.toolCallsPerStep ? problem : `One answer may call ${turnLimits.toolCallsPerStep} tools at most; this one was left out. Call it again.`
+    const use = { ...useOf(offer, call.name, input, wrong === null), id: newUuid() }
+    uses.push(use)
+    if (wrong !== null) results.push(resultEvent(use, failed(wrong)))
+  }
+  return [
+    ...(turn.hasThought ? [{ type: 'agent.thinking', ...(turn.thinkingId ? { id: turn.thinkingId } : {}) }] : []),
+    ...(turn.text.trim() === '' ? [] : [{ type: 'agent.message', data: { content: [{ type: 'text', text: storableText(turn.text) }] }, ...(turn.messageId ? { id: turn.messageId } : {}) }]),
+    spanEnd(spanId, false, turn.usage), ...uses, ...results,
+  ]
+}
+
+function useOf(offer: Offer | undefined, calledName: string, input: Record<string, unknown>, isSound: boolean): NewEvent {
+  if (offer?.kind === 'client' && isSound) return { type: 'agent.custom_tool_use', data: { name: offer.name, input: storable(input) } }
+  const evaluated_permission = offer?.isAsked && isSound ? 'ask' : 'allow'
+  if (offer?.kind === 'mcp') return { type: 'agent.mcp_tool_use', data: { mcp_server_name: offer.serverName, name: offer.name, input: storable(input), evaluated_permission } }
+  return { type: 'agent.tool_use', data: { name: storableText(offer?.name ?? calledName.slice(0, limits.nameLength)), input: storable(input), evaluated_permission } }
+}
+
+/** What the model called the tool. */
+function nameOf({ type, data }: TurnEvent): string {
+  return type === 'agent.mcp_tool_use' ? mcpToolName(String(data['mcp_server_name']), String(data['name'])) : String(data['name'])
+}
+
+async function fail(run: StepRun, spanId: string, error: unknown): Promise<void> {
+  const fault = readModelFault(error)
+  if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a request to a session’s model failed on our side')
+  const end = spanEnd(spanId, true, null)
+  if (fault.isTooLong && canCompact(run.log)) return finishStep(run, { events: [end, compaction] })
+  const failures = failuresInARow(run.log)
+  if (fault.mayPass && failures < turnLimits.retries) {
+    return finishStep(run, { events: [end, errorEvent(fault.type, fault.message, 'retrying')], againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })
+  }
+  return finishStep(run, { events: [end, errorEvent(fault.type, fault.message, 'exhausted')], rest: { type: 'retries_exhausted' } })
+}
+
+async function readReasoning(tx: Tx, sessionId: string, model: Model | null): Promise<Reasoning> {
+  if (!model || model.reasoningLevels.length === 0) return new Map()
+  const rows = await findAll<{ spanId: string; blocks: ReasoningBlock[] }>(tx, sql`select span_id, blocks from session_reasoning where session_id = ${sessionId}`)
+  return new Map(rows.map(({ spanId, blocks }) => [spanId, blocks]))
+}
+

@@ -1,0 +1,125 @@
+/**
+ * The loop of sessions: each job is one request to the model, or one round of tool calls, of one session. What is to be
+ * done is read from the log, so any worker goes on where another one died.
+ */
+import { encodeId } from '#src/platform/ids.ts'
+import { log as processLog } from '#src/platform/log.ts'
+import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Services } from '#src/platform/services.ts'
+import { beat, beatMs, ClaimLost, claimSession, releaseClaim, takeOverSessions, type Claim, type Claimed } from '#src/resources/agents/session-claims.ts'
+import { stepJob } from '#src/resources/agents/session-jobs.ts'
+import { interruptTopic, readWholeLog, takeEvents } from '#src/resources/agents/session-log.ts'
+import { endOfOpenSpan } from '#src/resources/agents/session-outcomes.ts'
+import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
+import { moveSession } from '#src/resources/agents/session-states.ts'
+import { nextStep, type NextStep } from '#src/resources/agents/turns.ts'
+import { beginAsking, stepModel, type Asking } from './model-steps.ts'
+import { factsOf, finishStep, Interrupted, merged, type StepRun } from './step-runs.ts'
+import { giveUp, stepTools, stopEverything } from './tool-steps.ts'
+
+/** Steps of this process at once: most of them wait for a model or a VM. */
+const stepsAtOnce = 250
+/** A session that was taken up so often without a step being done is given up; ours. */
+const triesMax = 50
+
+/** Handles the steps of everybody's sessions; first those which the worker before this one left. */
+export async function handleSessionSteps(services: Services, nodeId: string): Promise<void> {
+  await takeOverSessions(services, nodeId)
+  await services.jobs.handle(stepJob, { concurrency: stepsAtOnce }, ({ data, signal }) => runStep(services, nodeId, data.sessionId, signal))
+}
+
+type Opened = { run: Omit<StepRun, 'over' | 'services'>; step: NextStep<SessionEvent>; asking: Asking | null; tries: number }
+
+/** Takes one step, if there is one to take and nobody is at it. */
+export async function runStep(services: Services, nodeId: string, sessionId: string, stopping: AbortSignal): Promise<void> {
+  const over = new AbortController()
+  const notices = services.pubsub.subscribe(interruptTopic, sessionId, over.signal) // before the log is read, so that none is missed
+  const stop = (): void => over.abort(stopping.reason)
+  let opened: Opened | undefined
+  let watching: (() => void) | null = null
+  try {
+    opened = await openStep(services, nodeId, sessionId)
+    if (!opened) return
+    stopping.addEventListener('abort', stop, { once: true })
+    if (stopping.aborted) stop()
+    watching = watch(services, opened.run.claim, notices, over)
+    await takeStep({ ...opened.run, services, over: over.signal }, opened)
+  } catch (error) {
+    if (opened) await releaseClaim(services.db, opened.run.claim).catch((reason: Error) => processLog.debug({ reason: reason.message }, 'a session could not be given back'))
+    if (!(error instanceof ClaimLost)) throw error
+    processLog.debug({ session: encodeId('session', sessionId) }, 'somebody else goes on with a session')
+  } finally {
+    stopping.removeEventListener('abort', stop)
+    watching?.()
+    over.abort(new ClaimLost())
+  }
+}
+
+async function takeStep(run: StepRun, { step, asking, tries }: Opened): Promise<void> {
+  try {
+    if (tries > triesMax) return await giveUp(run)
+    switch (step.do) {
+      case 'interrupt': return await stopEverything(run)
+      case 'call': return await stepTools(run, step)
+      case 'ask': return await stepModel(run, asking, step)
+      case 'rest': return await finishStep(run, { events: endOfOpenSpan(run.log), take: step.take })
+    }
+  } catch (error) {
+    if (!(run.over.reason instanceof Interrupted)) throw error
+    return stopEverything(run)
+  }
+}
+
+/** Takes the session up and begins the step, in one transaction where nothing has to be waited for. */
+async function openStep(services: Services, nodeId: string, sessionId: string): Promise<Opened | undefined> {
+  return transaction(services.db, async (tx) => {
+    const claimed = await claimSession(tx, sessionId, nodeId)
+    if (!claimed) return undefined
+    const { claim, session, tries } = claimed
+    const log = await readWholeLog(tx, sessionId)
+    const toolsRunAtClient = session.environmentId !== null && (await isSelfHosted(tx, session.environmentId))
+    const step = nextStep(log, factsOf(session, toolsRunAtClient))
+    const run = { claim, session, toolsRunAtClient, log: merged(log, await resume(tx, claimed, log, step)) }
+    if (tries > triesMax || step.do === 'interrupt' || step.do === 'rest') return { run, step, asking: null, tries }
+    if (step.do === 'call') return { run: { ...run, log: merged(run.log, await takeEvents(tx, sessionId, step.take.map(({ id }) => id))) }, step, asking: null, tries }
+    const asking = await beginAsking(services, tx, run, step)
+    return { run: asking ? { ...run, log: asking.log } : run, step, asking, tries }
+  })
+}
+
+/** What the log says of a session that is taken up again: its worker was lost, or its fault may have passed. */
+async function resume(tx: Tx, { session: { id, status }, wasLost }: Claimed, log: readonly SessionEvent[], step: NextStep<SessionEvent>): Promise<SessionEvent[]> {
+  const before = endOfOpenSpan(log)
+  const events: SessionEvent[] = []
+  if (step.do === 'interrupt' || step.do === 'rest') return events // what is open is closed with the step's end
+  if (status === 'running' && (wasLost || before.length > 0)) events.push(...((await moveSession(tx, id, { to: 'rescheduling', before }))?.events ?? []))
+  if (status === 'rescheduling' || events.length > 0) events.push(...((await moveSession(tx, id, { to: 'running' }))?.events ?? []))
+  return events
+}
+
+/** Says that the worker lives, and hears when it shall stop. The returned function ends that. */
+function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, over: AbortController): () => void {
+  let looking = false
+  const look = async (): Promise<void> => {
+    looking = true
+    try {
+      if ((await beat(db, claim)).isInterrupted) over.abort(new Interrupted())
+    } catch (error) {
+      if (error instanceof ClaimLost) over.abort(error)
+      else processLog.warn({ reason: error instanceof Error ? error.message : String(error) }, 'a worker could not say that it is at a session')
+    } finally {
+      looking = false
+    }
+  }
+  const timer = setInterval(() => void (looking || look()), beatMs)
+  const hear = async (): Promise<void> => {
+    while (!(await notices.next()).done) await look()
+  }
+  void hear()
+  return () => clearInterval(timer)
+}
+
+async function isSelfHosted(tx: Tx, environmentId: string): Promise<boolean> {
+  return (await findOne<{ type: string }>(tx, sql`select config ->> 'type' as type from environments where id = ${environmentId}`))?.type === 'self_hosted'
+}
+

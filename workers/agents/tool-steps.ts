@@ -1,0 +1,174 @@
+/** A round of tool calls: each result is written down when it is there; what was begun before a crash is not begun again. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { BerthError } from '#src/platform/errors.ts'
+import { log as processLog } from '#src/platform/log.ts'
+import { change, findAll, findOne, sql, transaction } from '#src/platform/postgres.ts'
+import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credential-use.ts'
+import { ensureEnvironmentVm } from '#src/resources/agents/environment-vms.ts'
+import { callMcpTool } from '#src/resources/agents/mcp-calls.ts'
+import { pendingOf } from '#src/resources/agents/pending-work.ts'
+import { ClaimLost } from '#src/resources/agents/session-claims.ts'
+import type { NewEvent } from '#src/resources/agents/session-log.ts'
+import { endOfOpenSpan, errorEvent, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/session-outcomes.ts'
+import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
+import { forgetInGuest, guestVm, killInGuest, MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
+import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-shapes.ts'
+import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
+import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
+import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
+import { turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
+import type { Vm } from '#src/resources/infra/vm-rows.ts'
+import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
+
+/** Calls of one round that run at once; and how long those that are interrupted may take to end by themselves. Ours. */
+const callsAtOnce = 8
+const interruptedMs = 1_000
+
+type Begun = { toolUseId: string; vmId: string | null; vmStartedAt: string | null }
+type Round = { run: StepRun; begun: ReadonlyMap<string, Begun>; vms: Map<string, GuestVm> }
+type Outcome = { result: ToolResult; errors: NewEvent[] }
+
+/** Runs what the model wants run, and refuses what was denied. */
+export async function stepTools(run: StepRun, { run: uses, refuse }: Extract<NextStep<SessionEvent>, { do: 'call' }>): Promise<void> {
+  const round: Round = { run, begun: await readBegun(run, uses.map(({ event }) => event.id)), vms: new Map() }
+  const refused = refuse.map(({ event, denyMessage }) => resultEvent(event, failed(`The user denied this call${denyMessage ? `: ${denyMessage}` : '.'}`)))
+  const waiting = uses.map(({ event }) => event)
+  let left = waiting.length
+  let last: { events: NewEvent[]; usage: ToolResult['usage'] } = { events: refused, usage: undefined }
+  let writing: Promise<void> = Promise.resolve()
+  const callers = Array.from({ length: Math.min(callsAtOnce, waiting.length) }, async () => {
+    for (let use = waiting.shift(); use; use = waiting.shift()) {
+      const { result, errors } = await perform(round, use)
+      const events = [...errors, resultEvent(use, result)]
+      if (--left > 0) await (writing = writing.then(() => noteInStep(run, events, result.usage)))
+      else last = { events: [...refused, ...events], usage: result.usage } // the last one goes with the step's end
+    }
+  })
+  const outcomes = await settledOrInterrupted(callers, run.over)
+  const broken = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (broken) throw run.over.aborted ? run.over.reason : broken.reason
+  await finishStep(run, last)
+  for (const vm of round.vms.values()) forgetInGuest(vm, uses.map(({ event }) => event.id).filter((id) => !round.begun.get(id) || round.begun.get(id)?.vmId === vm.id))
+}
+
+/** The client asked to stop: ends what runs, answers what is open as denied, and comes to rest. */
+export function stopEverything(run: StepRun): Promise<void> {
+  return endTurn(run, { rest: { type: 'end_turn' }, alsoTake: 'all but messages', begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.', unbegun: 'The user interrupted; this call was denied.', events: [] })
+}
+
+/** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
+export function giveUp(run: StepRun): Promise<void> {
+  const error = errorEvent('unknown_error', 'The session could not be brought further. Send a message to try again.', 'exhausted')
+  return endTurn(run, { rest: { type: 'retries_exhausted' }, alsoTake: 'all', begun: 'This call was given up after too many faults on our side; it may have run.', unbegun: 'This call could not be made, because of faults on our side.', events: [error] })
+}
+
+async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string }): Promise<void> {
+  const { toolUses } = pendingOf(run.log, run)
+  const begun = await readBegun(run, toolUses.map(({ event }) => event.id))
+  for (const vmId of new Set([...begun.values()].flatMap((one) => one.vmId ?? []))) {
+    const vm = await findRunningVm(run, vmId)
+    if (vm) await killInGuest(vm, [...begun.values()].filter((one) => one.vmId === vmId).map(({ toolUseId }) => toolUseId))
+  }
+  const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? why.begun : why.unbegun)))
+  const { cut } = run
+  const end = cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
+  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), alsoTake: why.alsoTake, rest: why.rest })
+}
+
+/** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */
+async function settledOrInterrupted(callers: readonly Promise<void>[], over: AbortSignal): Promise<PromiseSettledResult<void>[]> {
+  const settled = new AbortController()
+  const late = async (): Promise<never> => {
+    if (!over.aborted) await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }))
+    await wait(interruptedMs, undefined, { signal: settled.signal })
+    throw over.reason
+  }
+  try {
+    return await Promise.race([Promise.allSettled(callers), late()])
+  } finally {
+    settled.abort()
+  }
+}
+
+/** One call to its result. Throws only when the step cannot go on. */
+async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
+  const { run: { services, session, over } } = round
+  const input = (use.data['input'] ?? {}) as ToolInput // as the loop wrote it
+  const name = String(use.data['name'])
+  over.throwIfAborted()
+  if (use.type === 'agent.mcp_tool_use') {
+    if (round.begun.has(use.id)) return plain(failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'))
+    await begin(round.run, use.id, null)
+    return callMcpTool(services, session, { serverName: String(use.data['mcp_server_name']), name, input }, over)
+  }
+  if (name === 'web_fetch') return plain(await fetchPage(services.config, String(input['url']), over))
+  if (name === 'web_search') return plain(await searchWeb(services.config, String(input['query']), over))
+  const tool = findGuestTool(name)
+  if (!tool || !session.environmentId) return plain(failed('There is no such tool. Use one of those that you were given.'))
+  return performInGuest(round, use, tool, input, session.environmentId)
+}
+
+async function performInGuest(round: Round, use: SessionEvent, tool: GuestTool, input: ToolInput, environmentId: string): Promise<Outcome> {
+  const { run } = round
+  const order = tool.order(input, { folderFile: `/tmp/.berth-folder-${run.session.id}` })
+  if ('text' in order) return plain(order)
+  const begun = round.begun.get(use.id)
+  const findVm = async (): Promise<GuestVm> => {
+    const vm = await ensureEnvironmentVm(run.services, environmentId, { mcpHosts: mcpHostsOf(run), signal: run.over })
+    await giveVaultVariables(round, vm)
+    const found = await guestVm(run.services, vm)
+    round.vms.set(vm.id, found)
+    return found
+  }
+  try {
+    const end = await runInGuest({ id: use.id, order, begunIn: begun ?? null, vm: findVm, begin: (vm) => begin(run, use.id, vm) }, run.over)
+    return plain(tool.result(end, input, order.timeoutMs))
+  } catch (error) {
+    run.over.throwIfAborted()
+    if (error instanceof ClaimLost) throw error
+    if (error instanceof MachineLost) return plain(failed('The machine was lost; the command may have run. Look at what is there before you run it again.'))
+    if (!(error instanceof BerthError)) throw error
+    processLog.debug({ reason: error.message }, 'a tool’s VM cannot be had')
+    return { result: failed(`The session’s machine cannot be had: ${error.message}`), errors: [errorEvent('environment_failed_error', error.message, 'retrying')] }
+  }
+}
+
+/** Notes that a call begins, before it does. @throws ClaimLost */
+async function begin({ services: { db }, claim, session }: StepRun, toolUseId: string, vm: GuestVm | null): Promise<void> {
+  const noted = await change(db, sql`
+    insert into session_calls (tool_use_id, session_id, vm_id, vm_started_at)
+    select ${toolUseId}, id, ${vm?.id ?? null}, ${vm?.startedAt ?? null} from sessions where id = ${session.id} and step_fence = ${claim.fence} and status = 'running'`)
+  if (noted === 0) throw new ClaimLost()
+}
+
+async function readBegun({ services: { db } }: StepRun, ids: readonly string[]): Promise<ReadonlyMap<string, Begun>> {
+  if (ids.length === 0) return new Map()
+  const rows = await findAll<Begun>(db, sql`select tool_use_id, vm_id, vm_started_at from session_calls where tool_use_id = any(${ids}::uuid[])`)
+  return new Map(rows.map((row) => [row.toolUseId, row]))
+}
+
+async function findRunningVm({ services }: StepRun, id: string): Promise<GuestVm | undefined> {
+  const vm = await findOne<Vm>(services.db, sql`select * from vms where id = ${id} and status = 'running'`)
+  return vm && guestVm(services, vm)
+}
+
+const given = new Set<string>()
+const givenMax = 1_000
+
+/** The variables of the session's vaults as they are now, once in a turn, before its first tool. Another worker gives them once more. */
+async function giveVaultVariables({ run: { services, session, log } }: Round, vm: Vm): Promise<void> {
+  const occasion = `${session.id} ${turnIdOf(log)} ${vm.id} ${session.vaultIds.join(' ')}`
+  if (session.vaultIds.length === 0 || given.has(occasion)) return
+  const variables = await openEnvironmentVariables(services, { organizationId: session.organizationId, userId: session.ownerUserId }, session.vaultIds)
+  await transaction(services.db, (tx) => giveVariables(services, tx, vm.id, variables))
+  given.add(occasion)
+  for (const oldest of given) if (given.size > givenMax) given.delete(oldest)
+}
+
+function mcpHostsOf({ session: { agentDefinition } }: StepRun): string[] {
+  return agentDefinition.mcp_servers.flatMap(({ url }) => URL.parse(url)?.hostname ?? [])
+}
+
+function plain(result: ToolResult): Outcome {
+  return { result, errors: [] }
+}
