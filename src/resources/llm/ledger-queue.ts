@@ -61,9 +61,7 @@ export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
 
   async function flushAll(): Promise<void> {
     while (batches.length > 0) {
-      const waitMs = batchEveryMs - (performance.now() - leftAtMs)
-      // What ends in the same turn goes together.
-      await new Promise((resolve) => (waitMs > 0 && !draining ? setTimeout(resolve, waitMs) : setImmediate(resolve)))
+      await gather(draining ? 0 : batchEveryMs - (performance.now() - leftAtMs))
       leftAtMs = performance.now()
       const batch = batches.shift()
       if (!batch) break
@@ -102,6 +100,11 @@ export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
       await flushing
     },
   }
+}
+
+/** Lets a batch grow for so long; at least, what ends in the same turn goes together. */
+function gather(waitMs: number): Promise<void> {
+  return new Promise((resolve) => void (waitMs > 0 ? setTimeout(resolve, waitMs) : setImmediate(resolve)))
 }
 
 function newBatch(): Batch {
