@@ -68,8 +68,9 @@ export function inferenceOf(services: Background): Inference {
 function createInference({ db, pubsub }: Background): Inference {
   const accounts = createAccounts(db, pubsub)
   const writer = createLedgerWriter(db, newUuid(), (held, all) => noteHeld(accounts, held, all))
-  const queue = createLedgerQueue(writer)
-  const running: Running = { young: new Set(), old: new Set(), queue, toldAtMs: new Map(), untold: new Set() }
+  const young = new Set<RunningRequest>()
+  const queue = createLedgerQueue(writer, () => young.size)
+  const running: Running = { young, old: new Set(), queue, toldAtMs: new Map(), untold: new Set() }
   let closing: Promise<void> | null = null
   const begin = (order: InferenceOrder, account: Account, key: Purse | null): Metered => {
     if (closing) throw databaseAway() // it was let in while everything was given back

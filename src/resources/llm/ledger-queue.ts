@@ -5,7 +5,10 @@ import { noteWritten, type LedgerWriter } from './ledger-writer.ts'
 import type { LedgerRow } from './ledger.ts'
 
 const batchRowsMax = 500
-/** Batches leave at least this far apart: under load one statement for twenty rows costs little more than for one. One that comes after a pause never waits. */
+/**
+ * Under load a batch gathers rows, because one statement for twenty costs little more than for one: it leaves this long
+ * after the one before, or as soon as it holds as many as there are requests still running. After a pause none waits.
+ */
 const batchEveryMs = 2
 /** With more rows waiting than this, new requests are refused: the database has been away too long. */
 const waitingRowsMax = 20_000
@@ -30,13 +33,13 @@ export type LedgerQueue = {
   drain(): Promise<void>
 }
 
-/** Makes one. */
-export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
+/** Makes one. `stillRunning` says how many young requests have not ended yet. */
+export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => number): LedgerQueue {
   const batches: Batch[] = []
+  const gathering = createGathering(stillRunning)
   const told = new Set<string>()
   let waitingRows = 0
   let draining = false
-  let leftAtMs = -Infinity
   let leaving: Batch | null = null
   let flushing: Promise<void> | null = null
 
@@ -61,8 +64,7 @@ export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
 
   async function flushAll(): Promise<void> {
     while (batches.length > 0) {
-      await gather(draining ? 0 : batchEveryMs - (performance.now() - leftAtMs))
-      leftAtMs = performance.now()
+      await gathering.wait(draining ? batchRowsMax : batches[0]?.rows.length ?? 0)
       const batch = batches.shift()
       if (!batch) break
       leaving = batch
@@ -87,6 +89,7 @@ export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
       row.batch = batch
       waitingRows += 1
       flushing ??= flushAll()
+      gathering.grew(batch.rows.length)
       return batch.done
     },
     tell: (organizationId) => void told.add(organizationId),
@@ -102,9 +105,25 @@ export function createLedgerQueue(writer: LedgerWriter): LedgerQueue {
   }
 }
 
-/** Lets a batch grow for so long; at least, what ends in the same turn goes together. */
-function gather(waitMs: number): Promise<void> {
-  return new Promise((resolve) => void (waitMs > 0 ? setTimeout(resolve, waitMs) : setImmediate(resolve)))
+/** Decides when the next batch leaves. */
+function createGathering(stillRunning: () => number): { wait: (rows: number) => Promise<void>; grew: (rows: number) => void } {
+  let leftAtMs = -Infinity
+  let leave: (() => void) | null = null
+  return {
+    async wait(rows) {
+      const waitMs = batchEveryMs - (performance.now() - leftAtMs)
+      await new Promise<void>((resolve) => {
+        if (waitMs <= 0 || rows >= stillRunning()) return void setImmediate(resolve) // what ends in the same turn goes together
+        leave = resolve
+        setTimeout(resolve, waitMs)
+      })
+      leave = null
+      leftAtMs = performance.now()
+    },
+    grew(rows) {
+      if (leave && rows >= stillRunning()) leave()
+    },
+  }
 }
 
 function newBatch(): Batch {
