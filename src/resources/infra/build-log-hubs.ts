@@ -35,7 +35,7 @@ export async function joinLog({ db, pubsub }: { db: Db; pubsub: Pubsub }, id: st
   const here = hubs.get(pubsub) ?? new Map<string, Hub>()
   hubs.set(pubsub, here)
   let hub = here.get(id)
-  if (!hub) here.set(id, (hub = openHub(db, pubsub, id, () => here.delete(id))))
+  if (!hub) here.set(id, (hub = openHub(db, pubsub, id, (gone) => here.get(id) === gone && here.delete(id))))
   const { seats, ready, stop } = hub
   const seat: Seat = { queue: [], characters: 0, behind: false, over: signal.aborted, wake: null }
   seats.add(seat)
@@ -74,14 +74,14 @@ export async function joinLog({ db, pubsub }: { db: Db; pubsub: Pubsub }, id: st
   }
 }
 
-function openHub(db: Db, pubsub: Pubsub, id: string, forget: () => void): Hub {
+function openHub(db: Db, pubsub: Pubsub, id: string, forget: (hub: Hub) => void): Hub {
   const stop = new AbortController()
   const seats = new Set<Seat>()
   const notices = pubsub.subscribe('build_log', id, stop.signal) // before the position is read: no line can be missed
   const starting = patiently(() => lastLines(db, id, 1), stop.signal).then(([last]) => last ?? { ms: 0, seq: -1 })
   const hub: Hub = { seats, stop, ready: starting.then(() => undefined) }
   const over = (): void => {
-    forget()
+    forget(hub)
     stop.abort()
     for (const seat of seats) {
       seat.over = true
