@@ -12,6 +12,8 @@ import pg from 'pg'
 import { newUuid } from '../../src/platform/ids.ts'
 import { migrate } from '../../src/platform/migrate.ts'
 import { preparePostgres, startPostgres, stopPostgres, waitForPostgres, type EmbeddedPostgres } from '../../src/start/embedded-postgres.ts'
+import { processesIn } from '../../src/start/processes.ts'
+import { until } from './until.ts'
 
 const templateName = 'berth_template'
 const outputLinesMax = 200
@@ -25,7 +27,7 @@ export type TestDatabase = { url: string; drop: () => Promise<void> }
 /** A server of one's own, for tests that kill it. */
 export type TestPostgres = {
   address: PostgresAddress
-  /** kill -9 of the postmaster; resolves when it is gone. Nothing restarts it. */
+  /** kill -9 of the postmaster; resolves when it and its backends, which answer on for a moment, are gone. Nothing restarts it. */
   killPostgres: () => Promise<void>
   /** Starts it again after killPostgres, or stops it (fast) and starts it; resolves when it takes connections. */
   restartPostgres: () => Promise<void>
@@ -52,6 +54,7 @@ export async function startTestPostgres(): Promise<TestPostgres> {
       const gone = once(server, 'exit')
       server.kill('SIGKILL')
       await gone
+      await until('the backends are gone', () => processesIn(postgres.clusterDir, 'postgres').length === 0)
     },
     restartPostgres: async () => {
       await stopPostgres(server)
