@@ -46,6 +46,7 @@ describe('while Postgres is away', () => {
   it('who must be asked about is refused at once, and served when Postgres is back', async () => {
     const payer = await world.organization(1)
     await postgres.killPostgres()
+    await postgres.backendsGone()
     expect(await refusalOf(() => world.first.inference.open(order(payer, 1_000)))).toBe('service_unavailable')
     expect(await refusalOf(() => world.first.inference.open(order(payer, 0)))).toBe('service_unavailable')
     await postgres.restartPostgres()

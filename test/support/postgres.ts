@@ -27,8 +27,10 @@ export type TestDatabase = { url: string; drop: () => Promise<void> }
 /** A server of one's own, for tests that kill it. */
 export type TestPostgres = {
   address: PostgresAddress
-  /** kill -9 of the postmaster; resolves when it and its backends, which answer on for a moment, are gone. Nothing restarts it. */
+  /** kill -9 of the postmaster; resolves when it is gone. Nothing restarts it, and its backends may answer on for a moment. */
   killPostgres: () => Promise<void>
+  /** Resolves when no backend of a killed postmaster answers any more. */
+  backendsGone: () => Promise<void>
   /** Starts it again after killPostgres, or stops it (fast) and starts it; resolves when it takes connections. */
   restartPostgres: () => Promise<void>
   /** Ends the server and removes its folder. */
@@ -54,8 +56,8 @@ export async function startTestPostgres(): Promise<TestPostgres> {
       const gone = once(server, 'exit')
       server.kill('SIGKILL')
       await gone
-      await until('the backends are gone', () => processesIn(postgres.clusterDir, 'postgres').length === 0)
     },
+    backendsGone: () => until('the backends are gone', () => processesIn(postgres.clusterDir, 'postgres').length === 0),
     restartPostgres: async () => {
       await stopPostgres(server)
       server = await startServer(postgres)
