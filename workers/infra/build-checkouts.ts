@@ -1,7 +1,7 @@
 /** Brings a build's files into its machine: a repository at a commit, or an uploaded archive. */
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { patiently } from '#src/resources/infra/build-patience.ts'
+import { patiently } from '#src/platform/patience.ts'
 import { openSource, type GitSource } from '#src/resources/infra/build-sources.ts'
 import { setBuildCommit } from '#src/resources/infra/build-states.ts'
 import { findUploadKey } from '#src/resources/infra/uploads.ts'

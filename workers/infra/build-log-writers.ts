@@ -4,9 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '#src/platform/limits.ts'
+import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, type LogLine } from '#src/resources/infra/build-logs.ts'
-import { patiently } from '#src/resources/infra/build-patience.ts'
 import { createMasking, masked } from './build-masking.ts'
 
 const chunkBytes = 16 * 1024

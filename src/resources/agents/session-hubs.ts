@@ -4,9 +4,9 @@
  */
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { patiently } from '#src/platform/patience.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
-import { patiently } from '#src/resources/infra/build-patience.ts'
 import { emitPreview, readEmissions, type Emission } from './session-emissions.ts'
 import { previewTopic, sessionTopic } from './session-log.ts'
 import { lastPreview, readPreviews } from './session-previews.ts'

@@ -4,10 +4,10 @@
  */
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 import { lastLines, readLog, type LogLine, type LogPiece, type LogPosition } from './build-logs.ts'
-import { patiently } from './build-patience.ts'
 
 /** An entry as callers see it; `done` is true for the last one, which has no output. */
 export type LogEntry = { id: string; output: string; done: boolean }

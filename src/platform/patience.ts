@@ -1,7 +1,7 @@
-/** Builds and those who follow their logs wait for Postgres while it restarts: a minute, then they are told. */
+/** Long work and those who follow something wait for Postgres while it restarts: a minute, then they are told. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { log } from '#src/platform/log.ts'
-import { isDatabaseAway } from '#src/platform/postgres.ts'
+import { log } from './log.ts'
+import { isDatabaseAway } from './postgres.ts'
 
 const patienceMs = 60_000
 const retryMs = 250
@@ -17,7 +17,7 @@ export async function patiently<Result>(work: () => Promise<Result>, signal?: Ab
       return await work()
     } catch (error) {
       if (!isDatabaseAway(error) || performance.now() > deadlineMs || signal?.aborted) throw error
-      if (attempt === 1) log.warn('a build or a reader of its log waits for the database')
+      if (attempt === 1) log.warn('something that is under way waits for the database')
       await pause(retryMs)
     }
   }
