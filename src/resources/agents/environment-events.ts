@@ -2,8 +2,8 @@
 import { allow } from '#src/platform/access.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
+import { eventsAfter } from '#src/platform/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
-import { eventsAfter } from '#src/resources/infra/row-events.ts'
 import { findEnvironmentRow, readEnvironment, type EnvironmentEvent } from './environment-rows.ts'
 
 /**

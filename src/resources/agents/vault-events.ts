@@ -4,8 +4,8 @@ import { limits } from '#src/platform/limits.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import { eventsAfter } from '#src/platform/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
-import { eventsAfter } from '../infra/row-events.ts'
 import { readVault } from './vault-rows.ts'
 
 /** What may happen, in the words of Anthropic's webhooks; `refreshed` and `updated` are ours. */

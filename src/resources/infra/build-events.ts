@@ -1,11 +1,11 @@
 /** What happens to a build, followed from any position without gap or repeat. */
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import { eventsAfter, type RowEvents } from '#src/platform/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Build, BuildEvent } from './build-rows.ts'
 import { isFinished } from './build-states.ts'
 import { readableBuild } from './builds.ts'
-import { eventsAfter, type RowEvents } from './row-events.ts'
 
 /**
  * The build's events after the cursor (its latest one without), then new ones as they come; ends when it is over.

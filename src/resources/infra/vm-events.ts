@@ -4,8 +4,8 @@ import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import { eventsAfter, type RowEvents } from '#src/platform/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
-import { eventsAfter, type RowEvents } from './row-events.ts'
 import type { Vm, VmEvent } from './vm-rows.ts'
 
 /**

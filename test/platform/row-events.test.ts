@@ -1,12 +1,12 @@
 /** Events of a row at the moments that real rows show too seldom. */
 import { expect, test } from 'vitest'
-import type { Call } from '#src/platform/services.ts'
-import { eventsAfter, type RowEvents } from '#src/resources/infra/row-events.ts'
+import { eventsAfter, type RowEvents } from '#src/platform/row-events.ts'
+import type { Pubsub } from '#src/platform/pubsub.ts'
 
 type Event = { position: number; last: boolean }
 
 async function* silence(): AsyncIterableIterator<void> {}
-const call = { pubsub: { subscribe: silence } } as unknown as Call // all that is used of it
+const call = { pubsub: { subscribe: silence } as unknown as Pubsub } // all that is used of it
 
 async function collect(rows: Event[], isOver: RowEvents<Event>['isOver'], position = 0): Promise<number[]> {
   const seen: number[] = []
