@@ -4,7 +4,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { RequestStatus } from '#src/resources/llm/ledger.ts'
-import { followRequests, listRequests, sumUsage, type InferenceUsage, type ShownRequest, type Totals, type UsageGroup, type UsageGroupBy } from '#src/resources/llm/usage.ts'
+import { followRequests, listRequests, sumUsage, type InferenceUsage, type SettledRequest, type ShownRequest, type Totals, type UsageGroup, type UsageGroupBy } from '#src/resources/llm/usage.ts'
 
 const requestStatus = builder.enumType('InferenceRequestStatus', {
   description: 'How a request to a model stands.',
@@ -81,11 +81,11 @@ const usage = builder.objectRef<InferenceUsage>('InferenceUsage').implement({
   }),
 })
 
-const requestEvent = builder.objectRef<{ settled: ShownRequest }>('InferenceRequestEvent').implement({
+const requestEvent = builder.objectRef<{ settled: SettledRequest }>('InferenceRequestEvent').implement({
   description: 'A request that was settled.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'settled' in value,
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to resume behind this event.', resolve: ({ settled }) => String(settled.settledPosition) }),
+    cursor: t.string({ description: 'Pass it as `after` to resume behind this event.', resolve: ({ settled }) => String(settled.position) }),
     request: t.field({ type: requestType, description: 'The request.', resolve: ({ settled }) => settled }),
   }),
 })
@@ -120,6 +120,6 @@ builder.subscriptionFields((t) => ({
   }),
 }))
 
-async function* eventsOf(requests: AsyncIterableIterator<ShownRequest>): AsyncIterableIterator<{ settled: ShownRequest }> {
+async function* eventsOf(requests: AsyncIterableIterator<SettledRequest>): AsyncIterableIterator<{ settled: SettledRequest }> {
   for await (const settled of requests) yield { settled }
 }

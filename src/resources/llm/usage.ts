@@ -5,6 +5,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { cursorId, eventPosition, page, pageSize, type Page } from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
+import { eventsAfter } from '#src/platform/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import { monthOf } from './accounts.ts'
 import { nanoUsdPerUsd } from './costs.ts'
@@ -12,7 +13,6 @@ import { requestsTopic, type RequestRoute, type RequestStatus } from './ledger.t
 
 const daysMax = 366
 const groupsMax = 1_000
-const eventsMax = 100
 const dayMs = 86_400_000
 
 /** Tokens and money; US dollars. */
@@ -28,8 +28,10 @@ export type InferenceUsage = { from: string; to: string; totals: Totals; groups:
 /** A row of the ledger as it is shown; money in US dollars. */
 export type ShownRequest = Omit<Totals, 'requests'> & {
   id: string; organizationId: string; keyId: string | null; userId: string | null; model: string; upstream: string | null
-  route: RequestRoute; status: RequestStatus; startedAt: string; endedAt: string | null; settledPosition: number | null
+  route: RequestRoute; status: RequestStatus; startedAt: string; endedAt: string | null
 }
+/** One that was settled, and its place among those of its organization. */
+export type SettledRequest = ShownRequest & { position: number }
 
 const sums = sql`coalesce(sum(requests), 0) as requests, coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
   coalesce(sum(cache_read_tokens), 0) as cache_read_tokens, coalesce(sum(cache_write_tokens), 0) as cache_write_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens,
@@ -63,7 +65,7 @@ export async function sumUsage(call: Call, input: { organizationId: string; from
 }
 
 const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-  round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9) as cost_usd, started_at, ended_at, settled_position`
+  round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9) as cost_usd, started_at, ended_at`
 
 /** The organization's requests, newest first, of one key or one model when they are named. @throws BerthError forbidden, invalid_request. */
 export async function listRequests(call: Call, input: { organizationId: string; keyId?: string | null; model?: string | null; first?: number | null; after?: string | null }): Promise<Page<ShownRequest>> {
@@ -80,35 +82,15 @@ export async function listRequests(call: Call, input: { organizationId: string; 
  * was lost and ends after all comes twice.
  * @throws BerthError forbidden, invalid_request, before the first.
  */
-export async function followRequests(call: Call & { signal?: AbortSignal }, publicOrganizationId: string, after: string | null | undefined): Promise<AsyncIterableIterator<ShownRequest>> {
+export async function followRequests(call: Call & { signal?: AbortSignal }, publicOrganizationId: string, after: string | null | undefined): Promise<AsyncIterableIterator<SettledRequest>> {
   const { organizationId } = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
-  const left = new AbortController()
-  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-  const notices = call.pubsub.subscribe(requestsTopic, organizationId, signal)
-  try {
-    const position = after ? eventPosition(after) : (await getOne<{ position: number }>(call.db, sql`
-      select coalesce(max(settled_position), 0) as position from inference_accounts where organization_id = ${organizationId}`)).position
-    return requestsAfter(call, organizationId, position, notices, left)
-  } catch (error) {
-    left.abort()
-    throw error
-  }
-}
-
-async function* requestsAfter({ db }: Call, organizationId: string, position: number, notices: AsyncIterator<void>, left: AbortController): AsyncIterableIterator<ShownRequest> {
-  try {
-    for (;;) {
-      const rows = await findAll<ShownRequest>(db, sql`
-        select ${shownColumns} from inference_requests where organization_id = ${organizationId} and settled_position > ${position} order by settled_position limit ${eventsMax}`)
-      for (const row of rows) {
-        position = row.settledPosition ?? position
-        yield row
-      }
-      if (rows.length < eventsMax && (await notices.next()).done) return
-    }
-  } finally {
-    left.abort()
-  }
+  const position = after ? eventPosition(after) : (await getOne<{ position: number }>(call.db, sql`
+    select coalesce(max(settled_position), 0) as position from inference_accounts where organization_id = ${organizationId}`)).position
+  return eventsAfter(call, organizationId, position, {
+    topic: requestsTopic, isLast: () => false, isOver: async () => false,
+    read: (behind, most) => findAll<SettledRequest>(call.db, sql`
+      select ${shownColumns}, settled_position as position from inference_requests where organization_id = ${organizationId} and settled_position > ${behind} order by settled_position limit ${most}`),
+  })
 }
 
 function readDay(name: string, text: string): string {
