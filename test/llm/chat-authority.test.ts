@@ -19,6 +19,7 @@ const body = { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' 
 
 test('a key that cannot be checked is answered 503 at once, told when to come back, and served when Postgres is', async () => {
   await postgres.killPostgres()
+  await postgres.backendsGone()
   const answer = await world.post('/v1/chat/completions', body)
   expect(answer.status).toBe(503)
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)

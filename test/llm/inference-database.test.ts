@@ -57,6 +57,7 @@ describe('while Postgres is away', () => {
     const payer = await world.organization(1)
     const request = await world.first.inference.open(order(payer, 1_000))
     await postgres.killPostgres()
+    await postgres.backendsGone()
     const startMs = performance.now()
     await expect(request.finish('completed', 'up', output(7))).rejects.toThrow('The database is not reachable right now')
     expect(performance.now() - startMs).toBeLessThan(11_000)
