@@ -1,4 +1,8 @@
 /** An agent's rows, and how they are found. Inside a definition keys are spelled as on the wire. */
+import type { RawBuilder } from 'kysely'
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Metadata } from './field-rules.ts'
 
@@ -46,4 +50,12 @@ export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.ve
 /** One version of an agent, whoever it belongs to. */
 export async function findAgentVersion(db: Db, id: string, version: number): Promise<Agent | undefined> {
   return findOne<Agent>(db, sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = ${id} and v.version = ${version}`)
+}
+
+/** The caller's agent at its newest version. @param lock `for key share`, `for no key update` or `for update` to hold it. @throws BerthError not_found. */
+export async function readAgent(db: Db, scope: Scope, publicId: string, lock: RawBuilder<unknown> = sql``): Promise<Agent> {
+  const id = decodeId('agent', publicId)
+  const agent = id && (await findOne<Agent>(db, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  if (!agent) throw notFound('agent')
+  return agent
 }

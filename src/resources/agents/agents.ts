@@ -1,13 +1,13 @@
 /** Agents: versioned definitions. Made, read, changed into a new version, archived, deleted. */
-import { allow, allowInKnown, ownedByCaller, type Permission, type Scope } from '#src/platform/access.ts'
+import { allow, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { cursorId, listOf, page, pageSize, readListPage, wholeNumber, type List, type Page } from '#src/platform/pages.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agent-definitions.ts'
-import { findAgentVersion, versionColumns, type Agent } from './agent-rows.ts'
+import { findAgentVersion, readAgent, versionColumns, type Agent } from './agent-rows.ts'
 import { hasActiveWork } from './agent-work.ts'
 import { endWorkOf } from './session-deletion.ts'
 
@@ -27,7 +27,7 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
 
 /** The agent, at its newest version or the one named. @throws BerthError not_found. */
 export async function getAgent(call: Call, publicId: string, version?: number | null): Promise<Agent> {
-  const agent = await readableAgent(call, publicId, 'agents:read')
+  const agent = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
   if (version === undefined || version === null || version === agent.version) return agent
   const older = await findAgentVersion(call.db, agent.id, version)
   if (!older) throw notFound('version of this agent')
@@ -50,7 +50,7 @@ export async function pageAgents(call: Call, filter: AgentFilter, { first, after
 
 /** Every version of an agent, newest first. @throws BerthError not_found. */
 export async function listAgentVersions(call: Call, publicId: string, window: { limit?: number | null; page?: string | null }): Promise<List<Agent>> {
-  const { id } = await readableAgent(call, publicId, 'agents:read')
+  const { id } = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
   const limit = wholeNumber('limit', window.limit ?? limits.agentsListMax, 1, limits.agentsListMax)
   const below = window.page ? readVersionPage(window.page) : null
   const rows = await findAll<Agent>(call.db, sql`
@@ -69,7 +69,7 @@ export async function listAgentVersions(call: Call, publicId: string, window: { 
 export async function updateAgent(call: Call, publicId: string, version: number | null | undefined, fields: AgentFields): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
   return transaction(call.db, async (tx) => {
-    const agent = await lockAgent(tx, scope, publicId)
+    const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
     if (agent.archivedAt) throw new BerthError('resource_archived', 'This agent is archived, so it cannot be changed. Create a new one.')
     if (version !== null && version !== undefined && version !== agent.version) {
       throw new BerthError('agent_version_mismatch', `The agent is at version ${agent.version} by now. Read it again, and send that version with your change.`)
@@ -86,7 +86,7 @@ export async function updateAgent(call: Call, publicId: string, version: number 
 export async function archiveAgent(call: Call, publicId: string): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
   return transaction(call.db, async (tx) => {
-    const agent = await lockAgent(tx, scope, publicId)
+    const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
     if (agent.archivedAt) return agent
     return getOne<Agent>(tx, sql`update agents set archived_at = now(), updated_at = now() where id = ${agent.id} returning *`)
   })
@@ -96,27 +96,11 @@ export async function archiveAgent(call: Call, publicId: string): Promise<Agent>
 export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'agents:delete')
   await transaction(call.db, async (tx) => {
-    const { id } = await lockAgent(tx, scope, publicId, 'for update') // nothing that refers to it can be inserted from here on
+    const { id } = await readAgent(tx, scope, publicId, sql`for update`) // nothing that refers to it can be inserted from here on
     if (await hasActiveWork(tx, id)) throw new BerthError('work_active', 'This agent has work that is not over. Stop its sessions, then delete it.')
     await endWorkOf(call, tx, id)
     await change(tx, sql`delete from agents where id = ${id}`)
   })
-}
-
-/** The agent, when the caller may do this with it. @throws BerthError not_found. */
-export async function readableAgent(call: Call, publicId: string, permission: Permission): Promise<Agent> {
-  const scope = allow(call.caller, permission)
-  const id = decodeId('agent', publicId)
-  const agent = id && (await findOne<Agent>(call.db, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)}`))
-  if (!agent) throw notFound('agent')
-  return agent
-}
-
-async function lockAgent(tx: Tx, scope: Scope, publicId: string, strength: 'for no key update' | 'for update' = 'for no key update'): Promise<Agent> {
-  const id = decodeId('agent', publicId)
-  const agent = id && (await findOne<Agent>(tx, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} ${strength === 'for update' ? sql`for update` : sql`for no key update`}`))
-  if (!agent) throw notFound('agent')
-  return agent
 }
 
 function scopeOf({ caller }: Call, { organizationId }: AgentFilter): Scope {

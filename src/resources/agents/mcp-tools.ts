@@ -3,8 +3,7 @@ import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { McpServer } from './agent-rows.ts'
-import { readableAgent } from './agents.ts'
+import { readAgent, type McpServer } from './agent-rows.ts'
 import { credentialFor, type BearerCredential } from './credential-use.ts'
 import { askMcpServer, readMcpTools, type McpTool } from './mcp-servers.ts'
 
@@ -19,7 +18,7 @@ const vaultsMax = 50 // as a session may have
 /** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
   const scope = allow(call.caller, 'agent-tools:read')
-  const { definition } = await readableAgent(call, agentId, 'agent-tools:read')
+  const { definition } = await readAgent(call.db, scope, agentId)
   return Promise.all(definition.mcp_servers.map((server) => askServer(call, scope, server)))
 }
 

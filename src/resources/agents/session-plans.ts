@@ -5,10 +5,10 @@ import type { Config } from '#src/platform/config.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { findAll, findOne, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { changeDefinition } from './agent-definitions.ts'
-import { findAgentVersion, type Agent, type AgentDefinition } from './agent-rows.ts'
+import { findAgentVersion, readAgent, type AgentDefinition } from './agent-rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from './environment-rows.ts'
 import { readMetadata, readShape, readText, type Metadata } from './field-rules.ts'
 import { stepJob } from './session-jobs.ts'
@@ -38,9 +38,7 @@ const reference = z.object({
  */
 export async function resolveAgent({ config }: { config: Config }, tx: Tx, scope: Scope, given: unknown): Promise<SessionAgent> {
   const named = readShape(reference, typeof given === 'string' ? { id: given } : given, 'agent')
-  const id = decodeId('agent', named.id)
-  const latest = id && (await findOne<Agent>(tx, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} for key share`))
-  if (!latest) throw notFound('agent')
+  const latest = await readAgent(tx, scope, named.id, sql`for key share`)
   if (latest.archivedAt) throw new BerthError('resource_archived', 'This agent is archived, so nothing can be begun with it. Choose another one.')
   const wanted = named.version ?? latest.version
   const agent = wanted === latest.version ? latest : await findAgentVersion(tx, latest.id, wanted)
