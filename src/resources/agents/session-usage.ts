@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { nanoUsdPerUsd } from '#src/resources/llm/costs.ts'
 import { readShape } from './field-rules.ts'
 import type { NewEvent } from './session-log.ts'
 import type { Session } from './session-rows.ts'
@@ -58,13 +59,11 @@ const budgetShape = z.object({ type: z.literal('limit'), max_list_cost: z.object
 /** Reads a budget: `{type: "limit", max_list_cost: {amount, currency: "USD"}}`, in nano-dollars. @throws BerthError invalid_request. */
 export function readBudget(given: unknown): number | null {
   if (given === undefined || given === null) return null
-  return Math.round(Number(readShape(budgetShape, given, 'budget').max_list_cost.amount) * nano)
+  return Math.round(Number(readShape(budgetShape, given, 'budget').max_list_cost.amount) * nanoUsdPerUsd)
 }
 
-const nano = 1_000_000_000
-
 function dollars(nanoUsd: number): string {
-  const [whole = '0', fraction = ''] = (nanoUsd / nano).toFixed(9).split('.')
+  const [whole = '0', fraction = ''] = (nanoUsd / nanoUsdPerUsd).toFixed(9).split('.')
   return `${whole}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`
 }
 
