@@ -2,6 +2,7 @@
  * What a process remembers of the organizations that it serves: their plan, their budgets, and what they have running
  * here. Read again after 30 s, at a notice that something changed, and before anybody is refused.
  */
+import type { RawBuilder } from 'kysely'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
@@ -136,15 +137,13 @@ function readPurse(purse: Purse, find: (monthStart: string) => Promise<Reading |
 
 function findAccount(db: Db, organizationId: string, monthStart: string): Promise<(Reading & { plan: string | null }) | undefined> {
   return findOne(db, sql`
-    select plan, monthly_budget_nano_usd as limit_nano_usd, case when monthly_budget_nano_usd is null then 0 else (
-      select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = a.organization_id and day >= ${monthStart}::date) end as spent_nano_usd
+    select plan, monthly_budget_nano_usd as limit_nano_usd, case when monthly_budget_nano_usd is null then 0 else ${spentSince(monthStart, sql`a.organization_id`)} end as spent_nano_usd
     from inference_accounts a where organization_id = ${organizationId}`)
 }
 
 function findKeyBudget(db: Db, organizationId: string, keyId: string, monthStart: string): Promise<Reading | undefined> {
   return findOne(db, sql`
-    select monthly_budget_nano_usd as limit_nano_usd, (
-      select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = b.organization_id and day >= ${monthStart}::date and payer = ${`key:${keyId}`}) as spent_nano_usd
+    select monthly_budget_nano_usd as limit_nano_usd, ${spentSince(monthStart, sql`b.organization_id`, sql`b.key_id`)} as spent_nano_usd
     from inference_key_budgets b where organization_id = ${organizationId} and key_id = ${keyId}`)
 }
 
@@ -184,4 +183,15 @@ export function monthOf(ms: number): { start: string; endsMs: number } {
   const start = `${timestamp(ms).slice(0, 7)}-01`
   const [year = 0, month = 0] = start.split('-').map(Number)
   return { start, endsMs: Date.UTC(year, month, 1) }
+}
+
+/**
+ * What an organization, or one key of it, has spent since a day; nano-USD, as a subquery.
+ * @param day such as 2026-04-01; null for ever.
+ * @param organizationId as keyId, a column of the query around it.
+ */
+export function spentSince(day: string | null, organizationId: RawBuilder<unknown>, keyId?: RawBuilder<unknown>): RawBuilder<number> {
+  return sql<number>`(
+    select coalesce(sum(cost_nano_usd), 0) from inference_days d
+    where d.organization_id = ${organizationId} ${day === null ? sql`` : sql`and d.day >= ${day}::date`} ${keyId ? sql`and d.payer = 'key:' || ${keyId}` : sql``})`
 }

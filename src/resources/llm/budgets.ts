@@ -6,7 +6,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { accountsTopic, monthOf } from './accounts.ts'
+import { accountsTopic, monthOf, spentSince } from './accounts.ts'
 import { nanoUsdPerUsd } from './costs.ts'
 
 const budgetUsdMax = 1_000_000
@@ -32,15 +32,13 @@ export async function readCredits(db: Db, organizationId: string): Promise<Credi
   const month = monthOf(nowMs()).start
   const account = await getOne<Omit<Credits, 'keyBudgets'>>(db, sql`
     select o.id as organization_id, a.plan, ${usd(sql`(select coalesce(sum(amount_nano_usd), 0) from inference_grants g where g.organization_id = o.id)`)} as granted_usd,
-      ${usd(sql`coalesce(a.balance_nano_usd, 0) + l.held`)} as balance_usd, ${usd(sql`l.held`)} as reserved_usd, ${usd(sql`d.spent`)} as spent_usd,
-      ${usd(sql`a.monthly_budget_nano_usd`)} as monthly_budget_usd, ${usd(sql`d.spent_this_month`)} as spent_this_month_usd
+      ${usd(sql`coalesce(a.balance_nano_usd, 0) + l.held`)} as balance_usd, ${usd(sql`l.held`)} as reserved_usd, ${usd(spentSince(null, sql`o.id`))} as spent_usd,
+      ${usd(sql`a.monthly_budget_nano_usd`)} as monthly_budget_usd, ${usd(spentSince(month, sql`o.id`))} as spent_this_month_usd
     from organizations o left join inference_accounts a on a.organization_id = o.id,
-      lateral (select coalesce(sum(amount_nano_usd), 0) as held from credit_leases where organization_id = o.id) as l,
-      lateral (select coalesce(sum(cost_nano_usd), 0) as spent, coalesce(sum(cost_nano_usd) filter (where day >= ${month}::date), 0) as spent_this_month from inference_days where organization_id = o.id) as d
+      lateral (select coalesce(sum(amount_nano_usd), 0) as held from credit_leases where organization_id = o.id) as l
     where o.id = ${organizationId}`)
   const keyBudgets = await findAll<KeyBudget>(db, sql`
-    select key_id, ${usd(sql`monthly_budget_nano_usd`)} as monthly_usd, ${usd(sql`(
-      select coalesce(sum(cost_nano_usd), 0) from inference_days d where d.organization_id = b.organization_id and day >= ${month}::date and payer = 'key:' || b.key_id)`)} as spent_this_month_usd
+    select key_id, ${usd(sql`monthly_budget_nano_usd`)} as monthly_usd, ${usd(spentSince(month, sql`b.organization_id`, sql`b.key_id`))} as spent_this_month_usd
     from inference_key_budgets b where organization_id = ${organizationId} order by key_id limit ${keyBudgetsMax}`)
   return { ...account, keyBudgets }
 }
