@@ -3,6 +3,7 @@ import { nowMs } from '#src/platform/clock.ts'
 import type { ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
+import { messageTypes } from '#src/resources/agents/event-types.ts'
 import { holdSession, type Claim } from '#src/resources/agents/session-claims.ts'
 import { stepJob } from '#src/resources/agents/session-jobs.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
@@ -27,8 +28,6 @@ export class Interrupted extends Error {}
 
 /** How a step ended. `rest` ends the turn whatever is due, and `alsoTake` counts what is queued as processed; `againSeconds` tries once more later. */
 export type StepEnd = { events: readonly NewEvent[]; take?: readonly SessionEvent[]; alsoTake?: 'all' | 'all but messages'; usage?: UsageAdded | undefined; reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined; rest?: StopReason; againSeconds?: number }
-
-const messageTypes: readonly string[] = ['user.message', 'user.define_outcome', 'system.message']
 
 /** What decides beside the log. */
 export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts {

@@ -2,8 +2,8 @@
 import { messageTokens } from '#src/drivers/models/estimates.ts'
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { toolUseTypes } from './pending-work.ts'
-import type { TurnEvent } from './turns.ts'
+import { messageTypes, resultTypes, toolUseTypes } from './event-types.ts'
+import { placeOf, type TurnEvent } from './turns.ts'
 
 /** What the log does not show: a model's reasoning, by the uuid of the request's start. */
 export type Reasoning = ReadonlyMap<string, readonly ReasoningBlock[]>
@@ -21,7 +21,6 @@ export const conversationLimits = {
   cutResultCharacters: 200,
 } as const
 
-const resultTypes: readonly string[] = ['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result', 'user.tool_result']
 const compacted = 'agent.thread_context_compacted'
 
 /** The conversation so far. Results that an `agent.thread_context_compacted` has behind it are cut. */
@@ -67,7 +66,7 @@ function answersOf(events: readonly TurnEvent[]): (Answer | TurnEvent)[] {
   const found: (Answer | TurnEvent)[] = []
   let answer: Answer | null = null
   for (const event of events) {
-    if (event.type === 'user.message' || event.type === 'user.define_outcome' || event.type === 'system.message') found.push(event)
+    if (messageTypes.includes(event.type)) found.push(event)
     else if (event.type === 'span.model_request_start') answer = push(found, { spanId: event.id, text: '', uses: [] })
     else if (event.type === 'agent.message' && answer) answer.text += textsOf(event.data['content'])
     else if (toolUseTypes.includes(event.type) && answer) answer.uses.push(event)
@@ -127,8 +126,4 @@ function partOf({ type, text, title, context, source }: Block, { seesImages, rea
 
 function textsOf(content: unknown): string {
   return blocksOf(content).map(({ type, text, source, title }) => (type === 'text' ? String(text) : source?.type === 'text' ? String(source.data) : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`)).join('\n')
-}
-
-function placeOf({ position, takenPosition }: TurnEvent): number {
-  return takenPosition ?? position
 }

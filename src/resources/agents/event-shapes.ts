@@ -3,16 +3,9 @@ import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { messageTypes } from './event-types.ts'
 import { readShape } from './field-rules.ts'
 import type { NewEvent } from './session-log.ts'
-
-/** Every type of event that a log may hold. */
-export const eventTypes: readonly string[] = [
-  'user.message', 'user.interrupt', 'user.tool_confirmation', 'user.custom_tool_result', 'user.tool_result', 'user.define_outcome', 'system.message',
-  'agent.message', 'agent.thinking', 'agent.tool_use', 'agent.tool_result', 'agent.mcp_tool_use', 'agent.mcp_tool_result', 'agent.custom_tool_use', 'agent.thread_context_compacted',
-  'session.status_running', 'session.status_idle', 'session.status_rescheduled', 'session.status_terminated', 'session.error', 'session.updated', 'session.deleted', 'session.usage',
-  'span.model_request_start', 'span.model_request_end',
-]
 
 const megabyte = 1024 * 1024
 
@@ -75,7 +68,7 @@ export function readEventBatch(given: unknown): NewEvent[] {
  */
 export function readInitialEvents(given: unknown, field = 'initial_events'): NewEvent[] {
   const events = readList(given ?? [], field, limits.initialEventsMax)
-  const strange = events.findIndex(({ type }) => type !== 'user.message' && type !== 'user.define_outcome' && type !== 'system.message')
+  const strange = events.findIndex(({ type }) => !messageTypes.includes(type))
   if (strange >= 0) throw new BerthError('invalid_request', `${field}[${strange}].type must be user.message, user.define_outcome or system.message.`)
   return events
 }

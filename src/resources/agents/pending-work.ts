@@ -1,5 +1,6 @@
 /** What a session's log leaves to be done: a pure function, so that whoever goes on after a crash sees the same. */
 import { encodeId } from '#src/platform/ids.ts'
+import { answerTypes, resultTypes, toolUseTypes } from './event-types.ts'
 import type { SessionEvent } from './session-rows.ts'
 
 /** The part of an event that says what is to be done. */
@@ -24,11 +25,6 @@ export type Pending<Event extends LoggedEvent> = {
   /** The public ids of those that wait for the client: a `requires_action` names them. */
   waitingFor: string[]
 }
-
-/** The types of events by which an agent uses a tool. */
-export const toolUseTypes: readonly string[] = ['agent.tool_use', 'agent.mcp_tool_use', 'agent.custom_tool_use']
-const resultTypes: readonly string[] = ['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result', 'user.tool_result']
-const answerTypes: readonly string[] = ['user.tool_confirmation', 'user.custom_tool_result', 'user.tool_result']
 
 /**
  * What a log leaves to be done.

@@ -7,7 +7,8 @@ import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environment-rows.ts'
-import { eventTypes, readEventBatch } from './event-shapes.ts'
+import { readEventBatch } from './event-shapes.ts'
+import { answerTypes, eventTypes, promptTypes } from './event-types.ts'
 import { pendingOf } from './pending-work.ts'
 import { stepJob } from './session-jobs.ts'
 import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
@@ -64,11 +65,11 @@ async function accept({ jobs }: Pick<Call, 'jobs'>, tx: Tx, session: Session, ba
 
 /** Ours: `system.message` alone begins nothing; it is read with the next message. */
 function isMessage({ type }: NewEvent): boolean {
-  return type === 'user.message' || type === 'user.define_outcome'
+  return promptTypes.includes(type)
 }
 
 function isAnswer({ type }: NewEvent): boolean {
-  return type === 'user.tool_confirmation' || type === 'user.custom_tool_result' || type === 'user.tool_result'
+  return answerTypes.includes(type)
 }
 
 const wanted: Readonly<Record<string, { needs: 'confirmation' | 'result'; uses: readonly string[]; sentence: string }>> = {

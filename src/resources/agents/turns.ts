@@ -2,6 +2,7 @@
  * What a session does next: a pure function of its log, so that whoever takes it up after a crash does what the one
  * before would have done (decisions.md §6.1, §6.2).
  */
+import { promptTypes, resultTypes } from './event-types.ts'
 import { pendingOf, type OpenToolUse } from './pending-work.ts'
 import type { SessionEvent, StopReason } from './session-rows.ts'
 
@@ -34,9 +35,6 @@ export type NextStep<Event extends TurnEvent> =
   | { do: 'ask'; take: Event[] }
   | { do: 'rest'; take: Event[]; stopReason: StopReason; limit: string | null }
 
-const messageTypes: readonly string[] = ['user.message', 'user.define_outcome']
-const resultTypes: readonly string[] = ['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result', 'user.tool_result']
-
 /** What to do next. @param log every event of the session, in the order of the log. */
 export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: TurnFacts): NextStep<Event> {
   const { interrupts, messages, answers, toolUses, waitingFor } = pendingOf(log, facts)
@@ -45,7 +43,7 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   const refuse = toolUses.filter(({ needs }) => needs === 'refuse')
   if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
   if (waitingFor.length > 0) return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
-  if (!messages.some(({ type }) => messageTypes.includes(type)) && !isModelDue(log)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
+  if (!messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
   if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
   const limit = limitReached(log, facts.nowMs)
   if (limit) return { do: 'rest', take: answers, stopReason: { type: 'retries_exhausted' }, limit }
@@ -67,19 +65,19 @@ export function failuresInARow(log: readonly TurnEvent[]): number {
 
 /** Which turn it is: that of the last thing that was said to the model. */
 export function turnIdOf(log: readonly TurnEvent[]): string {
-  return log.findLast(({ type }) => messageTypes.includes(type))?.id ?? ''
+  return log.findLast(({ type }) => promptTypes.includes(type))?.id ?? ''
 }
 
 /** How many of a turn's requests the model has answered. */
 export function modelStepsOf(log: readonly TurnEvent[]): number {
-  const since = Math.max(0, ...log.filter(({ type, processedAt }) => messageTypes.includes(type) && processedAt !== null).map(placeOf))
+  const since = Math.max(0, ...log.filter(({ type, processedAt }) => promptTypes.includes(type) && processedAt !== null).map(placeOf))
   return log.filter((event) => isAnswer(event) && event.position > since).length
 }
 
 /** Whether the model has not answered something that was said to it, or that a tool answered, since the session last came to rest. */
 function isModelDue(log: readonly TurnEvent[]): boolean {
   const since = Math.max(settledAt(log), lastAnswerAt(log))
-  return log.some((event) => placeOf(event) > since && (resultTypes.includes(event.type) || (messageTypes.includes(event.type) && event.processedAt !== null)))
+  return log.some((event) => placeOf(event) > since && (resultTypes.includes(event.type) || (promptTypes.includes(event.type) && event.processedAt !== null)))
 }
 
 function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
@@ -113,6 +111,6 @@ function stopTypeOf(data: TurnEvent['data']): unknown {
 }
 
 /** Where an event counts: what clients send counts from where it was taken. */
-function placeOf({ position, takenPosition }: TurnEvent): number {
+export function placeOf({ position, takenPosition }: TurnEvent): number {
   return takenPosition ?? position
 }
