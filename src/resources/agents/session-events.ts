@@ -3,6 +3,7 @@ import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { wholeNumber } from '#src/platform/pages.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
@@ -115,8 +116,7 @@ export async function listEvents(call: Call, publicId: string, filter: EventFilt
 
 /** The same for a session that may be read already. */
 export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string, filter: EventFilter): Promise<EventList> {
-  const limit = filter.limit ?? limits.eventListDefault
-  if (!Number.isInteger(limit) || limit < 1 || limit > limits.eventListMax) throw new BerthError('invalid_request', `limit must be a whole number from 1 to ${limits.eventListMax}.`)
+  const limit = wholeNumber('limit', filter.limit ?? limits.eventListDefault, 1, limits.eventListMax)
   const strange = filter.types?.find((type) => !eventTypes.includes(type))
   if (strange !== undefined) throw new BerthError('invalid_request', 'types names a type of event that there is not.')
   const after = filter.page ? readPage(filter.page) : null
