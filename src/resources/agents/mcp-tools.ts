@@ -13,7 +13,6 @@ export type { McpTool } from './mcp-servers.ts'
 export type McpServerTools = { serverName: string; url: string; status: 'ok' | 'auth_required' | 'unreachable'; error: string | null; tools: McpTool[] }
 
 const limitMs = limits.mcpDiscoverySeconds * 1000
-const vaultsMax = 50 // as a session may have
 
 /** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
@@ -22,11 +21,11 @@ export async function listMcpTools(call: Call, agentId: string): Promise<McpServ
   return Promise.all(definition.mcp_servers.map((server) => askServer(call, scope, server)))
 }
 
-/** The caller's own credential for this address, from the newest of their vaults that has one; null when none has. */
+/** The caller's own credential for this address, from the newest of their vaults that has one, among as many as a session may have; null when none has. */
 async function bearerFor(call: Call, { organizationId, userId }: Scope, url: string): Promise<BearerCredential | null> {
   if (userId === null) return null
   const vaults = await findAll<{ id: string }>(call.db, sql`
-    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${vaultsMax}`)
+    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`)
   return credentialFor(call, { organizationId, userId }, vaults.map(({ id }) => id), url)
 }
 
