@@ -16,11 +16,7 @@ export function readUiMessages(reader: Reader, value: unknown): Message[] {
   const messages = items.flatMap((item, at) => {
     const place = `messages[${at}]`
     const fields = fieldsAt(item, place)
-    const parts = listAt(fields['parts'], `${place}.parts`, limits.chatPartsMax).map((part, number): Part => {
-      const here = `${place}.parts[${number}]`
-      const read = fieldsAt(part, here)
-      return { type: textAt(read['type'], `${here}.type`), fields: read, place: here }
-    })
+    const parts = partsOf(fields, place)
     switch (fields['role']) {
       case 'system': return [{ role: 'system' as const, text: parts.filter(isSaid).map(readSystemPart).join('') }]
       case 'user': return readUser(parts)
@@ -43,6 +39,14 @@ type Part = { type: string; fields: Fields; place: string }
 
 /** Parts that are for the eye only, or that only a server that keeps the conversation knows what to do with. */
 const shownOnly = new Set(['source-url', 'source-document', 'custom', 'reasoning-file'])
+
+function partsOf(message: Fields, place: string): Part[] {
+  return listAt(message['parts'], `${place}.parts`, limits.chatPartsMax).map((part, at) => {
+    const here = `${place}.parts[${at}]`
+    const fields = fieldsAt(part, here)
+    return { type: textAt(fields['type'], `${here}.type`), fields, place: here }
+  })
+}
 
 function isSaid({ type }: Part): boolean {
   return !type.startsWith('data-') && !type.startsWith('source-') && !shownOnly.has(type) && type !== 'step-start'
@@ -82,11 +86,7 @@ function readAssistant(reader: Reader, parts: readonly Part[], isLast: boolean):
     if (part.type === 'step-start') endStep()
     else if (part.type === 'steering-message') { // ai 7: what the user said between two steps
       endStep()
-      messages.push(...readUser(listAt(part.fields['parts'], `${part.place}.parts`, limits.chatPartsMax).map((item, at) => {
-        const place = `${part.place}.parts[${at}]`
-        const fields = fieldsAt(item, place)
-        return { type: textAt(fields['type'], `${place}.type`), fields, place }
-      })))
+      messages.push(...readUser(partsOf(part.fields, part.place)))
     } else step.push(part)
   }
   endStep()
