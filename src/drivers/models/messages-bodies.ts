@@ -1,6 +1,7 @@
 /** A request as Anthropic's messages want it. */
 import type { Message, ModelRequest, ReasoningBlock, ReasoningLevel, Tool, ToolCall, UpstreamTarget, UserPart } from './model.ts'
 import { upstreamError } from './upstream-errors.ts'
+import { cannotListen } from './wire-formats.ts'
 
 type Block = Record<string, unknown>
 type Turn = { role: 'user' | 'assistant'; content: Block[] }
@@ -106,7 +107,7 @@ function partOf(target: UpstreamTarget, part: UserPart): Block[] {
       return [{ type: 'image', source: data === undefined ? { type: 'url', url: part.url } : { type: 'base64', media_type: mediaType, data } }]
     }
     case 'file': return [{ type: 'document', source: documentSource(target, part), ...(part.filename !== null && { title: part.filename }) }]
-    case 'audio': throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`)
+    case 'audio': throw cannotListen(target)
   }
 }
 

@@ -5,11 +5,12 @@ import type { AskUpstream, UpstreamTarget } from './model.ts'
 import { responsesBody } from './responses-bodies.ts'
 import { askOverHttp, parseJson } from './upstream-answers.ts'
 import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
+import { bearerHeaders } from './wire-formats.ts'
 
 /** Asks an upstream that speaks OpenAI's responses. */
 export const askResponses: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
   path: '/responses',
-  headers: ['content-type', 'application/json', ...(target.apiKey === null ? [] : ['authorization', `Bearer ${target.apiKey}`])],
+  headers: bearerHeaders(target),
   body: JSON.stringify(responsesBody(target, request)),
 }, (to, events) => new ResponsesReader(to, events), signal)
 

@@ -1,6 +1,7 @@
 /** A request as OpenAI's responses want it. */
 import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
 import { upstreamError } from './upstream-errors.ts'
+import { cannotListen } from './wire-formats.ts'
 
 type Item = Record<string, unknown>
 
@@ -71,6 +72,6 @@ function partOf(target: UpstreamTarget, part: UserPart): Item {
     case 'text': return { type: 'input_text', text: part.text }
     case 'image': return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' }
     case 'file': return { type: 'input_file', filename: part.filename ?? 'file', file_data: `data:${part.mediaType};base64,${part.data}` }
-    case 'audio': throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`)
+    case 'audio': throw cannotListen(target)
   }
 }

@@ -1,0 +1,14 @@
+/** What several wire formats share. */
+import type { BerthError } from '#src/platform/errors.ts'
+import type { UpstreamTarget } from './model.ts'
+import { upstreamError } from './upstream-errors.ts'
+
+/** The headers of a request as OpenAI's formats want them, name after name with its value: JSON, and the key where the server wants one. */
+export function bearerHeaders({ apiKey }: Pick<UpstreamTarget, 'apiKey'>): string[] {
+  return ['content-type', 'application/json', ...(apiKey === null ? [] : ['authorization', `Bearer ${apiKey}`])]
+}
+
+/** The 400 for audio where a format has no place for it. */
+export function cannotListen(target: UpstreamTarget): BerthError {
+  return upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`)
+}
