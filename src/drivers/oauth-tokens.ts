@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
+import { jsonOf } from './models/json-values.ts'
 import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'
 
 /** How a client says who it is at the token endpoint. */
@@ -38,8 +39,8 @@ export async function exchangeRefreshToken(fetch: OutboundFetch, request: Refres
   } catch {
     return { status: 'connect_error' } // why is the endpoint's owner's business; callers see the status
   }
-  const tokens = answer.statusCode === 200 ? granted.safeParse(parsed(answer.body)) : null
-  if (!tokens?.success) return { status: 'failed', refused: answer.statusCode < 500 && refusal.safeParse(parsed(answer.body)).data?.error === 'invalid_grant', answer }
+  const tokens = answer.statusCode === 200 ? granted.safeParse(jsonOf(answer.body)) : null
+  if (!tokens?.success) return { status: 'failed', refused: answer.statusCode < 500 && refusal.safeParse(jsonOf(answer.body)).data?.error === 'invalid_grant', answer }
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = tokens.data
   return { status: 'succeeded', accessToken, refreshToken: refreshToken ?? null, expiresAt: expiresIn ? timestamp(askedMs + expiresIn * 1000) : null }
 }
@@ -58,12 +59,4 @@ function authorizationOf({ clientId, clientAuth, clientSecret }: RefreshRequest)
   if (clientAuth !== 'client_secret_basic') return {}
   const encode = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)
   return { authorization: `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret ?? '')}`).toString('base64')}` }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return null // not JSON: not an answer of a token endpoint
-  }
 }

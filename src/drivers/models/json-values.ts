@@ -1,9 +1,18 @@
-/** Values out of JSON that an upstream sent: whatever is not what it should be is as if it were not there. */
+/** Values out of JSON that somebody else wrote: whatever is not what it should be is as if it were not there. */
 
 /** An object of JSON. */
 export type Values = Readonly<Record<string, unknown>>
 
 const countMax = 1_000_000_000
+
+/** What a text of JSON says; null for any other text. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null // not JSON, which is as good as nothing
+  }
+}
 
 /** An object; null for anything else, lists too. */
 export function objectOf(value: unknown): Values | null {

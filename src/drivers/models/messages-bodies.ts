@@ -1,4 +1,5 @@
 /** A request as Anthropic's messages want it. */
+import { jsonOf, objectOf } from './json-values.ts'
 import type { Message, ModelRequest, ReasoningBlock, ReasoningLevel, Tool, ToolCall, UpstreamTarget, UserPart } from './model.ts'
 import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
@@ -124,13 +125,7 @@ function toolId(id: string): string {
 
 /** The object that a model meant. Ours: text that is no object goes back under a name of its own, so that the model sees its mistake. */
 function inputOf({ arguments: text }: ToolCall): unknown {
-  try {
-    const input: unknown = JSON.parse(text || '{}')
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input
-  } catch {
-    // falls through: the text is not JSON at all
-  }
-  return { invalid_arguments: text }
+  return objectOf(jsonOf(text || '{}')) ?? { invalid_arguments: text }
 }
 
 function toolOf({ name, description, parameters }: Tool): Block {

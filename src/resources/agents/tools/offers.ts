@@ -1,5 +1,6 @@
 /** Which tools a session's model is offered, what it calls them, and what is wrong with a call (decisions.md §5, §6.9). */
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
+import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
@@ -48,7 +49,8 @@ const invalidLength = 10_000
  * @returns the input, or a sentence for the model about what is wrong; then `input` is what could be read of it.
  */
 export function readArguments(text: string, offer: Offer | undefined): { input: Record<string, unknown>; problem: string | null } {
-  const input = parseObject(text)
+  const value = objectOf(jsonOf(text || '{}'))
+  const input = isTooDeep(value, limits.jsonDepth) ? null : value
   if (!input) return { input: { invalid_arguments: text.slice(0, invalidLength) }, problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.' }
   if (!offer) return { input, problem: 'There is no such tool. Use one of those that you were given.' }
   return { input, problem: problemWith(input, offer.tool.parameters) }
@@ -59,16 +61,6 @@ function problemWith(input: Record<string, unknown>, schema: Tool['parameters'])
   try {
     const outcome = validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input)
     return outcome.valid ? null : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
-  } catch {
-    return null
-  }
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text === '' ? '{}' : text)
-    if (isTooDeep(value, limits.jsonDepth)) return null
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null
   } catch {
     return null
   }
