@@ -1,9 +1,10 @@
 /** The three documented surfaces: where each is mounted, its routes, and its envelope for errors. */
 import type { FastifyInstance } from 'fastify'
-import { type BerthError, type ErrorCode } from '#src/platform/errors.ts'
+import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentsRoutes } from './agents/routes.ts'
 import { infraRoutes } from './infra/routes.ts'
+import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
 import { describeSurface } from './openapi.ts'
@@ -16,14 +17,9 @@ function documentedDetails({ details }: BerthError): Record<string, unknown> {
   return 'current_target' in details ? { current_target: details['current_target'] } : {}
 }
 
-/** The type names of the agents service (decisions.md §2.2), by status. */
-const agentsTypes: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error', 401: 'authentication_error', 402: 'billing_error', 403: 'permission_error', 404: 'not_found_error', 409: 'conflict_error',
-  413: 'request_too_large', 429: 'rate_limit_error', 500: 'api_error', 502: 'api_error', 503: 'overloaded_error', 504: 'timeout_error',
-}
-
-function agentsType(code: ErrorCode, status: number): string {
-  return code === 'authentication_invalid' ? code : agentsTypes[status] ?? 'api_error'
+function agentsType({ code, status }: BerthError): string {
+  if (code === 'authentication_invalid') return code
+  return status === 503 ? 'overloaded_error' : errorType(status)
 }
 
 /** Every surface. A second and third noun group adds its routes here. */
@@ -34,7 +30,7 @@ export const surfaces: readonly Surface[] = [
   },
   {
     name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: agentsRoutes, handlers: {}, bodyBytes: limits.agentsBodyBytes,
-    envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error.code, error.status), message: error.message, code: error.code }, request_id: requestId }),
+    envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error), message: error.message, code: error.code }, request_id: requestId }),
   },
   {
     name: 'llm', title: 'Berth inference gateway', mount: '/llm', prefix: '/llm', openapiPath: '/llm/openapi.json', routes: llmRoutes, bodyBytes: limits.gatewayBodyBytes,
