@@ -86,6 +86,7 @@ export const limits = {
   toolSchemaBytes: 64 * 1024, // ours: of one custom tool's input_schema
   mcpDiscoverySeconds: 10, // for each tool server
   environmentsPerMinute: 60,
+  environmentsInFlightMax: 5, // ours: in flight is one whose VM is being made, started or prepared; multiplied as the rates it stands among
   environmentIdleSecondsDefault: 900,
   environmentIdleSecondsMin: 10, // ours
   environmentIdleSecondsMax: 86_400, // ours

@@ -198,6 +198,7 @@ create table environments (
   constraint environments_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
   constraint environments_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'error'::text, 'archived'::text])))
 );
+CREATE INDEX environments_in_flight ON public.environments USING btree (organization_id) WHERE (status = 'provisioning'::text);
 CREATE INDEX environments_owner ON public.environments USING btree (organization_id, owner_user_id, id DESC);
 CREATE INDEX environments_owner_user ON public.environments USING btree (owner_user_id);
 CREATE INDEX environments_prepared_vm ON public.environments USING btree (prepared_vm_id);

@@ -13,13 +13,18 @@ const environmentStates: States<EnvironmentStatus> = states<EnvironmentStatus>('
   archived: [],
 })
 
+/** What tells that an organization may have one environment less on its way; the id is the organization's. */
+export const inFlightTopic = 'environments_in_flight'
+
 /**
  * Moves an environment when it may go there from where it is; undefined when it may not.
  * @param reason the sentence of an error; null clears it.
  */
 export async function moveEnvironment(tx: Tx, id: string, to: EnvironmentStatus, reason: string | null = null, set: RawBuilder<unknown> = sql`updated_at = now()`): Promise<Environment | undefined> {
   const moved = await transition<Environment, EnvironmentStatus>(tx, environmentStates, id, to, sql`event_position = event_position + 1, status_reason = ${reason}, ${set}`)
-  if (moved) await addEnvironmentEvent(tx, moved)
+  if (!moved) return undefined
+  await addEnvironmentEvent(tx, moved)
+  if (to !== 'provisioning') await publish(tx, inFlightTopic, moved.organizationId)
   return moved
 }
 

@@ -16,7 +16,7 @@ import { insertVm, markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
 import { isEnvironmentInUse } from './agent-work.ts'
 import { policyOf, type Networking, type VmConfig } from './environment-configs.ts'
 import { environmentArchived, findEnvironmentRow, lockEnvironmentRow, type Environment } from './environment-rows.ts'
-import { moveEnvironment } from './environment-states.ts'
+import { inFlightTopic, moveEnvironment } from './environment-states.ts'
 import { noticeOrLater } from './notices.ts'
 
 /** Brings one environment's VM up and prepares it. Runs on the VM's node. */
@@ -27,6 +27,8 @@ const usedSeconds = 5
 /** While it waits, a use looks this often whether it heard everything. */
 const lookAgainMs = 5_000
 const batchMax = 100
+/** When to come again while as many are on their way as may be. */
+const retryAfterSeconds = 5
 /** An environment is on its way longer than this only when its node is gone. */
 const provisioningSecondsMax = 2 * (limits.setupSecondsMax + limits.environmentBootSecondsMax)
 
@@ -34,8 +36,9 @@ const provisioningSecondsMax = 2 * (limits.setupSecondsMax + limits.environmentB
 export type EnvironmentUse = { mcpHosts?: readonly string[]; signal?: AbortSignal }
 
 /**
- * The environment's VM, running and prepared: made or started when it is not, and waited for. Every use says so, which
- * keeps the VM from being stopped as idle.
+ * The environment's VM, running and prepared: made or started when it is not, and waited for; ours: also for its turn,
+ * while as many of the organization are on their way as may be. Every use says so, which keeps the VM from being
+ * stopped as idle.
  * @throws BerthError not_found; resource_archived; invalid_request for one that has no VM; vm_unreachable with the reason
  *   when the VM cannot be had; capacity_unavailable; the signal's reason when it fires.
  */
@@ -43,10 +46,10 @@ export async function ensureEnvironmentVm(services: Background, id: string, use:
   const ready = await findReady(services, id, use)
   if (ready) return ready
   const heard = new AbortController()
-  const notices = services.pubsub.subscribe('environment', id, use.signal ? AbortSignal.any([use.signal, heard.signal]) : heard.signal)
-  const heardOrLater = noticeOrLater(notices, lookAgainMs)
+  const over = use.signal ? AbortSignal.any([use.signal, heard.signal]) : heard.signal
+  const heardOrLater = noticeOrLater(services.pubsub.subscribe('environment', id, over), lookAgainMs)
   try {
-    await transaction(services.db, (tx) => demandVm(services, tx, id, use))
+    await waitForTurn(services, id, use, over)
     for (;;) {
       const vm = await settled(services.db, id)
       if (vm) return vm
@@ -105,23 +108,58 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
   return vm
 }
 
-/** Asks for the VM, under the lock of the environment's row: makes one when there is none that could run. */
-export async function demandVm(services: Background, tx: Tx, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<void> {
+/**
+ * Asks for the VM, in the caller's transaction, and waits for nothing.
+ * @throws BerthError rate_limited while as many of the organization are on their way as may be; as ensureEnvironmentVm.
+ */
+export async function demandVm(services: Background, tx: Tx, id: string, use: EnvironmentUse): Promise<void> {
+  if (await demandInTurn(services, tx, id, use)) return
+  throw new BerthError('rate_limited', `${inFlightMax(services)} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`, { retryAfterSeconds })
+}
+
+/** Asks for the VM as soon as it is its turn. Ours: nobody is before anybody; whoever looks first when there is room again has it. */
+async function waitForTurn(services: Background, id: string, use: EnvironmentUse, over: AbortSignal): Promise<void> {
+  const demand = (): Promise<boolean> => transaction(services.db, (tx) => demandInTurn(services, tx, id, use))
+  if (await demand()) return
+  const environment = await findEnvironmentRow(services.db, id)
+  if (!environment) throw notFound('environment')
+  const roomOrLater = noticeOrLater(services.pubsub.subscribe(inFlightTopic, environment.organizationId, over), lookAgainMs)
+  while (!(await demand())) {
+    await roomOrLater()
+    use.signal?.throwIfAborted()
+  }
+}
+
+/** Asks for the VM, under the lock of the environment's row: makes one when there is none that could run. @returns false, with nothing begun, when it is not its turn yet. */
+async function demandInTurn(services: Background, tx: Tx, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<boolean> {
   const environment = await lockEnvironmentRow(tx, id)
   if (!environment) throw notFound('environment')
   if (environment.status === 'archived') throw environmentArchived()
   const { config } = environment
   if (config.type === 'self_hosted') throw new BerthError('invalid_request', 'This environment is self-hosted: it has no VM here. Answer its tool calls yourself.')
   await change(tx, sql`update environments set used_at = now() where id = ${id}`)
-  if (environment.status === 'provisioning') return
+  if (environment.status === 'provisioning') return true
   const held = environment.vmId ? await lockVmRow(tx, environment.vmId) : undefined
   const usable = held && environment.status === 'ready' && held.status !== 'deleting' && held.status !== 'deleted' ? held : undefined
   if (usable && !covers(usable.networkPolicy, config, mcpHosts)) await setPolicy(services, tx, usable, widened(usable.networkPolicy, config, mcpHosts))
-  if (usable?.status === 'running' && environment.preparedVmId === usable.id) return
+  if (usable?.status === 'running' && environment.preparedVmId === usable.id) return true
+  if (!(await isRoomInFlight(services, tx, environment))) return false
   if (held && !usable) await markDeleted(services, tx, held, 'error')
   const vm = usable ?? (await makeVm(services, tx, environment, config, mcpHosts))
   await moveEnvironment(tx, id, 'provisioning', null, sql`updated_at = now(), vm_id = ${vm.id}`)
   await services.jobs.enqueue(tx, onNode(prepareEnvironment, vm.nodeId), { environmentId: id })
+  return true
+}
+
+/** Whether one more of the organization may be on its way. Those of one organization wait for each other here, so that the count holds. */
+async function isRoomInFlight(services: Background, tx: Tx, { organizationId }: Environment): Promise<boolean> {
+  await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
+  const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from environments where organization_id = ${organizationId} and status = 'provisioning'`)
+  return count < inFlightMax(services)
+}
+
+function inFlightMax({ config }: Background): number {
+  return limits.environmentsInFlightMax * config.rateLimitFactor
 }
 
 async function makeVm(services: Background, tx: Tx, environment: Environment, config: VmConfig, mcpHosts: readonly string[]): Promise<Vm> {

@@ -11,7 +11,7 @@ import { readTemplate } from '#src/resources/infra/templates.ts'
 import { failSessionsOf } from './agent-work.ts'
 import { readEnvironmentConfig, type EnvironmentConfig } from './environment-configs.ts'
 import { environmentArchived, lockEnvironmentRow, readEnvironment, type Environment } from './environment-rows.ts'
-import { addEnvironmentEvent, moveEnvironment } from './environment-states.ts'
+import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environment-states.ts'
 import { applyNetworking, releaseVm } from './environment-vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './field-rules.ts'
 
@@ -114,6 +114,7 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
   await failSessionsOf(tx, environment.id)
   await change(tx, sql`delete from environments where id = ${environment.id}`)
   await publish(tx, 'environment', environment.id) // whoever follows it finds it gone
+  await publish(tx, inFlightTopic, environment.organizationId)
 }
 
 async function insertEnvironment(tx: Tx, { organizationId, userId }: Scope, given: Pick<Environment, 'name' | 'description' | 'metadata' | 'config' | 'ephemeral'>): Promise<Environment> {

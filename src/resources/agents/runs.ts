@@ -27,7 +27,7 @@ const modeName = z.enum(modeNames)
 /**
  * Begins a run. Its VM is on its way when this answers; Berth's own agents that need one get a fresh one, unless an
  * environment is named.
- * @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, capacity_unavailable.
+ * @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, capacity_unavailable, rate_limited.
  */
 export async function createRun(call: Call, order: RunOrder): Promise<Run> {
   const scope = allow(call.caller, 'runs:write')
