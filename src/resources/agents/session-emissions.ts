@@ -1,6 +1,7 @@
 /** What goes out to those who follow a session: each entry of its log, and the previews between them (decisions.md §6.2). */
 import { encodeId } from '#src/platform/ids.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
+import type { Piece } from '#src/platform/followers.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
 import { wireEvent } from './session-log.ts'
 import type { PreviewPiece } from './session-previews.ts'
@@ -12,16 +13,13 @@ import type { SessionEvent } from './session-rows.ts'
  */
 export type Emission = { position: number | null; event: Readonly<Record<string, unknown>>; sizeBytes: number; preview: string | null; isLast: boolean }
 
-/** A piece of a log: what goes out, in order, and whether there may be more now. */
-export type EmissionPiece = { emissions: Emission[]; more: boolean }
-
 const pieceEventsMax = 500
 const pieceBytesMax = 2 * 1024 * 1024
 
 type Row = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'> & { at: number | null; sizeBytes: number; found: number }
 
 /** What went out after a position: 500 entries or 2 MiB at once. Of a session that is gone, the last thing that is said of it. */
-export async function readEmissions(db: Db, sessionId: string, after: number): Promise<EmissionPiece> {
+export async function readEmissions(db: Db, sessionId: string, after: number): Promise<Piece<Emission>> {
   const rows = await findAll<Row>(db, sql`
     select piece.* from sessions session left join lateral (
       select * from (
@@ -33,9 +31,9 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
           order by at limit ${pieceEventsMax}) entry) counted
       where before < ${pieceBytesMax}
     ) piece on true where session.id = ${sessionId} order by piece.at`)
-  if (rows.length === 0) return { emissions: [deletion(sessionId)], more: false }
+  if (rows.length === 0) return { items: [deletion(sessionId)], more: false }
   const logged = rows.filter((row): row is Row & { at: number } => row.at !== null)
-  return { emissions: logged.map(emit), more: logged.length > 0 && (logged.length >= pieceEventsMax || (logged[0]?.found ?? 0) > logged.length) }
+  return { items: logged.map(emit), more: logged.length > 0 && (logged.length >= pieceEventsMax || (logged[0]?.found ?? 0) > logged.length) }
 }
 
 /** A preview's piece as it goes out. */

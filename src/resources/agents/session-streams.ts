@@ -5,8 +5,8 @@ import { decodeId } from '#src/platform/ids.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readEmissions, type Emission } from './session-emissions.ts'
-import { joinSession } from './session-hubs.ts'
+import type { Emission } from './session-emissions.ts'
+import { followEmissions } from './session-hubs.ts'
 import { sessionTopic } from './session-log.ts'
 import { previewTypes, type PreviewType } from './session-previews.ts'
 import { findSessionRow, readSession, type Session } from './session-rows.ts'
@@ -24,43 +24,11 @@ export async function followSession(call: Following, publicId: string, { after, 
   const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
   const wanted = (previews ?? []).map(readPreviewType)
   const position = after ? await readPosition(call, session, after) : replay ? 0 : session.eventPosition
-  return emissionsAfter(call, session, position, new Set(wanted))
+  if (session.status === 'terminated' && position >= session.eventPosition) return nothing()
+  return followEmissions(call, session.id, position, wanted.length > 0 ? previewFilter(new Set(wanted)) : undefined)
 }
 
-async function* emissionsAfter(call: Following, { id, status, eventPosition }: Session, start: number, wanted: ReadonlySet<PreviewType>): AsyncIterableIterator<Emission> {
-  if (status === 'terminated' && start >= eventPosition) return
-  const left = new AbortController()
-  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-  const member = await joinSession(call, id, wanted.size > 0, signal)
-  const shows = previewFilter(wanted)
-  let position = start
-  try {
-    let fromLog = true
-    while (!signal.aborted) {
-      let emissions: readonly Emission[]
-      if (fromLog) {
-        const piece = await patiently(() => readEmissions(call.db, id, position), signal)
-        emissions = piece.emissions
-        fromLog = piece.more
-      } else {
-        const taken = await member.take()
-        if (taken?.length === 0) return
-        emissions = taken ?? []
-        fromLog = taken === null
-      }
-      for (const emission of emissions) {
-        if (emission.position !== null && emission.position <= position) continue
-        if (emission.preview !== null && !shows(emission)) continue
-        position = emission.position ?? position
-        yield emission
-        if (emission.isLast) return
-      }
-    }
-  } finally {
-    left.abort()
-    member.leave()
-  }
-}
+async function* nothing(): AsyncIterableIterator<never> {}
 
 /** Lets a preview's pieces through when its kind is wanted, and its beginning was seen. */
 function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {

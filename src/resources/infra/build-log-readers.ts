@@ -3,10 +3,9 @@ import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
-import { patiently } from '#src/platform/patience.ts'
 import type { Call } from '#src/platform/services.ts'
-import { isAfter, joinLog, placeEnd, placeLine, type LogEntry, type PlacedEntry } from './build-log-hubs.ts'
-import { lastLines, readLog, type LogPosition } from './build-logs.ts'
+import { entryOf, entryOfEnd, followEntries, isAfter, type LogEntry } from './build-log-hubs.ts'
+import { lastLines, type LogPosition } from './build-logs.ts'
 import type { Build } from './build-rows.ts'
 import { readableBuild } from './builds.ts'
 
@@ -21,8 +20,8 @@ export async function listLog(call: Call, publicId: string, limit: number | null
   const build = await readableBuild(call, publicId, 'builds:read')
   const most = wholeNumber('limit', limit ?? limits.buildLogLinesDefault, 1, limits.buildLogLinesMax)
   const end = endOf(build)
-  const entries = isForgotten(build) ? keptEntries(build) : (await lastLines(call.db, build.id, most)).map(placeLine)
-  return [...entries, ...(end ? [placeEnd(end)] : [])].map(({ entry }) => entry).slice(-most)
+  const entries = isForgotten(build) ? keptEntries(build) : (await lastLines(call.db, build.id, most)).map(entryOf)
+  return [...entries, ...(end ? [entryOfEnd(end)] : [])].slice(-most)
 }
 
 /**
@@ -35,48 +34,17 @@ export async function followLog(call: Following, publicId: string, after: string
   const position = after ? readPosition(after) : await newest(call, build)
   const end = endOf(build)
   if (end && !isAfter(end, position)) throw new BerthError('log_over', 'The log has ended, and nothing follows this entry. Read it whole without a cursor, or from 0.')
-  if (end && isForgotten(build)) return keptAfter([...keptEntries(build), placeEnd(end)], position)
-  return entriesAfter(call, build.id, position)
+  if (end && isForgotten(build)) return keptAfter([...keptEntries(build), entryOfEnd(end)], position)
+  return followEntries(call, build.id, position)
 }
 
-async function* entriesAfter(call: Following, id: string, position: LogPosition): AsyncIterableIterator<LogEntry> {
-  const left = new AbortController()
-  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-  const member = await joinLog(call, id, signal)
-  try {
-    let fromTable = true
-    while (!signal.aborted) {
-      let placed: readonly PlacedEntry[]
-      if (fromTable) {
-        const { lines, more, end } = await patiently(() => readLog(call.db, id, position), signal)
-        placed = [...lines.map(placeLine), ...(end && !more ? [placeEnd(end)] : [])]
-        fromTable = more
-      } else {
-        const taken = await member.take()
-        if (taken?.length === 0) return
-        placed = taken ?? []
-        fromTable = taken === null
-      }
-      for (const one of placed) {
-        if (!isAfter(one, position)) continue
-        position = one
-        yield one.entry
-        if (one.entry.done) return
-      }
-    }
-  } finally {
-    left.abort()
-    member.leave()
-  }
-}
-
-async function* keptAfter(entries: readonly PlacedEntry[], position: LogPosition): AsyncIterableIterator<LogEntry> {
-  for (const one of entries) if (isAfter(one, position)) yield one.entry
+async function* keptAfter(entries: readonly LogEntry[], position: LogPosition): AsyncIterableIterator<LogEntry> {
+  for (const entry of entries) if (isAfter(entry, position)) yield entry
 }
 
 /** The last lines as entries, once the log itself is forgotten. Their ids stand before all that it had. */
-function keptEntries({ tail }: Build): PlacedEntry[] {
-  return tail.map((line, index) => placeLine({ ms: 0, seq: index + 1, output: `${line}\n` }))
+function keptEntries({ tail }: Build): LogEntry[] {
+  return tail.map((line, index) => entryOf({ ms: 0, seq: index + 1, output: `${line}\n` }))
 }
 
 function isForgotten({ finishedAt }: Build): boolean {

@@ -1,0 +1,174 @@
+/**
+ * Those who follow one thing in this process, and the hub that they share: it reads what is new once for all of them,
+ * and hands every one the same objects. Who falls behind reads the table by its own position again.
+ */
+import { log } from './log.ts'
+import { patiently } from './patience.ts'
+import type { Db } from './postgres.ts'
+import type { Pubsub } from './pubsub.ts'
+import { createSeats, type Handed, type Seat, type Seats } from './seats.ts'
+
+/** Items in order, and whether there may be more now. */
+export type Piece<Item> = { items: readonly Item[]; more: boolean }
+
+/** A kind of thing that is followed: its items stand in a table, and their positions grow. */
+export type Followed<Item, Position> = Handed<Item> & {
+  /** What it is called where its followers are told that it could not be read. */
+  name: string
+  /** The items of the table after a position. */
+  read(db: Db, id: string, after: Position): Promise<Piece<Item>>
+  /** Begins to listen for one of them. Whatever comes after this must ring. */
+  watch(db: Db, id: string, hub: Listening): Watch<Item, Position>
+  /** Null for what stands in no table. */
+  positionOf(item: Item): Position | null
+  isAfter(one: Position, other: Position): boolean
+  /** Whether nothing follows this item. */
+  isLast(item: Item): boolean
+}
+
+/** What a hub lends to those who watch for it; the signal fires when the last follower has left. */
+export type Listening = {
+  ring(): void
+  /** Calls back for notices of this topic about what is followed; rings without a callback. */
+  listen(topic: string, onNotice?: () => void): void
+  signal: AbortSignal
+}
+
+/** What is watched for a hub. */
+export type Watch<Item, Position> = {
+  /** Where the table ends. What stands before is for those who follow to read. */
+  start: Promise<Position>
+  /** Items after a position, and asides; asked for when it rang. */
+  read(after: Position): Promise<Piece<Item>>
+  /** Asides are wanted from now on. */
+  beginAsides?: () => Promise<void>
+}
+
+/** Where something is followed. */
+export type Place = { db: Db; pubsub: Pubsub }
+
+/** How things of one kind are followed. */
+export type Followers<Item, Position> = {
+  /** Takes a seat. What was there before this resolved must be read from the table, after it resolved. */
+  join(place: Place, id: string, signal: AbortSignal, hearsAsides?: boolean): Promise<Seat<Item>>
+  /**
+   * The items after a position without gap or repeat, and then those that come; ends after the last.
+   * @param shows which asides to tell; none without it.
+   */
+  follow(call: Place & { signal?: AbortSignal }, id: string, after: Position, shows?: (aside: Item) => boolean): AsyncIterableIterator<Item>
+}
+
+type Hub<Item, Position> = { seats: Seats<Item>; watch: Watch<Item, Position>; stop: AbortController }
+
+/** Makes what follows things of this kind: one hub for each that has followers. */
+export function createFollowers<Item, Position>(kind: Followed<Item, Position>): Followers<Item, Position> {
+  const hubs = new WeakMap<Pubsub, Map<string, Hub<Item, Position>>>()
+
+  async function join(place: Place, id: string, signal: AbortSignal, hearsAsides = false): Promise<Seat<Item>> {
+    const here = hubs.get(place.pubsub) ?? new Map<string, Hub<Item, Position>>()
+    hubs.set(place.pubsub, here)
+    const hub = here.get(id) ?? openHub(kind, place, id, (gone) => here.get(id) === gone && here.delete(id))
+    here.set(id, hub)
+    const { seats, watch, stop } = hub
+    const seat = seats.sit(signal, hearsAsides)
+    const leave = (): void => {
+      seat.leave()
+      if (!seats.areEmpty || here.get(id) !== hub) return
+      here.delete(id)
+      stop.abort()
+    }
+    try {
+      await watch.start
+      if (hearsAsides) await watch.beginAsides?.()
+    } catch (error) {
+      leave()
+      throw error
+    }
+    return { take: seat.take, leave }
+  }
+
+  return {
+    join,
+    async *follow(call, id, after, shows) {
+      const left = new AbortController()
+      const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
+      const { take, leave } = await join(call, id, signal, shows !== undefined)
+      let position = after
+      try {
+        let fromTable = true
+        while (!signal.aborted) {
+          let items: readonly Item[]
+          if (fromTable) ({ items, more: fromTable } = await patiently(() => kind.read(call.db, id, position), signal))
+          else {
+            const taken = await take()
+            if (taken?.length === 0) return
+            items = taken ?? []
+            fromTable = taken === null
+          }
+          for (const item of items) {
+            const at = kind.positionOf(item)
+            if (at !== null && !kind.isAfter(at, position)) continue
+            if (kind.isAside(item) && !shows?.(item)) continue
+            position = at ?? position
+            yield item
+            if (kind.isLast(item)) return
+          }
+        }
+      } finally {
+        left.abort()
+        leave()
+      }
+    },
+  }
+}
+
+function openHub<Item, Position>(kind: Followed<Item, Position>, { db, pubsub }: Place, id: string, forget: (hub: Hub<Item, Position>) => void): Hub<Item, Position> {
+  const stop = new AbortController()
+  const { signal } = stop
+  const { ring, rung } = createBell(signal)
+  const hear = async (topic: string, onNotice: () => void): Promise<void> => {
+    for await (const _ of pubsub.subscribe(topic, id, signal)) onNotice()
+  }
+  const watch = kind.watch(db, id, { ring, signal, listen: (topic, onNotice = ring) => void hear(topic, onNotice) })
+  const seats = createSeats(kind)
+  const hub = { seats, watch, stop }
+  const handOn = async (): Promise<void> => {
+    let position: Position = await watch.start
+    ring()
+    while (await rung()) {
+      const { items, more } = await watch.read(position)
+      seats.hand(items)
+      for (const item of items) position = kind.positionOf(item) ?? position
+      if (items.some(kind.isLast)) return
+      if (more) ring()
+    }
+  }
+  handOn()
+    .catch((error: Error) => signal.aborted || log.warn({ reason: error.message }, `${kind.name} could not be read; those who follow it come back`)) // told to them as the end of their stream
+    .finally(() => {
+      forget(hub)
+      stop.abort()
+      seats.end()
+    })
+  return hub
+}
+
+/** Hears what rang while nobody waited. `rung` is false once the signal fired. */
+function createBell(signal: AbortSignal): { ring: () => void; rung: () => Promise<boolean> } {
+  let due = false
+  let wake: (() => void) | null = null
+  const ring = (): void => {
+    due = true
+    wake?.()
+  }
+  signal.addEventListener('abort', ring, { once: true })
+  return {
+    ring,
+    async rung() {
+      if (!due) await new Promise<void>((resolve) => (wake = resolve))
+      wake = null
+      due = false
+      return !signal.aborted
+    },
+  }
+}
