@@ -53,9 +53,9 @@ export type Followers<Item, Position> = {
   join(place: Place, id: string, signal: AbortSignal, hearsAsides?: boolean): Promise<Seat<Item>>
   /**
    * The items after a position without gap or repeat, and then those that come; ends after the last.
-   * @param shows which asides to tell; none without it.
+   * @param shows which items to tell, asides too; all that stand in the table without it.
    */
-  follow(call: Place & { signal?: AbortSignal }, id: string, after: Position, shows?: (aside: Item) => boolean): AsyncIterableIterator<Item>
+  follow(call: Place & { signal?: AbortSignal }, id: string, after: Position, shows?: (item: Item) => boolean): AsyncIterableIterator<Item>
 }
 
 type Hub<Item, Position> = { seats: Seats<Item>; watch: Watch<Item, Position>; stop: AbortController }
@@ -108,8 +108,8 @@ export function createFollowers<Item, Position>(kind: Followed<Item, Position>):
           for (const item of items) {
             const at = kind.positionOf(item)
             if (at !== null && !kind.isAfter(at, position)) continue
-            if (kind.isAside(item) && !shows?.(item)) continue
             position = at ?? position
+            if (shows && !shows(item)) continue
             yield item
             if (kind.isLast(item)) return
           }

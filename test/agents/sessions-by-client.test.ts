@@ -43,7 +43,6 @@ test('begins a session, streams a turn with a tool of its own, answers it, and l
   expect(sent.data?.[0]).toMatchObject({ type: 'user.message', processed_at: null })
   const { db } = berth.services
   await take(db, uuid(session.id), decodeId('sessionEvent', sent.data?.[0]?.id ?? '') ?? '')
-  await expect.poll(() => seen.filter((type) => type === 'user.message').length).toBe(2) // a preview has no position: it may overtake what was logged just before it
   const eventId = await startPreview(db, uuid(session.id), 'agent.message')
   await addToPreview(db, uuid(session.id), eventId, 'let me see')
   await expect.poll(() => said).toBe('let me see')

@@ -9,7 +9,7 @@ import type { SessionEvent } from './session-rows.ts'
 
 /**
  * One thing that goes out. `position` resumes the stream behind it; null for what is not in the log. `preview` is the
- * id of the event that it previews. `isLast`: nothing follows.
+ * public id of the event that it previews. `isLast`: nothing follows.
  */
 export type Emission = { position: number | null; event: Readonly<Record<string, unknown>>; sizeBytes: number; preview: string | null; isLast: boolean }
 
@@ -38,7 +38,7 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
 
 /** A preview's piece as it goes out. */
 export function emitPreview({ eventId, data }: PreviewPiece): Emission {
-  return { position: null, event: data, sizeBytes: JSON.stringify(data).length, preview: eventId, isLast: false }
+  return { position: null, event: data, sizeBytes: JSON.stringify(data).length, preview: encodeId('sessionEvent', eventId), isLast: false }
 }
 
 function emit(row: Row & { at: number }): Emission {

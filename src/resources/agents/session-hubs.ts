@@ -13,10 +13,7 @@ export const { follow: followEmissions } = createFollowers<Emission, number>({
   watch(db, id, { listen, ring, signal }) {
     let previewed: Promise<number> | undefined
     let previewsDue = false
-    /**
-     * Previews are read before the log, and the append that ends one removes its pieces, so no piece comes behind its
-     * event.
-     */
+    let held: Emission[] = []
     const readPieces = async (): Promise<Emission[]> => {
       if (!previewsDue) return []
       previewsDue = false
@@ -28,10 +25,18 @@ export const { follow: followEmissions } = createFollowers<Emission, number>({
     listen(sessionTopic) // before the position is read: nothing can be missed
     return {
       start: patiently(() => getOne<{ position: number }>(db, sql`select coalesce(max(event_position), 0) as position from sessions where id = ${id}`), signal).then(({ position }) => position),
+      /**
+       * Pieces of previews are read before the log and told behind it, so none comes before what was logged before it.
+       * The append of an event removes its pieces, so those of one that is not in the log yet come before it.
+       */
       async read(after) {
-        const pieces = await readPieces()
+        held.push(...(await readPieces()))
         const { items, more } = await patiently(() => readEmissions(db, id, after), signal)
-        return { items: [...pieces, ...items], more }
+        held = held.filter(({ preview }) => !items.some(({ event }) => event['id'] === preview))
+        if (more) return { items, more }
+        const pieces = held
+        held = []
+        return { items: [...items, ...pieces], more }
       },
       async beginAsides() {
         if (previewed) return void (await previewed)

@@ -7,9 +7,11 @@ import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Emission } from './session-emissions.ts'
 import { followEmissions } from './session-hubs.ts'
-import { sessionTopic } from './session-log.ts'
+import { isPreviewable, sessionTopic } from './session-log.ts'
 import { previewTypes, type PreviewType } from './session-previews.ts'
 import { findSessionRow, readSession, type Session } from './session-rows.ts'
+
+const saidMax = 100 // events whose previews may still be on their way
 
 type Following = Call & { signal?: AbortSignal }
 
@@ -30,13 +32,22 @@ export async function followSession(call: Following, publicId: string, { after, 
 
 async function* nothing(): AsyncIterableIterator<never> {}
 
-/** Lets a preview's pieces through when its kind is wanted, and its beginning was seen. */
+/**
+ * Lets a preview's pieces through when its kind is wanted, its beginning was seen, and its event was not: who caught up
+ * from the log may have read that first.
+ */
 function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
+  const said = new Set<unknown>()
   let begun: string | null = null
   return ({ event, preview }) => {
-    if (event['type'] !== 'event_start') return preview === begun
+    if (preview === null) {
+      if (isPreviewable(String(event['type']))) said.add(event['id'])
+      if (said.size > saidMax) said.delete(said.values().next().value)
+      return true
+    }
+    if (event['type'] !== 'event_start') return preview === begun && !said.has(preview)
     const type = (event['event'] as { type: PreviewType }).type // session-previews.ts made it
-    begun = wanted.has(type) ? preview : null
+    begun = wanted.has(type) && !said.has(preview) ? preview : null
     return begun !== null
   }
 }
