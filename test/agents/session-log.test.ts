@@ -3,10 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { encodeId } from '#src/platform/ids.ts'
 import { openDatabase, type Database } from '#src/platform/postgres.ts'
 import { pendingOf } from '#src/resources/agents/pending-work.ts'
-import { readWholeLog } from '#src/resources/agents/session-log.ts'
 import { findSessionRow } from '#src/resources/agents/session-rows.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
-import { append, makeSessionRow, take } from '../support/sessions.ts'
+import { append, makeSessionRow, readWholeLog, take } from '../support/sessions.ts'
 
 let app: RunningApp
 let database: Database

@@ -1,8 +1,8 @@
 /** Agents, sessions and the part of the loop, for tests of what the web process alone decides. */
 import { newUuid } from '#src/platform/ids.ts'
-import { getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
-import { lockSession, type SessionEvent } from '#src/resources/agents/session-rows.ts'
+import { eventColumns, lockSession, type SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { idsOf } from './makers.ts'
 
 const definition = { name: 'helper', description: null, model: { id: 'berth/demo', effort: null, speed: 'standard' }, system: null, tools: [], mcp_servers: [], mcp_services: [], skills: [], metadata: {} }
@@ -29,4 +29,9 @@ export function take(db: Db, sessionId: string, ...ids: string[]): Promise<Sessi
     await lockSession(tx, sessionId)
     return takeEvents(tx, sessionId, ids)
   })
+}
+
+/** Every event of a session, in the order of the log. */
+export function readWholeLog(db: Db, sessionId: string): Promise<SessionEvent[]> {
+  return findAll<SessionEvent>(db, sql`select ${eventColumns} from session_events where session_id = ${sessionId} order by position`)
 }

@@ -15,13 +15,14 @@ import { storable, storableText } from '#src/resources/agents/storable.ts'
 import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'
 import { failed } from '#src/resources/agents/tools/results.ts'
+import { readConversation } from '#src/resources/agents/turn-logs.ts'
 import { failuresInARow, turnIdOf, turnLimits, type NextStep, type TurnEvent } from '#src/resources/agents/turns.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import { finishStep, merged, type StepRun } from './step-runs.ts'
 
-/** A request that is about to go out: its start stands in the log. `model` null: it is not served any more. */
-export type Asking = { log: SessionEvent[]; spanId: string; model: Model | null; request: ModelRequest; offers: readonly Offer[] }
+/** A request that is about to go out: its start stands in the log. `model` null: it is not served any more. `canCompact`: a shorter one could be made. */
+export type Asking = { log: SessionEvent[]; spanId: string; model: Model | null; request: ModelRequest; offers: readonly Offer[]; canCompact: boolean }
 
 type AskStep = Extract<NextStep<SessionEvent>, { do: 'ask' }>
 type Before = Pick<StepRun, 'session' | 'log'>
@@ -48,7 +49,7 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
     turn = await askModel(run.services, { session: run.session, model, request }, run.over)
   } catch (error) {
     run.over.throwIfAborted()
-    return fail(run, spanId, error)
+    return fail(run, asking, error)
   }
   if (turn.cut === 'signal') {
     run.cut = { spanId, model, usage: turn.usage } // what was said until then has no event, but it has its price
@@ -68,24 +69,23 @@ async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
 async function begin({ config }: Services, tx: Tx, { session, log: before }: Before, step: AskStep, listing: McpListing): Promise<Asking> {
   const { agentDefinition: { model: wanted, system, tools } } = session
   const taken = await takeEvents(tx, session.id, step.take.map(({ id }) => id))
-  let log = merged(before, taken)
+  let conversation = await readConversation(tx, session.id)
   const model = findModel(config, wanted.id) ?? null
   const offers = model?.capabilities.tools === false ? [] : offersOf({ tools }, { hasEnvironment: session.environmentId !== null, canSearch: config.searchUrl !== null, mcpTools: listing.tools })
   const reasoning = await readReasoning(tx, session.id, model)
   const told = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])].filter((part) => part !== null).join('\n\n')
-  const converse = (events: readonly TurnEvent[]): ModelRequest['messages'] => conversationOf(events, {
+  const converse = (): ModelRequest['messages'] => conversationOf(conversation, {
     system: told === '' ? null : told, model: wanted.id, seesImages: model?.capabilities.vision ?? false, readsPdf: model?.capabilities.pdf ?? false, reasoning, nameOf,
   })
-  let messages = converse(log)
-  const events: NewEvent[] = [...listing.errors]
-  if (model && needsCompaction(log, messages, model.contextWindow)) {
-    const [mark] = await appendEvents(tx, session.id, [compaction])
-    log = merged(log, mark ? [mark] : [])
-    messages = converse(log)
+  let messages = converse()
+  const marks = model && needsCompaction(conversation, messages, model.contextWindow) ? await appendEvents(tx, session.id, [compaction]) : []
+  if (marks.length > 0) {
+    conversation = [...conversation, ...marks]
+    messages = converse()
   }
   const spanId = newUuid()
-  const stored = await appendEvents(tx, session.id, [...events, { type: 'span.model_request_start', id: spanId }])
-  return { log: merged(log, stored), spanId, model, offers, request: requestOf(messages, offers, model, wanted.effort) }
+  const stored = await appendEvents(tx, session.id, [...listing.errors, { type: 'span.model_request_start', id: spanId }])
+  return { log: merged(before, [...taken, ...marks, ...stored]), spanId, model, offers, request: requestOf(messages, offers, model, wanted.effort), canCompact: canCompact(conversation) }
 }
 
 const compaction: NewEvent = { type: 'agent.thread_context_compacted' }
@@ -130,11 +130,11 @@ function nameOf({ type, data }: TurnEvent): string {
   return type === 'agent.mcp_tool_use' ? mcpToolName(String(data['mcp_server_name']), String(data['name'])) : String(data['name'])
 }
 
-async function fail(run: StepRun, spanId: string, error: unknown): Promise<void> {
+async function fail(run: StepRun, asking: Asking, error: unknown): Promise<void> {
   const fault = readModelFault(error)
   if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a request to a session’s model failed on our side')
-  const end = spanEnd(spanId, true, null)
-  if (fault.isTooLong && canCompact(run.log)) return finishStep(run, { events: [end, compaction] })
+  const end = spanEnd(asking.spanId, true, null)
+  if (fault.isTooLong && asking.canCompact) return finishStep(run, { events: [end, compaction] })
   const failures = failuresInARow(run.log)
   if (fault.mayPass && failures < turnLimits.retries) {
     return finishStep(run, { events: [end, errorEvent(fault.type, fault.message, 'retrying')], againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })

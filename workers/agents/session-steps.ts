@@ -8,10 +8,11 @@ import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { beat, beatMs, ClaimLost, claimSession, releaseClaim, takeOverSessions, type Claim, type Claimed } from '#src/resources/agents/session-claims.ts'
 import { stepJob } from '#src/resources/agents/session-jobs.ts'
-import { interruptTopic, readWholeLog, takeEvents } from '#src/resources/agents/session-log.ts'
+import { interruptTopic, takeEvents } from '#src/resources/agents/session-log.ts'
 import { endOfOpenSpan } from '#src/resources/agents/session-outcomes.ts'
 import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { moveSession } from '#src/resources/agents/session-states.ts'
+import { readTurnLog } from '#src/resources/agents/turn-logs.ts'
 import { nextStep, type NextStep } from '#src/resources/agents/turns.ts'
 import { beginAsking, stepModel, type Asking } from './model-steps.ts'
 import { factsOf, finishStep, Interrupted, merged, type StepRun } from './step-runs.ts'
@@ -76,7 +77,7 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     const claimed = await claimSession(tx, sessionId, nodeId)
     if (!claimed) return undefined
     const { claim, session, tries } = claimed
-    const log = await readWholeLog(tx, sessionId)
+    const log = await readTurnLog(tx, sessionId)
     const toolsRunAtClient = session.environmentId !== null && (await isSelfHosted(tx, session.environmentId))
     const step = nextStep(log, factsOf(session, toolsRunAtClient))
     const run = { claim, session, toolsRunAtClient, log: merged(log, await resume(tx, claimed, log, step)) }

@@ -17,7 +17,7 @@ import { nextStep, type NextStep, type TurnFacts } from '#src/resources/agents/t
 /** What a worker has in hand. `over` fires when the client interrupts, the claim is lost, or the worker stops; its reason says which. */
 export type StepRun = {
   services: Services; claim: Claim; session: Session; toolsRunAtClient: boolean; over: AbortSignal
-  /** The log as far as this worker knows it. */
+  /** The part of the log that decides, as far as this worker knows it: see turn-logs.ts. */
   log: SessionEvent[]
   /** A request to the model that was cut, and what it used until then. */
   cut?: { spanId: string; model: Model; usage: Usage }

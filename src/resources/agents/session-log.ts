@@ -103,8 +103,3 @@ function answeredId(data: Readonly<Record<string, unknown>>): string | null {
   const id = data['tool_use_id'] ?? data['custom_tool_use_id'] ?? data['mcp_tool_use_id']
   return typeof id === 'string' ? decodeId('sessionEvent', id) ?? null : null
 }
-
-/** Every event of a session, in the order of the log: what a step begins from. */
-export async function readWholeLog(db: Db, sessionId: string): Promise<SessionEvent[]> {
-  return findAll<SessionEvent>(db, sql`select ${eventColumns} from session_events where session_id = ${sessionId} order by position`)
-}

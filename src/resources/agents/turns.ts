@@ -35,7 +35,7 @@ export type NextStep<Event extends TurnEvent> =
   | { do: 'ask'; take: Event[] }
   | { do: 'rest'; take: Event[]; stopReason: StopReason; limit: string | null }
 
-/** What to do next. @param log every event of the session, in the order of the log. */
+/** What to do next. @param log the session's events in the order of the log: all, or what turn-logs.ts reads of them. */
 export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: TurnFacts): NextStep<Event> {
   const { interrupts, messages, answers, toolUses, waitingFor } = pendingOf(log, facts)
   if (interrupts.length > 0) return { do: 'interrupt', take: [...interrupts, ...answers], open: toolUses }
