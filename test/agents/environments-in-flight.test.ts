@@ -5,6 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
 import { moveEnvironment } from '#src/resources/agents/environment-states.ts'
 import { ensureEnvironmentVm } from '#src/resources/agents/environment-vms.ts'
+import { callAgents } from '../support/agents-service.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
 import { idsOf, makeSilentNode } from '../support/makers.ts'
 import { until } from '../support/until.ts'
@@ -25,7 +26,7 @@ beforeEach(async () => {
   token = await berth.token('alice', `fleet-${organizations++}`, 'owner')
 })
 
-const call = <Body = Run>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => berth.call<Body>(method, `/agents/v1${path}`, { token: as, ...(body === undefined ? {} : { body }) })
+const call = <Body = Run>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => callAgents<Body>(berth, as, method, path, body)
 const run = (as = token): Promise<Answer<Run>> => call('POST', '/runs', { mode: 'computer' }, as)
 const inFlight = async (): Promise<string[]> => (await findAll<{ id: string }>(berth.services.db, sql`select id from environments where organization_id = ${idsOf(token).organizationId} and status = 'provisioning' order by id`)).map(({ id }) => id)
 const settle = async (id: string | undefined, to: 'ready' | 'error'): Promise<unknown> => transaction(berth.services.db, (tx) => moveEnvironment(tx, id ?? '', to))

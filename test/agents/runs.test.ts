@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, newId } from '#src/platform/ids.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
-import { startBerth, type Answer, type Berth } from '../support/berth.ts'
+import { callAgents, refusal, startWithAgent } from '../support/agents-service.ts'
+import type { Answer, Berth } from '../support/berth.ts'
 import { makeSilentNode } from '../support/makers.ts'
 
 type Run = { session_id: string; sandbox_id: string | null }
@@ -11,15 +12,12 @@ let berth: Berth
 let token: string
 let agent: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  token = await berth.token('alice', 'acme', 'owner')
-  agent = (await call<{ id: string }>('POST', '/agents', { name: 'helper', model: 'berth/demo' })).body.id
+  ;({ berth, token, agent } = await startWithAgent())
 })
 afterAll(() => berth.stop())
 
-const call = <Body = Run>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => berth.call<Body>(method, `/agents/v1${path}`, { token: as, ...(body === undefined ? {} : { body }) })
+const call = <Body = Run>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => callAgents<Body>(berth, as, method, path, body)
 const read = async (id: string): Promise<Record<string, unknown>> => (await call<Record<string, unknown>>('GET', `/sessions/${id}`)).body
-const refusal = (status: number, code: string): object => ({ status, body: { error: { code, message: expect.stringMatching(/^[A-Za-z].{9,}$/s) } } })
 
 describe('without a VM', () => {
   test('an agent of the caller’s runs with the input as its message', async () => {

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
 import { moveSession, type SessionMove } from '#src/resources/agents/session-states.ts'
-import { startBerth, type Answer, type Berth } from '../support/berth.ts'
+import { callAgents, refusal, startWithAgent } from '../support/agents-service.ts'
+import type { Answer, Berth } from '../support/berth.ts'
 import { append, take } from '../support/sessions.ts'
 
 type Event = Record<string, unknown> & { id: string; type: string; processed_at: string | null }
@@ -13,13 +14,11 @@ let berth: Berth
 let token: string
 let agent: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  token = await berth.token('alice', 'acme', 'owner')
-  agent = (await call<{ id: string }>('POST', '/agents', { name: 'helper', model: 'berth/demo' })).body.id
+  ;({ berth, token, agent } = await startWithAgent())
 })
 afterAll(() => berth.stop())
 
-const call = <Body = List>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => berth.call<Body>(method, `/agents/v1${path}`, { token: as, ...(body === undefined ? {} : { body }) })
+const call = <Body = List>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => callAgents<Body>(berth, as, method, path, body)
 const make = async (fields: Record<string, unknown> = {}): Promise<string> => (await call<{ id: string }>('POST', '/sessions', { agent, ...fields })).body.id
 const send = (id: string, ...events: unknown[]): Promise<Answer<List>> => call('POST', `/sessions/${id}/events`, { events })
 const list = async (id: string, query = ''): Promise<Event[]> => (await call('GET', `/sessions/${id}/events?limit=1000${query}`)).body.data
@@ -29,7 +28,6 @@ const uuid = (id: string): string => decodeId('session', id) ?? ''
 const move = (id: string, to: SessionMove): Promise<unknown> => transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), to))
 const steps = async (id: string): Promise<number> => (await findAll(berth.services.db, sql`select 1 from pgboss.job where name = 'sessions-step' and data ->> 'sessionId' = ${uuid(id)}`)).length
 const said = (text = 'hello'): object => ({ type: 'user.message', content: [{ type: 'text', text }] })
-const refusal = (status: number, code: string): object => ({ status, body: { error: { code, message: expect.stringMatching(/^[A-Za-z`].{9,}\.$/s) } } })
 
 /** A running session whose agent has used tools and waits for the client: the ids of the uses. */
 async function waiting(...uses: { type: string; permission?: string }[]): Promise<{ id: string; uses: string[] }> {

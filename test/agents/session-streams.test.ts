@@ -7,20 +7,19 @@ import { transaction } from '#src/platform/postgres.ts'
 import { addToPreview, startPreview } from '#src/resources/agents/session-previews.ts'
 import { moveSession } from '#src/resources/agents/session-states.ts'
 import { openStream, type EventStream, type StreamEvent } from '../contract/event-stream.ts'
-import { startBerth, type Answer, type Berth } from '../support/berth.ts'
+import { callAgents, startWithAgent } from '../support/agents-service.ts'
+import type { Answer, Berth } from '../support/berth.ts'
 import { append, take } from '../support/sessions.ts'
 
 let berth: Berth
 let token: string
 let agent: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  token = await berth.token('alice', 'acme', 'owner')
-  agent = (await call<{ id: string }>('POST', '/agents', { name: 'helper', model: 'berth/demo' })).body.id
+  ;({ berth, token, agent } = await startWithAgent())
 })
 afterAll(() => berth.stop())
 
-const call = <Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<Body>> => berth.call<Body>(method, `/agents/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
+const call = <Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<Body>> => callAgents<Body>(berth, token, method, path, body)
 const make = async (fields: Record<string, unknown> = {}): Promise<string> => (await call<{ id: string }>('POST', '/sessions', { agent, ...fields })).body.id
 const uuid = (id: string): string => decodeId('session', id) ?? ''
 const said = (text = 'hello') => ({ type: 'user.message', data: { content: [{ type: 'text', text }] } })

@@ -5,6 +5,7 @@ import { transaction } from '#src/platform/postgres.ts'
 import { hasActiveWork } from '#src/resources/agents/agent-work.ts'
 import { moveSession } from '#src/resources/agents/session-states.ts'
 import { addUsage } from '#src/resources/agents/session-usage.ts'
+import { refusal } from '../support/agents-service.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
 import { append } from '../support/sessions.ts'
 
@@ -34,7 +35,6 @@ async function make(fields: Record<string, unknown> = {}): Promise<Session> {
   return made.body
 }
 const uuid = (id: string): string => decodeId('session', id) ?? ''
-const refusal = (status: number, code: string): object => ({ status, body: { type: 'error', error: { code, message: expect.stringMatching(/^[A-Za-z`].{9,}\.$/s) } } })
 const message = { type: 'user.message', content: [{ type: 'text', text: 'hello' }] }
 const settle = (id: string, stopReason: Parameters<typeof moveSession>[2] = { to: 'idle', stopReason: { type: 'end_turn' } }): Promise<unknown> => transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), stopReason))
 

@@ -1,5 +1,6 @@
 /** Sessions at work in a whole Berth, by their documented paths: begun, spoken to, waited for, read. */
 import { expect } from 'vitest'
+import { callAgents } from './agents-service.ts'
 import type { Berth } from './berth.ts'
 import { until } from './until.ts'
 
@@ -21,7 +22,7 @@ export type AgentSessions = {
 
 export function agentSessions(berth: Pick<Berth, 'call'>, token: string): AgentSessions {
   const call = async <Body>(method: string, path: string, status: number, body?: unknown): Promise<Body> => {
-    const answer = await berth.call<Body>(method, `/agents/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
+    const answer = await callAgents<Body>(berth, token, method, path, body)
     expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBe(status)
     return answer.body
   }
