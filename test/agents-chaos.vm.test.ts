@@ -2,17 +2,10 @@
  * A hostile day for agents: a whole `npm start`, ten sessions at work in VMs, and kill -9 of the worker every few
  * seconds, now and then of the web process. Every log is whole, and no tool call has its effect twice.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findRun } from '../src/start/run-file.ts'
-import { signal } from '../src/start/processes.ts'
 import { textOf, types, type Event, type Session } from './support/agent-sessions.ts'
-import { startCommand, type Command } from './support/command.ts'
-import { freePort } from './support/ports.ts'
-import { qemuProcesses } from './support/qemu-processes.ts'
+import { startInstallation, type Installation } from './support/installation.ts'
 import { until } from './support/until.ts'
 
 const sessionCount = 10
@@ -21,34 +14,19 @@ const killsMin = 8
 const killsMax = 60
 const limitMs = 420_000
 
-let folder: string
-let berth: Command
-let url: string
+let berth: Installation
 let token: string
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-agents-chaos-'))
-  chmodSync(folder, 0o711)
-  const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), BERTH_VM_POOL: '1', BERTH_RATE_LIMIT_FACTOR: '100' }
-  url = `http://127.0.0.1:${settings.PORT}`
-  berth = startCommand(['src/start.ts'], settings)
-  await until('npm start is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), 240_000)
-  const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', 'acme', '--role', 'owner'], settings)
-  await asked.ended
-  token = asked.lines.at(-1)?.trim() ?? ''
+  berth = await startInstallation()
+  token = await berth.token()
 }, 400_000)
-
-afterAll(async () => {
-  berth.child.kill('SIGTERM')
-  await berth.ended
-  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL') // last: VMs outlive their worker, and a worker makes new ones
-  rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+afterAll(() => berth?.stop(), 60_000)
 
 /** An answer, or undefined when the connection was refused or cut, or the answer is no success. */
 async function call<Body>(method: string, path: string, body?: unknown): Promise<Body | undefined> {
   try {
-    const answer = await fetch(url + path, { method, signal: AbortSignal.timeout(30_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const answer = await fetch(berth.url + path, { method, signal: AbortSignal.timeout(30_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     return answer.ok ? (await answer.json()) as Body : undefined
   } catch {
     return undefined // cut off: that is what this test does to the other side
@@ -86,9 +64,7 @@ test('ten sessions end with whole logs and each effect once, while their worker 
   while (kills < killsMin || !(await resting())) {
     if (performance.now() > endMs || kills >= killsMax) break
     await wait(1_500 + Math.random() * 5_000)
-    const victim = Math.random() < 0.15 ? 'web' : 'worker'
-    const pid = findRun(join(folder, 'data'))?.processes[victim]?.pid
-    if (pid) signal(pid, 'SIGKILL')
+    berth.kill(Math.random() < 0.15 ? 'web' : 'worker')
     kills++
   }
   for (const id of ids) await until(`session ${id} rests`, () => rest(id), 120_000)

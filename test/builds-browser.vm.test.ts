@@ -1,52 +1,35 @@
 /** A build's log in a real browser: EventSource follows it over the death of the web process, without a gap or a repeat. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { chromium, type Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findRun } from '../src/start/run-file.ts'
-import { signal } from '../src/start/processes.ts'
-import { startCommand, type Command } from './support/command.ts'
-import { freePort } from './support/ports.ts'
+import { startInstallation, type Installation } from './support/installation.ts'
 import { until } from './support/until.ts'
 
 const linesPrinted = 60
-let folder: string
-let berth: Command
+let berth: Installation
 let browser: Browser
-let url: string
 let token: string
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-builds-browser-'))
-  chmodSync(folder, 0o711)
-  const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), BERTH_VM_POOL: '1' }
-  url = `http://127.0.0.1:${settings.PORT}`
-  berth = startCommand(['src/start.ts'], settings)
-  await until('npm start is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), 240_000)
-  const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', 'acme', '--role', 'owner'], settings)
-  await asked.ended
-  token = asked.lines.at(-1)?.trim() ?? ''
+  berth = await startInstallation()
+  token = await berth.token()
   browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] })
 }, 300_000)
 
 afterAll(async () => {
   await browser?.close()
-  berth.child.kill('SIGTERM')
-  await berth.ended
-  rmSync(folder, { recursive: true, force: true })
+  await berth?.stop()
 }, 60_000)
 
 test('a page that follows a build sees every line once although the web process is killed in the middle', async () => {
   const spec = [...Buffer.from(JSON.stringify({ commands: [`for i in $(seq 1 ${linesPrinted}); do echo line $i; sleep 0.2; done`] }))]
-  const made = await fetch(`${url}/api/v1/build/jobs`, {
+  const made = await fetch(`${berth.url}/api/v1/build/jobs`, {
     method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ org_id: String(decodeJwt(token)['org_id']), spec }),
   })
   expect(made.status).toBe(201)
   const { id } = (await made.json()) as { id: string }
   const page = await browser.newPage()
-  await page.goto(`${url}/healthz`) // any page of this origin
+  await page.goto(`${berth.url}/healthz`) // any page of this origin
   await page.evaluate(({ path }) => {
     const seen: { id: string; output: string; done: boolean }[] = []
     Object.assign(globalThis, { seen })
@@ -61,9 +44,7 @@ test('a page that follows a build sees every line once although the web process 
   const numbers = async () => [...(await seen()).map((entry) => entry.output).join('').matchAll(/^line (\d+)$/gm)].map((match) => Number(match[1]))
 
   await until('the page shows lines', async () => (await numbers()).length >= 5, 60_000)
-  const pid = findRun(join(folder, 'data'))?.processes['web']?.pid
-  expect(pid).toBeTypeOf('number')
-  signal(pid ?? 0, 'SIGKILL')
+  expect(berth.kill('web')).toBe(true)
   await until('the page has seen the end', async () => (await seen()).at(-1)?.done === true, 90_000)
   expect(await numbers()).toEqual(Array.from({ length: linesPrinted }, (_, index) => index + 1))
   const ids = (await seen()).map((entry) => entry.id)

@@ -2,17 +2,10 @@
  * A hostile day for builds: a whole `npm start`, ten builds running, and kill -9 of QEMU, web, Postgres and worker in
  * turn. Every build ends, no line of a log is doubled or missing up to the kill, and nothing is left over.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findRun } from '../src/start/run-file.ts'
-import { signal } from '../src/start/processes.ts'
-import { startCommand, type Command } from './support/command.ts'
 import { startGitServer, type GitServer } from './support/git-server.ts'
-import { freePort } from './support/ports.ts'
-import { qemuProcesses } from './support/qemu-processes.ts'
+import { startInstallation, type Installation } from './support/installation.ts'
 import { until } from './support/until.ts'
 
 const organizations = ['acme', 'bolt', 'core']
@@ -21,34 +14,19 @@ const finalLimitMs = 60_000
 const linesPrinted = 600
 const over = ['succeeded', 'failed', 'cancelled']
 
-let folder: string
-let berth: Command
+let berth: Installation
 let git: GitServer
-let url: string
 const tokens: string[] = []
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-builds-chaos-'))
-  chmodSync(folder, 0o711)
   git = await startGitServer()
   git.addRepository('app', { 'count.sh': `for i in $(seq 1 ${linesPrinted}); do echo line $i; sleep 0.2; done\n` })
-  const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), BERTH_VM_POOL: '1', BERTH_VM_HOST_PORTS: String(git.port), BERTH_RATE_LIMIT_FACTOR: '100' }
-  url = `http://127.0.0.1:${settings.PORT}`
-  berth = startCommand(['src/start.ts'], settings)
-  await until('npm start is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), 240_000)
-  for (const organization of organizations) {
-    const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', organization, '--role', 'owner'], settings)
-    await asked.ended
-    tokens.push(asked.lines.at(-1)?.trim() ?? '')
-  }
+  berth = await startInstallation({ BERTH_VM_HOST_PORTS: String(git.port) })
+  for (const organization of organizations) tokens.push(await berth.token(organization))
 }, 400_000)
-
 afterAll(async () => {
-  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL')
-  berth.child.kill('SIGTERM')
-  await berth.ended
+  await berth?.stop()
   git.stop()
-  rmSync(folder, { recursive: true, force: true })
 }, 60_000)
 
 type Job = { id: string; status: string; error: string | null; token: string }
@@ -56,7 +34,7 @@ type Job = { id: string; status: string; error: string | null; token: string }
 /** An answer, or undefined when the connection was refused or cut, or the answer is no success. */
 async function call<Body>(method: string, path: string, token: string, body?: unknown): Promise<Body | undefined> {
   try {
-    const answer = await fetch(url + path, { method, signal: AbortSignal.timeout(30_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const answer = await fetch(berth.url + path, { method, signal: AbortSignal.timeout(30_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
     return answer.ok ? (await answer.json()) as Body : undefined
   } catch {
     return undefined // cut off: that is what this test does to the other side
@@ -79,10 +57,8 @@ test('every acknowledged build ends within a minute of the last kill, its log wh
   await until('every build prints', async () => (await Promise.all(jobs.map(async (job) => numbersOf(await logOf(job)).length))).every((count) => count > 0), 240_000)
   const shown = new Map<string, number>()
   for (const victim of ['qemu', 'web', 'postgres', 'worker']) {
-    const pid = victim === 'qemu' ? qemuProcesses(folder)[0] : findRun(join(folder, 'data'))?.processes[victim]?.pid
-    expect(pid, `there is a ${victim}`).toBeTypeOf('number')
-    signal(pid ?? 0, 'SIGKILL')
-    await until('Berth answers again', async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200, finalLimitMs)
+    expect(berth.kill(victim), `there is a ${victim}`).toBe(true)
+    await until('Berth answers again', async () => (await fetch(`${berth.url}/readyz`).catch(() => undefined))?.status === 200, finalLimitMs)
     for (const job of jobs) shown.set(job.id, numbersOf(await logOf(job)).length)
   }
   const killed = performance.now()
@@ -101,5 +77,5 @@ test('every acknowledged build ends within a minute of the last kill, its log wh
     const { sessions = [] } = (await call<{ sessions: { end_reason: string | null }[] }>('GET', '/api/v1/usage', token)) ?? {}
     expect(sessions.map((session) => session.end_reason)).toEqual(jobs.filter((job) => job.token === token).map(() => 'orphaned'))
   }
-  await until('only the pool’s machines are left', () => qemuProcesses(folder).length <= 1, finalLimitMs)
+  await until('only the pool’s machines are left', () => berth.qemuPids().length <= 1, finalLimitMs)
 }, 600_000)

@@ -2,52 +2,31 @@
  * A hostile day: a whole `npm start`, VMs created, used and deleted all the time, and kill -9 of web, worker, QEMU and
  * Postgres in turn. What was acknowledged holds, and nothing is left over.
  */
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findRun } from '../src/start/run-file.ts'
-import { signal } from '../src/start/processes.ts'
-import { startCommand, type Command } from './support/command.ts'
-import { freePort } from './support/ports.ts'
-import { qemuProcesses } from './support/qemu-processes.ts'
+import { startInstallation, type Installation } from './support/installation.ts'
 import { until } from './support/until.ts'
 
 const steady = ['running', 'stopped', 'paused', 'error']
 const recoveryMs = 30_000
 
-let folder: string
-let settings: Record<string, string>
-let berth: Command
-let url: string
+let berth: Installation
 let token: string
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-chaos-'))
-  chmodSync(folder, 0o711)
-  settings = { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), BERTH_VM_POOL: '1', BERTH_RATE_LIMIT_FACTOR: '100' }
-  url = `http://127.0.0.1:${settings['PORT']}`
-  berth = startCommand(['src/start.ts'], settings)
-  await until('npm start is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), 240_000)
-  const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', 'acme', '--role', 'owner'], settings)
-  await asked.ended
-  token = asked.lines.at(-1)?.trim() ?? ''
+  berth = await startInstallation()
+  token = await berth.token()
   await until('the node takes VMs', async () => (await call('POST', '/api/v1/vms', { name: 'first' })).status === 201, 120_000)
 }, 400_000)
-
-afterAll(async () => {
-  for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL')
-  berth.child.kill('SIGTERM')
-  await berth.ended
-  rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+afterAll(() => berth?.stop(), 60_000)
 
 type Answer = { status: number; body: { vm_id?: string; status?: string; message?: string } }
 
 /** An answer, or status 0 when the connection was refused or cut. */
 async function call(method: string, path: string, body?: unknown): Promise<Answer> {
   try {
-    const answer = await fetch(url + path, {
+    const answer = await fetch(berth.url + path, {
       method, signal: AbortSignal.timeout(45_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
@@ -85,9 +64,7 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
   for (const victim of ['worker', 'web', 'qemu', 'postgres', 'worker', 'qemu']) {
     const before = created.size
     await until(`a VM was made before the ${victim} is killed`, () => created.size > before, 60_000)
-    const pid = victim === 'qemu' ? qemuProcesses(folder)[0] : findRun(join(folder, 'data'))?.processes[victim]?.pid
-    expect(pid, `there is a ${victim}`).toBeTypeOf('number')
-    signal(pid ?? 0, 'SIGKILL')
+    expect(berth.kill(victim), `there is a ${victim}`).toBe(true)
   }
   going = false
   await Promise.all(users)
@@ -110,18 +87,18 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
   }
   expect([...statuses.keys()].filter((status) => ![0, 200, 201, 204, 400, 404, 500, 502, 503].includes(status))).toEqual([])
 
-  const all = (await (await fetch(`${url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })).json()) as { vm_id: string }[]
+  const all = (await (await fetch(`${berth.url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })).json()) as { vm_id: string }[]
   for (const vm of all) await until(`${vm.vm_id} is deleted`, async () => [204, 404].includes((await call('DELETE', `/api/v1/vms/${vm.vm_id}`)).status), recoveryMs)
   await until('no VM is left', async () => {
-    const left = await (await fetch(`${url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })).json()
+    const left = await (await fetch(`${berth.url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })).json()
     return Array.isArray(left) && left.length === 0
   }, recoveryMs)
   // What may be left: the warm machine and one in the making, and the folders, which outlive their VMs on purpose.
   const poolMax = 2
-  await until('only the pool’s machines are left', () => qemuProcesses(folder).length <= poolMax && readdirSync(join(folder, 'data/machines')).length <= poolMax, recoveryMs)
-  const { data } = (await (await fetch(`${url}/graphql`, {
+  await until('only the pool’s machines are left', () => berth.qemuPids().length <= poolMax && readdirSync(join(berth.dataDir, 'machines')).length <= poolMax, recoveryMs)
+  const { data } = (await (await fetch(`${berth.url}/graphql`, {
     method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ query: '{ folders(first: 100) { nodes { id } } }' }),
   })).json()) as { data: { folders: { nodes: unknown[] } } }
   expect(data.folders.nodes.length).toBeLessThan(100)
-  await until('no disk is left that is nobody’s', () => readdirSync(join(folder, 'data/folders')).length <= data.folders.nodes.length + poolMax, recoveryMs)
+  await until('no disk is left that is nobody’s', () => readdirSync(join(berth.dataDir, 'folders')).length <= data.folders.nodes.length + poolMax, recoveryMs)
 }, 400_000)

@@ -1,50 +1,34 @@
 /** Secrets of vaults go in everywhere; none may come out: not in an answer, a log, a job, a notice, a stream, or a table. */
-import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credential-use.ts'
 import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { startCommand, type Command } from '../support/command.ts'
+import { startLookout, type Lookout } from '../support/lookouts.ts'
 import { idsOf, makeSilentNode, makeVmRow } from '../support/makers.ts'
 import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
-import { freePort } from '../support/ports.ts'
 
 const named = { bearer: 'canary-bearer-1a2b', rotated: 'canary-rotated-2b3c', access: 'canary-access-3c4d', variable: 'canary-variable-4d5e', guarded: 'canary-guarded-5e6f', refused: 'canary-refused-6f7a', replayed: 'canary-replayed-7a8b', literal: 'canary-literal-8b9c' }
 const all: string[] = [...Object.values(named), oauthClient.secret]
 
 let berth: Berth
-let web: Command
-let url: string
+let lookout: Lookout
 let token: string
 let authorization: AuthorizationServer
 let tools: TestMcpServer
-let listening: pg.Client
 const answers: string[] = []
-const notices: string[] = []
 beforeAll(async () => {
   authorization = await startAuthorizationServer('client_secret_post')
   tools = await startMcpServer((one) => authorization.accepts(one))
   const open = { BERTH_PRIVATE_HOSTS: `${authorization.hostPort},${tools.hostPort}` }
   berth = await startBerth({ settings: open })
   token = await berth.token()
-  listening = new pg.Client({ connectionString: berth.services.database.url })
-  await listening.connect()
-  await listening.query('listen berth')
-  listening.on('notification', ({ payload }) => notices.push(payload ?? ''))
-  const port = await freePort()
-  url = `http://127.0.0.1:${port}`
-  web = startCommand(['src/gateway/main.ts'], {
-    DATABASE_URL: berth.services.database.url, PORT: String(port), BERTH_PUBLIC_URL: berth.services.config.publicUrl, BERTH_DATA_DIR: berth.dataDir, BERTH_LOG_LEVEL: 'trace', BERTH_METRICS_PORT: String(await freePort()), ...open,
-  })
-  await web.line(/listens/)
+  lookout = await startLookout(berth, open)
   await useEverySecret()
 }, 60_000)
 afterAll(async () => {
-  web.child.kill('SIGTERM')
-  await web.ended
-  await listening.end()
+  await lookout?.stop()
   await berth.stop()
   await tools.close()
   authorization.close()
@@ -52,7 +36,7 @@ afterAll(async () => {
 
 type Body = { id: string; status?: string }
 async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: Body }> {
-  const answer = await fetch(url + path, { method, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers }, ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }) })
+  const answer = await fetch(lookout.url + path, { method, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers }, ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }) })
   const text = await answer.text()
   answers.push(text)
   return { status: answer.status, body: (text ? JSON.parse(text) : {}) as Body }
@@ -105,29 +89,18 @@ test('no answer holds one, not even a refusal of what was sent', () => {
 })
 
 test('no notice and no job holds one', async () => {
-  expect(notices.some((notice) => notice.startsWith('vault '))).toBe(true)
+  expect(lookout.notices.some((notice) => notice.startsWith('vault '))).toBe(true)
   const { rows } = await berth.services.database.pool.query<{ text: string }>('select t::text as text from pgboss.job t')
-  const text = notices.join('\n') + rows.map((row) => row.text).join('\n')
+  const text = lookout.notices.join('\n') + rows.map((row) => row.text).join('\n')
   expect(all.filter((secret) => text.includes(secret))).toEqual([])
 })
 
 test('no table holds one in clear, in any column, as text or as bytes', async () => {
-  const { pool } = berth.services.database
-  const tables = (await pool.query<{ name: string }>("select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'pgboss')")).rows
-  const found: string[] = []
-  for (const { name } of tables) {
-    for (const secret of all) {
-      const { rows } = await pool.query(`select 1 from ${name} t where position($1 in t::text) > 0 or position($2 in t::text) > 0 limit 1`, [secret, Buffer.from(secret).toString('hex')])
-      if (rows.length > 0) found.push(`${name}: ${secret}`)
-    }
-  }
-  expect(found).toEqual([])
+  expect(await lookout.tablesWith(all)).toEqual([])
 })
 
 test('the log at its most talkative holds none', async () => {
-  web.child.kill('SIGTERM') // so that its last words are counted
-  await web.ended
-  const lines = web.lines.join('\n')
+  const lines = await lookout.lastWords()
   expect(lines).toContain('listens')
   expect(all.every((secret) => secret.length > 12)).toBe(true)
   expect(all.filter((secret) => lines.includes(secret))).toEqual([])

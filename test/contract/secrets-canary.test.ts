@@ -1,12 +1,10 @@
 /** Secrets go in everywhere; none may come out: not to readers who may not see them, not into logs, jobs, notices or tables. */
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeId } from '#src/platform/ids.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { startCommand, type Command } from '../support/command.ts'
-import { freePort } from '../support/ports.ts'
+import { startLookout, type Lookout } from '../support/lookouts.ts'
 import { makeCallers, type Callers } from './callers.ts'
 import { startStubNode, type StubNode } from './stub-node.ts'
 
@@ -18,34 +16,20 @@ const secrets = {
 const all = Object.values(secrets)
 
 let berth: Berth
-let web: Command
-let url: string
+let lookout: Lookout
 let callers: Callers
 let node: StubNode
 let vm: string
-const notices: string[] = []
-let listening: pg.Client
 beforeAll(async () => {
   berth = await startBerth()
   callers = await makeCallers(berth)
   node = await startStubNode(berth.services.db)
   await berth.services.database.pool.query('update nodes set memory_mb = 1000000')
-  listening = new pg.Client({ connectionString: berth.services.database.url })
-  await listening.connect()
-  await listening.query('listen berth')
-  listening.on('notification', ({ payload }) => notices.push(payload ?? ''))
-  const port = await freePort()
-  url = `http://127.0.0.1:${port}`
-  web = startCommand(['src/gateway/main.ts'], {
-    DATABASE_URL: berth.services.database.url, PORT: String(port), BERTH_PUBLIC_URL: berth.services.config.publicUrl, BERTH_DATA_DIR: berth.dataDir, BERTH_LOG_LEVEL: 'trace', BERTH_METRICS_PORT: String(await freePort()),
-  })
-  await web.line(/listens/)
+  lookout = await startLookout(berth)
   vm = await useEverySecret()
 })
 afterAll(async () => {
-  web.child.kill('SIGTERM')
-  await web.ended
-  await listening.end()
+  await lookout?.stop()
   await berth.stop()
   await node.stop()
 })
@@ -53,7 +37,7 @@ afterAll(async () => {
 const answers: { who: string; what: string; text: string }[] = []
 
 async function call(who: keyof Callers, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
-  const answer = await fetch(url + path, {
+  const answer = await fetch(lookout.url + path, {
     method, headers: { ...(callers[who] ? { authorization: `Bearer ${callers[who]}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
@@ -114,11 +98,9 @@ describe('a caller', () => {
 })
 
 test('the log at its most talkative holds no secret, no token, no key and no password', async () => {
-  web.child.kill('SIGTERM') // so that its last words are counted
-  await web.ended
+  const lines = await lookout.lastWords()
   const password = /:\/\/[^:]+:([^@]+)@/.exec(berth.services.database.url)?.[1] ?? ''
   expect(password.length).toBeGreaterThan(5)
-  const lines = web.lines.join('\n')
   expect(lines).toContain('listens')
   expect(all.filter((secret) => lines.includes(secret))).toEqual([])
   for (const token of Object.values(callers)) if (token && token.length > 20) expect(lines).not.toContain(token)
@@ -129,26 +111,15 @@ test('jobs and notices hold ids only', async () => {
   const { rows } = await berth.services.database.pool.query<{ data: Record<string, unknown> }>('select data from pgboss.job where data is not null')
   expect(rows.length).toBeGreaterThan(0)
   for (const { data } of rows) for (const value of Object.values(data)) expect(value).toMatch(/^[0-9a-f-]{36}$/)
-  expect(notices.length).toBeGreaterThan(0)
-  for (const notice of notices) expect(notice).toMatch(/^(?:[a-z_]+ (?:[0-9a-f-]{36}|[0-9a-z]{16}|all)|jobs [a-z-]+(?:\/[0-9a-f-]{36})?)$/)
+  expect(lookout.notices.length).toBeGreaterThan(0)
+  for (const notice of lookout.notices) expect(notice).toMatch(/^(?:[a-z_]+ (?:[0-9a-f-]{36}|[0-9a-z]{16}|all)|jobs [a-z-]+(?:\/[0-9a-f-]{36})?)$/)
 })
 
 test('no table holds a secret in clear, in any column, as text or as bytes', async () => {
-  const { pool } = berth.services.database
-  const tables = (await pool.query<{ name: string }>("select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'pgboss')")).rows
-  expect(tables.length).toBeGreaterThan(15)
   const keySecret = callers.keyWith?.split('.')[1] ?? ''
   const kept = [...all, keySecret, callers.owner, callers.keyWithout ?? '', '"d":'] // the last: the private half of a signing key
-  const found: string[] = []
-  for (const { name } of tables) {
-    for (const secret of kept) {
-      const hex = Buffer.from(secret).toString('hex')
-      const { rows } = await pool.query(`select 1 from ${name} t where position($1 in t::text) > 0 or position($2 in t::text) > 0 limit 1`, [secret, hex])
-      if (rows.length > 0) found.push(`${name}: ${secret}`)
-    }
-  }
   // What is stored of a command is its text: whoever writes a secret into it has told it to everyone who lists processes.
-  expect(found).toEqual([])
+  expect(await lookout.tablesWith(kept)).toEqual([])
 })
 
 test('what went to the node is what was sent, so that the checks above looked at real secrets', () => {

@@ -10,16 +10,13 @@ import { sql } from '#src/platform/postgres.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/build-artifacts.ts'
 import type { OutputType } from '#src/resources/infra/build-rows.ts'
 import { finishBuild } from '#src/resources/infra/build-states.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { clearBuilds, submitRunning, uuidOf } from '../support/builds.ts'
-import { makeSilentNode } from '../support/makers.ts'
+import type { Berth } from '../support/berth.ts'
+import { clearBuilds, startWithoutBuilder, submitRunning, uuidOf } from '../support/builds.ts'
 
 let berth: Berth
 let token: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  token = await berth.token()
-  await makeSilentNode(berth.services.db)
+  ;({ berth, token } = await startWithoutBuilder())
 })
 afterEach(() => clearBuilds(berth))
 afterAll(() => berth.stop())

@@ -6,17 +6,14 @@ import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, turnLogDays, type LogLine } from '#src/resources/infra/build-logs.ts'
 import { finishBuild } from '#src/resources/infra/build-states.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { clearBuilds, readEvents, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
-import { makeSilentNode } from '../support/makers.ts'
+import type { Berth } from '../support/berth.ts'
+import { clearBuilds, readEvents, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
 import { until } from '../support/until.ts'
 
 let berth: Berth
 let token: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
-  token = await berth.token()
-  await makeSilentNode(berth.services.db)
+  ;({ berth, token } = await startWithoutBuilder('1000'))
 })
 afterEach(async () => {
   shiftClock(0)

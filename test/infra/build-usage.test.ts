@@ -5,18 +5,15 @@ import { endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { findBuildRow } from '#src/resources/infra/build-rows.ts'
 import { finishBuild, type Ending } from '#src/resources/infra/build-states.ts'
 import { openBuildUsage } from '#src/resources/infra/build-usage.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { clearBuilds, submitRunning, uuidOf, type Job } from '../support/builds.ts'
-import { makeSilentNode } from '../support/makers.ts'
+import type { Berth } from '../support/berth.ts'
+import { clearBuilds, startWithoutBuilder, submitRunning, uuidOf, type Job } from '../support/builds.ts'
 
 type Session = { vm_id: string; ended_at: string | null; end_reason: string | null; vcpu_count: number; memory_mb: number; cost_per_hour: number }
 
 let berth: Berth
 let token: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  token = await berth.token()
-  await makeSilentNode(berth.services.db)
+  ;({ berth, token } = await startWithoutBuilder())
 })
 afterEach(() => clearBuilds(berth))
 afterAll(() => berth.stop())

@@ -6,8 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keptTemplatesFolder } from '#src/drivers/compute/places.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { submit, type Entry, type Job } from '../support/builds.ts'
-import { until } from '../support/until.ts'
+import { finished, submit, type Job } from '../support/builds.ts'
 
 const buildLimitMs = 120_000
 const noRoom = 'The node has no room left for this build. Ask your operator to make room, then build again.'
@@ -33,12 +32,9 @@ function mountSmall(folder: string, size = '4m'): void {
 const makeRoom = (folder: string): void => void execFileSync('mount', ['-o', 'remount,size=3g', folder])
 
 async function build(berth: Berth, token: string, spec: unknown): Promise<{ job: Job; log: string; url: string | null }> {
-  const { id } = await submit(berth, token, spec)
-  const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
-  await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
-  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs`, { token })).body
-  const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url } } }', { token, variables: { id } })
-  return { job: await read(), log: logs.map(({ output }) => output).join(''), url: (body.data as { build: { output: { url: string | null } | null } }).build.output?.url ?? null }
+  const { job, log } = await finished(berth, token, await submit(berth, token, spec), buildLimitMs)
+  const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url } } }', { token, variables: { id: job.id } })
+  return { job, log, url: (body.data as { build: { output: { url: string | null } | null } }).build.output?.url ?? null }
 }
 
 const residents = async (berth: Berth): Promise<number> => (await berth.worker?.compute?.residents())?.length ?? -1

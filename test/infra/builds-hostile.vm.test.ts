@@ -1,9 +1,8 @@
 /** Builds that ask for what they must not get, or for more than there is. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { bytes, organizationOf, type Entry, type Job } from '../support/builds.ts'
+import { finished, submit, type Job } from '../support/builds.ts'
 import { startGitServer, type GitServer } from '../support/git-server.ts'
-import { until } from '../support/until.ts'
 
 const buildLimitMs = 120_000
 let berth: Berth
@@ -25,12 +24,7 @@ afterAll(async () => {
 })
 
 async function build(spec: unknown, repoUrl = `http://host.berth.internal:${git.port}/outer.git`): Promise<{ job: Job; log: string }> {
-  const made = await berth.call<Job>('POST', '/api/v1/build/jobs', { token, body: { org_id: organizationOf(token), repo_url: repoUrl, spec: bytes(spec) } })
-  expect(made.status, JSON.stringify(made.body)).toBe(201)
-  const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${made.body.id}`, { token })).body
-  await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
-  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${made.body.id}/logs?limit=5000`, { token })).body
-  return { job: await read(), log: logs.map((entry) => entry.output).join('') }
+  return finished(berth, token, await submit(berth, token, spec, { repo_url: repoUrl }), buildLimitMs)
 }
 
 test('a submodule is not fetched', async () => {

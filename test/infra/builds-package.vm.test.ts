@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { organizationOf, bytes, type Job, type Entry } from '../support/builds.ts'
+import { finished, submit } from '../support/builds.ts'
 import { startGitServer, type GitServer } from '../support/git-server.ts'
-import { until } from '../support/until.ts'
 
 const packageName = 'minimist@1.2.8' // small, and its tests are in what was published
 const testRunner = 'tape@5.9.0'
@@ -48,13 +47,9 @@ test('it is cloned, its tests pass in the VM, and what was tested is kept', asyn
     commands: [forgetLinters, `npm install --no-save --no-audit --no-fund --ignore-scripts ${testRunner}`, "node_modules/.bin/tape 'test/**/*.js'", 'mkdir dist && cp index.js package.json dist/'],
     output: { type: 'artifact', name: 'minimist', path: 'dist' }, timeout_seconds: 380, cache: true,
   }
-  const made = await berth.call<Job>('POST', '/api/v1/build/jobs', { token, body: { org_id: organizationOf(token), repo_url: `http://host.berth.internal:${git.port}/minimist.git`, spec: bytes(spec) } })
-  expect(made.status).toBe(201)
-  const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${made.body.id}`, { token })).body
-  await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
-  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${made.body.id}/logs?limit=5000`, { token })).body
-  const log = logs.map((entry) => entry.output).join('')
+  const made = await submit(berth, token, spec, { repo_url: `http://host.berth.internal:${git.port}/minimist.git` })
+  const { job, log } = await finished(berth, token, made, buildLimitMs)
   expect(log).toMatch(/^# pass +\d{2,}$/m)
   expect(log).not.toMatch(/^not ok/m)
-  expect(await read()).toMatchObject({ status: 'succeeded', exit_code: 0, error: null, commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/) })
+  expect(job).toMatchObject({ status: 'succeeded', exit_code: 0, error: null, commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/) })
 }, buildLimitMs + 20_000)

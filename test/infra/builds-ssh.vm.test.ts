@@ -2,10 +2,9 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { submit, type Entry, type Job } from '../support/builds.ts'
+import { finished, submit, type Job } from '../support/builds.ts'
 import { startGitServer, type GitServer } from '../support/git-server.ts'
 import { startGitSshServer, type GitSshServer } from '../support/git-ssh-server.ts'
-import { until } from '../support/until.ts'
 
 const buildLimitMs = 120_000
 const noKey = 'The repository could not be cloned; the log says why. Builds have no SSH key: if it is private, use its https:// address with a credential in it.'
@@ -42,12 +41,8 @@ const overSsh = (port: number, name = 'app.git'): string => `ssh://git@host.bert
 
 async function build(repoUrl: string, source: Record<string, string> = {}): Promise<{ job: Job; log: string; tookMs: number }> {
   const startedAt = performance.now()
-  const { id } = await submit(berth, token, { commands: ['cat README.md'], cache: false }, { repo_url: repoUrl, ...source })
-  const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
-  await until('the build is over', async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), buildLimitMs)
-  const tookMs = performance.now() - startedAt
-  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs`, { token })).body
-  return { job: await read(), log: logs.map(({ output }) => output).join(''), tookMs }
+  const made = await submit(berth, token, { commands: ['cat README.md'], cache: false }, { repo_url: repoUrl, ...source })
+  return { ...(await finished(berth, token, made, buildLimitMs)), tookMs: performance.now() - startedAt }
 }
 
 test('a repository whose SSH server lets anybody read is built: default branch, ref and commit', async () => {

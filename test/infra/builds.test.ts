@@ -9,16 +9,13 @@ import { openSource } from '#src/resources/infra/build-sources.ts'
 import { openSpec } from '#src/resources/infra/build-specs.ts'
 import { finishBuild, setBuildCommit } from '#src/resources/infra/build-states.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { bytes, clearBuilds, organizationOf, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
-import { makeSilentNode } from '../support/makers.ts'
+import { bytes, clearBuilds, organizationOf, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
 
 let berth: Berth
 let token: string
 let node: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  token = await berth.token()
-  node = await makeSilentNode(berth.services.db)
+  ;({ berth, token, node } = await startWithoutBuilder())
 })
 afterEach(() => clearBuilds(berth))
 afterAll(() => berth.stop())

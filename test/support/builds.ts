@@ -2,8 +2,9 @@
 import { sql } from '#src/platform/postgres.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
-import type { Berth } from './berth.ts'
-import { idsOf } from './makers.ts'
+import { startBerth, type Berth } from './berth.ts'
+import { idsOf, makeSilentNode } from './makers.ts'
+import { until } from './until.ts'
 
 /** A build job as REST answers it. */
 export type Job = { id: string; organization_id: string; status: string; repo_url: string | null; git_ref: string | null; commit_sha: string | null; error: string | null; queued_at: string; started_at: string | null; finished_at: string | null; cancel_requested: boolean; exit_code: number | null }
@@ -16,6 +17,12 @@ export const bytes = (value: unknown): number[] => [...Buffer.from(JSON.stringif
 /** The public id of the organization that a token names. */
 export function organizationOf(token: string): string {
   return encodeId('organization', idsOf(token).organizationId)
+}
+
+/** A Berth with a node that runs nothing: builds go as far as their rows. */
+export async function startWithoutBuilder(rateLimitFactor = '100'): Promise<{ berth: Berth; token: string; node: string }> {
+  const berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: rateLimitFactor } })
+  return { berth, token: await berth.token(), node: await makeSilentNode(berth.services.db) }
 }
 
 /** Submits a build and answers its job. */
@@ -35,6 +42,14 @@ export async function submitRunning(berth: Berth, token: string): Promise<Job> {
   const job = await submit(berth, token)
   await dispatchBuilds(berth.services)
   return job
+}
+
+/** Waits until a build is over: its job then, and all that it printed. */
+export async function finished(berth: Berth, token: string, { id }: Pick<Job, 'id'>, limitMs: number): Promise<{ job: Job; log: string }> {
+  const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
+  await until(`build ${id} is over`, async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), limitMs)
+  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs?limit=5000`, { token })).body
+  return { job: await read(), log: logs.map(({ output }) => output).join('') }
 }
 
 /** Reads so many events of a stream, or all until it ends: their ids and data, heartbeats left out. */

@@ -1,0 +1,58 @@
+/** A whole `npm start` in a folder of its own, for tests that kill parts of it. */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { signal } from '../../src/start/processes.ts'
+import { findRun } from '../../src/start/run-file.ts'
+import { startCommand } from './command.ts'
+import { freePort } from './ports.ts'
+import { qemuProcesses } from './qemu-processes.ts'
+import { until } from './until.ts'
+
+/** An instance that is ready. */
+export type Installation = {
+  url: string
+  dataDir: string
+  /** A token of alice's, an owner, made by the command. */
+  token: (organization?: string) => Promise<string>
+  /** Kills the process of this name in the Procfile, `postgres`, or some `qemu`, with -9; false when there is none now. */
+  kill: (name: string) => boolean
+  qemuPids: () => number[]
+  stop: () => Promise<void>
+}
+
+/** Starts one, with a VM kept warm. */
+export async function startInstallation(more: Record<string, string> = {}): Promise<Installation> {
+  const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
+  chmodSync(folder, 0o711) // QEMU runs as another user when we are root
+  const dataDir = join(folder, 'data')
+  const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: '1', BERTH_RATE_LIMIT_FACTOR: '100', ...more }
+  const berth = startCommand(['src/start.ts'], settings)
+  const stop = async (): Promise<void> => {
+    berth.child.kill('SIGTERM')
+    await berth.ended
+    for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL') // last: VMs outlive their worker, and a worker makes new ones
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await until('npm start is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), 240_000)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    url: `http://127.0.0.1:${settings.PORT}`, dataDir,
+    async token(organization = 'acme') {
+      const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', organization, '--role', 'owner'], settings)
+      await asked.ended
+      return asked.lines.at(-1)?.trim() ?? ''
+    },
+    kill(name) {
+      const pid = name === 'qemu' ? qemuProcesses(folder)[0] : findRun(dataDir)?.processes[name]?.pid
+      if (pid) signal(pid, 'SIGKILL')
+      return pid !== undefined
+    },
+    qemuPids: () => qemuProcesses(folder),
+    stop,
+  }
+}
