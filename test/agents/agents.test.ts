@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
-import { idsOf } from '../support/makers.ts'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { makeKey } from '../support/makers.ts'
 
 type Agent = Record<string, unknown> & { id: string; version: number; name: string; tools: { type: string }[]; metadata: Record<string, string> }
 type Refusal = { type: string; error: { type: string; message: string; code: string }; request_id: string }
@@ -20,8 +19,7 @@ beforeAll(async () => {
   colleague = await berth.token('martha', 'acme', 'member')
   viewer = await berth.token('victor', 'acme', 'viewer')
   stranger = await berth.token('mallory', 'evil', 'owner')
-  const { organizationId, userId } = idsOf(token)
-  key = (await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix, scopes: ['agents:use'] })).key
+  key = (await makeKey(berth, token, { scopes: ['agents:use'] })).key
 })
 afterAll(() => berth.stop())
 
@@ -221,8 +219,7 @@ describe('whose an agent is', () => {
   })
 
   test('a key opens exactly the listed routes: elsewhere it gets 401, and without its scope 403', async () => {
-    const { organizationId, userId } = idsOf(token)
-    const weak = (await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'weak', prefix: berth.services.config.apiKeyPrefix, scopes: ['models:read', 'chat:stateless', 'compute:use'] })).key
+    const weak = (await makeKey(berth, token, { scopes: ['models:read', 'chat:stateless', 'compute:use'] })).key
     const { id } = await make({}, key)
     const open: [string, string, unknown?][] = [['GET', '/agents'], ['POST', '/agents', { name: 'x', model }], ['GET', `/agents/${id}`], ['PATCH', `/agents/${id}`, { version: 1, name: 'z' }], ['GET', `/agents/${id}/versions`], ['POST', `/agents/${id}/archive`]]
     for (const [method, path, body] of open) {

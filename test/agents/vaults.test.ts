@@ -1,9 +1,8 @@
 /** Vaults: what they answer, whose they are, and what archiving and deleting them does. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
-import { idsOf } from '../support/makers.ts'
+import { makeKey } from '../support/makers.ts'
 
 type Vault = { id: string; type: string; display_name: string; metadata: Record<string, string>; created_at: string; updated_at: string; archived_at: string | null }
 type List = { data: Vault[]; has_more: boolean; next_page: string | null }
@@ -16,8 +15,7 @@ beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token('alice', 'acme', 'owner')
   colleague = await berth.token('martha', 'acme', 'member')
-  const { organizationId, userId } = idsOf(token)
-  key = (await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix, scopes: ['agents:use', 'compute:use'] })).key
+  key = (await makeKey(berth, token, { scopes: ['agents:use', 'compute:use'] })).key
 })
 afterAll(() => berth.stop())
 

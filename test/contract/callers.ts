@@ -8,7 +8,7 @@ import { readSpec, sealSpec } from '#src/resources/infra/build-specs.ts'
 import { deactivateMembership } from '#src/resources/infra/memberships.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import type { Berth } from '../support/berth.ts'
-import { idsOf, makeVmRow } from '../support/makers.ts'
+import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
 import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
@@ -24,8 +24,7 @@ const expiredSeconds = -3600
 /** Makes all ten. */
 export async function makeCallers(berth: Berth): Promise<Callers> {
   const owner = await berth.token('alice', 'acme', 'owner')
-  const { organizationId, userId } = idsOf(owner)
-  const key = async (scopes: readonly string[]): Promise<string> => (await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix, scopes })).key
+  const key = async (scopes: readonly string[]): Promise<string> => (await makeKey(berth, owner, { scopes })).key
   const deactivated = await berth.token('quentin', 'acme', 'owner')
   const memberships = decodeJwt<{ org_memberships: { membership_id: string }[] }>(deactivated).org_memberships
   await deactivateMembership(berth.services.db, decodeId('membership', memberships[0]?.membership_id ?? '') ?? '')

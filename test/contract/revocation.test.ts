@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { deactivateMembership } from '#src/resources/infra/memberships.ts'
-import { endApiKey, makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { idsOf } from '../support/makers.ts'
+import { idsOf, makeKey } from '../support/makers.ts'
 import { startSecondProcess, type SecondProcess } from './second-process.ts'
 
 const promisedMs = 1_000 // "revoked everywhere within a second"
@@ -27,23 +27,19 @@ afterAll(async () => {
 
 const status = async (credential: string, url = berth.url, header = 'authorization'): Promise<number> => (await fetch(`${url}/api/v1/vms`, { headers: { [header]: header === 'authorization' ? `Bearer ${credential}` : credential } })).status
 const everywhere = (credential: string): Promise<number[]> => Promise.all([status(credential), status(credential, second.url)])
-const makeKey = (more: { expiresAt?: string } = {}): Promise<{ key: string; keyId: string }> => {
-  const { organizationId, userId } = idsOf(owner)
-  return makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix, ...more })
-}
 /** Until both processes refuse; fails when it takes longer than promised. */
 const refusedSoon = (credential: string): Promise<boolean> => becomesTrue(async () => (await everywhere(credential)).every((one) => one === 401), { limitMs: promisedMs, everyMs: 20 })
 
 describe('an organization key', () => {
   test('has the documented form, and opens what its scopes say by either header', async () => {
-    const { key } = await makeKey()
+    const { key } = await makeKey(berth, owner)
     expect(key).toMatch(/^svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}$/)
     expect(await everywhere(key)).toEqual([200, 200])
     expect(await status(key, berth.url, 'x-api-key')).toBe(200)
   })
 
   test('that is revoked is refused by every process at once, for ever, and only its own organization can revoke it', async () => {
-    const { key, keyId } = await makeKey()
+    const { key, keyId } = await makeKey(berth, owner)
     expect(await everywhere(key)).toEqual([200, 200])
     const stranger = idsOf(await berth.token('mallory', 'evil', 'owner'))
     expect(await endApiKey(berth.services.db, stranger.organizationId, keyId)).toBeUndefined()
@@ -55,17 +51,17 @@ describe('an organization key', () => {
   })
 
   test('with another secret, another id or another prefix is refused', async () => {
-    const { key } = await makeKey()
+    const { key } = await makeKey(berth, owner)
     const [front = '', secret = ''] = key.split('.')
-    const other = await makeKey()
+    const other = await makeKey(berth, owner)
     for (const wrong of [`${front}.${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`, `${front}.${other.key.split('.')[1]}`, `${front.slice(0, -1)}!.${secret}`, `${front}.${secret}=`, `${front}.`, front, key.replace('svc_live', 'svc_test'), key.toUpperCase(), `${key} `.repeat(2)]) expect(await status(wrong), wrong).toBe(401)
     expect(await status(key)).toBe(200)
   })
 
   test('expires when it says', async () => {
-    const { key } = await makeKey({ expiresAt: '2099-01-01T00:00:00.000Z' })
+    const { key } = await makeKey(berth, owner, { expiresAt: '2099-01-01T00:00:00.000Z' })
     expect(await status(key)).toBe(200)
-    const past = await makeKey({ expiresAt: '2020-01-01T00:00:00.000Z' })
+    const past = await makeKey(berth, owner, { expiresAt: '2020-01-01T00:00:00.000Z' })
     expect(await status(past.key)).toBe(401)
   })
 })

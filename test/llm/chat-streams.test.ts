@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { endApiKey, makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
-import { idsOf } from '../support/makers.ts'
+import { idsOf, makeKey } from '../support/makers.ts'
 import { startChatWorld, type ChatWorld } from './chat-world.ts'
 
 let world: ChatWorld
@@ -79,8 +79,8 @@ describe.each(paths)('a reader of %s', (path) => {
   })
 
   test('whose key is revoked in the middle is told so, and the provider is let go', async () => {
-    const { organizationId, userId } = idsOf(world.owner)
-    const { key, keyId } = await makeApiKey(world.berth.services.db, { organizationId, createdBy: userId, name: 'k', prefix: world.berth.services.config.apiKeyPrefix })
+    const { organizationId } = idsOf(world.owner)
+    const { key, keyId } = await makeKey(world.berth, world.owner)
     world.mock.script({ parts: [{ text: 'half' }, { hang: true }] })
     const { reader } = await readUntil(await world.post(path, bodies[path], { token: key }), 'half')
     await endApiKey(world.berth.services.db, organizationId, keyId)

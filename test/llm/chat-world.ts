@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { idsOf } from '../support/makers.ts'
+import { makeKey } from '../support/makers.ts'
 import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
 import type { TestPostgres } from '../support/postgres.ts'
 import { writeModels } from './chat-makers.ts'
@@ -18,8 +17,7 @@ export async function startChatWorld(on?: TestPostgres): Promise<ChatWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-chat-'))
   const berth = await startBerth({ settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url) }, ...(on ? { on } : {}) })
   const owner = await berth.token('alice', 'acme', 'owner')
-  const { organizationId, userId } = idsOf(owner)
-  const { key, keyId } = await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'chat', prefix: berth.services.config.apiKeyPrefix })
+  const { key, keyId } = await makeKey(berth, owner)
   return {
     berth, mock, key, keyId, owner,
     post: (path, body, { token = key, headers = {}, signal } = {}) => fetch(`${berth.url}/llm${path}`, {

@@ -1,8 +1,8 @@
 /** The chat routes over HTTP: who is let in, what is answered and what is refused, on a real Berth before a provider that fails on request. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { endApiKey, makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { setPlan } from '#src/resources/llm/plans.ts'
-import { idsOf } from '../support/makers.ts'
+import { idsOf, makeKey } from '../support/makers.ts'
 import { startChatWorld, type ChatWorld } from './chat-world.ts'
 
 let world: ChatWorld
@@ -21,10 +21,7 @@ const told = async (answer: Response): Promise<string> => {
   expect(error).toEqual({ type: expect.any(String), code: expect.any(String), message: expect.any(String), param: null, request_id: answer.headers.get('x-request-id'), service_id: expect.any(String) })
   return `${answer.status} ${error.type} ${error.code} ${error.service_id}`
 }
-const keyWith = async (rest: { scopes?: readonly string[]; expiresAt?: string } = {}): Promise<{ key: string; keyId: string }> => {
-  const { organizationId, userId } = idsOf(world.owner)
-  return makeApiKey(world.berth.services.db, { organizationId, createdBy: userId, name: 'k', prefix: world.berth.services.config.apiKeyPrefix, ...rest })
-}
+const keyWith = (rest: { scopes?: readonly string[]; expiresAt?: string } = {}): Promise<{ key: string; keyId: string }> => makeKey(world.berth, world.owner, rest)
 
 describe('an answer', () => {
   test('that is not streamed is one body of the documented shape, without reasoning', async () => {

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startCommand, type Command } from '../support/command.ts'
-import { idsOf } from '../support/makers.ts'
+import { makeKey } from '../support/makers.ts'
 import { freePort } from '../support/ports.ts'
 
 const canary = 'sk-canary-77aa01'
@@ -25,8 +24,7 @@ let owner: string
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_MODELS_FILE: models, DEAD_KEY: canary, ANTHROPIC_API_KEY: `${canary}-2` } })
   owner = await berth.token('alice', 'acme', 'owner')
-  const { organizationId, userId } = idsOf(owner)
-  key = (await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix })).key
+  key = (await makeKey(berth, owner)).key
 })
 afterAll(async () => {
   await berth.stop()

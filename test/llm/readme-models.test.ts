@@ -7,9 +7,8 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '#src/platform/config.ts'
 import { modelTable } from '#src/resources/llm/model-table.ts'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { idsOf } from '../support/makers.ts'
+import { makeKey } from '../support/makers.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const blockAfter = (heading: string, fence: string): string => new RegExp(`\\n${heading}\\n[^]*?\\n\`\`\`${fence}\\n([^]*?)\`\`\``).exec(readme)?.[1] ?? ''
@@ -44,8 +43,7 @@ test('the script drives an agent through its task: test, edit, test again, repor
   })
   const script = blockAfter('### The built-in model', '')
   const owner = await berth.token('alice', 'acme', 'owner')
-  const { organizationId, userId } = idsOf(owner)
-  const { key } = await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'test', prefix: berth.services.config.apiKeyPrefix })
+  const { key } = await makeKey(berth, owner)
   const client = new OpenAI({ apiKey: key, baseURL: `${berth.url}/llm/v1` })
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: script }]
   const codes: number[] = []

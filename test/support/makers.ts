@@ -1,12 +1,20 @@
 /** Rows made without their worker, for tests of what the web process alone decides. */
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
+import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { decodeJwt } from 'jose'
+import type { Berth } from './berth.ts'
 
 /** The organization and user that a token names, as stored uuids. */
 export function idsOf(token: string): { organizationId: string; userId: string } {
   const claims = decodeJwt(token)
   return { organizationId: decodeId('organization', String(claims['org_id'])) ?? '', userId: decodeId('user', String(claims.sub)) ?? '' }
+}
+
+/** A key of the token's organization, with every scope unless said otherwise. */
+export function makeKey({ services: { db, config } }: Pick<Berth, 'services'>, token: string, rest: { scopes?: readonly string[]; expiresAt?: string } = {}): Promise<{ key: string; keyId: string }> {
+  const { organizationId, userId } = idsOf(token)
+  return makeApiKey(db, { organizationId, createdBy: userId, name: 'test', prefix: config.apiKeyPrefix, ...rest })
 }
 
 /** A node whose worker does not answer. */
