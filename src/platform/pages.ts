@@ -3,6 +3,11 @@ import { BerthError } from './errors.ts'
 import { decodeId, encodeId, type IdKind } from './ids.ts'
 import { limits } from './limits.ts'
 
+/** Which part of a list is asked for, as the agents service asks: how many, and `nextPage` of the page before. */
+export type ListWindow = { limit?: number | null; page?: string | null }
+/** The same as Relay asks: how many, and the cursor behind which they begin. */
+export type PageWindow = { first?: number | null; after?: string | null }
+
 /** A page of a Relay connection. */
 export type Page<Node> = { edges: { cursor: string; node: Node }[]; nodes: Node[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null } }
 
@@ -39,7 +44,7 @@ export type List<Row> = { data: Row[]; hasMore: boolean; nextPage: string | null
  * @returns how many, and the stored id behind which the page begins, or null for the first.
  * @throws BerthError invalid_request.
  */
-export function readListPage(kind: IdKind, { limit, page }: { limit?: number | null; page?: string | null }): { limit: number; after: string | null } {
+export function readListPage(kind: IdKind, { limit, page }: ListWindow): { limit: number; after: string | null } {
   const most = limits.agentsListMax
   const after = page ? decodeId(kind, page) : null
   if (after === undefined) throw new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')

@@ -3,7 +3,7 @@ import { allow, allowInKnown, ownedByCaller, type Scope } from '#src/platform/ac
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, wholeNumber, type List, type Page } from '#src/platform/pages.ts'
+import { cursorId, listOf, page, pageSize, readListPage, wholeNumber, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agent-definitions.ts'
@@ -35,21 +35,21 @@ export async function getAgent(call: Call, publicId: string, version?: number | 
 }
 
 /** Agents, newest first, as the documented list shows them. @throws BerthError not_found for an organization that is not theirs. */
-export async function listAgents(call: Call, filter: AgentFilter, window: { limit?: number | null; page?: string | null }): Promise<List<Agent>> {
+export async function listAgents(call: Call, filter: AgentFilter, window: ListWindow): Promise<List<Agent>> {
   const scope = scopeOf(call, filter)
   const { limit, after } = readListPage('agent', window)
   return listOf('agent', await readAgents(call, scope, filter, limit + 1, after), limit)
 }
 
 /** The same as a page. */
-export async function pageAgents(call: Call, filter: AgentFilter, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Agent>> {
+export async function pageAgents(call: Call, filter: AgentFilter, { first, after }: PageWindow): Promise<Page<Agent>> {
   const scope = scopeOf(call, filter)
   const size = pageSize(first)
   return page('agent', await readAgents(call, scope, filter, size + 1, cursorId('agent', after)), size, after)
 }
 
 /** Every version of an agent, newest first. @throws BerthError not_found. */
-export async function listAgentVersions(call: Call, publicId: string, window: { limit?: number | null; page?: string | null }): Promise<List<Agent>> {
+export async function listAgentVersions(call: Call, publicId: string, window: ListWindow): Promise<List<Agent>> {
   const { id } = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
   const limit = wholeNumber('limit', window.limit ?? limits.agentsListMax, 1, limits.agentsListMax)
   const below = window.page ? readVersionPage(window.page) : null

@@ -3,7 +3,7 @@ import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
@@ -17,7 +17,6 @@ import { mergeMetadata, readDescription, readMetadata, readName } from './field-
 
 /** The fields of an environment as a caller gives them: absent means the default, or unchanged. */
 export type EnvironmentFields = { name?: unknown; description?: unknown; config?: unknown; metadata?: unknown }
-type Window = { limit?: number | null; page?: string | null }
 
 /** Makes an environment. Its VM is made at its first use. @throws BerthError invalid_request, invalid_template, environment_name_taken. */
 export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
@@ -47,14 +46,14 @@ export async function getEnvironment(call: Call, publicId: string): Promise<Envi
 }
 
 /** The caller's environments, newest first, as the documented list shows them. */
-export async function listEnvironments(call: Call, includeArchived: boolean, window: Window): Promise<List<Environment>> {
+export async function listEnvironments(call: Call, includeArchived: boolean, window: ListWindow): Promise<List<Environment>> {
   const scope = allow(call.caller, 'environments:read')
   const { limit, after } = readListPage('environment', window)
   return listOf('environment', await readEnvironments(call.db, scope, includeArchived, limit + 1, after), limit)
 }
 
 /** The same as a page. */
-export async function pageEnvironments(call: Call, includeArchived: boolean, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Environment>> {
+export async function pageEnvironments(call: Call, includeArchived: boolean, { first, after }: PageWindow): Promise<Page<Environment>> {
   const scope = allow(call.caller, 'environments:read')
   const size = pageSize(first)
   return page('environment', await readEnvironments(call.db, scope, includeArchived, size + 1, cursorId('environment', after)), size, after)

@@ -3,7 +3,7 @@ import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { wholeNumber } from '#src/platform/pages.ts'
+import { wholeNumber, type ListWindow } from '#src/platform/pages.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
@@ -103,7 +103,7 @@ function answeredText({ data = {} }: NewEvent): string {
 }
 
 /** Which events a list shows, and in which order; the oldest first without it. */
-export type EventFilter = CreatedFilter & { limit?: number | null; page?: string | null; order?: 'asc' | 'desc' | null; types?: readonly string[] | null }
+export type EventFilter = CreatedFilter & ListWindow & { order?: 'asc' | 'desc' | null; types?: readonly string[] | null }
 
 /** A page of a log. */
 export type EventList = { data: WireEvent[]; hasMore: boolean; nextPage: string | null }

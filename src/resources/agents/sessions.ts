@@ -5,7 +5,7 @@ import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, sameDefinition } from './agent-definitions.ts'
@@ -51,14 +51,14 @@ export async function getSession(call: Call, publicId: string): Promise<Session>
 }
 
 /** The caller's sessions, as the documented list shows them. @throws BerthError invalid_request. */
-export async function listSessions(call: Call, filter: SessionFilter, window: { limit?: number | null; page?: string | null }): Promise<List<Session>> {
+export async function listSessions(call: Call, filter: SessionFilter, window: ListWindow): Promise<List<Session>> {
   const scope = allow(call.caller, 'sessions:read')
   const { limit, after } = readListPage('session', window)
   return listOf('session', await readSessions(call.db, scope, filter, limit + 1, after), limit)
 }
 
 /** The same as a page. */
-export async function pageSessions(call: Call, filter: SessionFilter, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Session>> {
+export async function pageSessions(call: Call, filter: SessionFilter, { first, after }: PageWindow): Promise<Page<Session>> {
   const scope = allow(call.caller, 'sessions:read')
   const size = pageSize(first)
   return page('session', await readSessions(call.db, scope, filter, size + 1, cursorId('session', after)), size, after)

@@ -3,6 +3,7 @@ import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import type { ListWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -35,7 +36,7 @@ export async function setSharing(call: Call, publicId: string, shared: boolean):
  * A page of the transcript of a shared session. Needs no caller.
  * @throws BerthError not_found for one that is absent or not shared.
  */
-export async function getSharedSession({ db }: Call, publicId: string, window: { limit?: number | null; page?: string | null }): Promise<SharedSession> {
+export async function getSharedSession({ db }: Call, publicId: string, window: ListWindow): Promise<SharedSession> {
   const id = decodeId('session', publicId)
   const session = id ? await findOne<Session>(db, sql`select * from sessions where id = ${id} and shared_at is not null`) : undefined
   if (!session?.sharedAt) throw notFound('shared session')

@@ -2,7 +2,7 @@
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -14,9 +14,9 @@ import { lockVault, readVault, vaultArchived, type Vault } from './vault-rows.ts
 /** What a vault is made of, or changed to; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
 /** How a list is asked for. */
-export type ListInput = { limit?: number | null; page?: string | null; includeArchived?: boolean | null }
+export type ListInput = ListWindow & { includeArchived?: boolean | null }
 /** How a connection is asked for. */
-export type PageInput = { first?: number | null; after?: string | null; includeArchived?: boolean | null }
+export type PageInput = PageWindow & { includeArchived?: boolean | null }
 
 /** Makes a vault. @throws BerthError invalid_request. */
 export async function createVault(call: Call, input: VaultInput): Promise<Vault> {

@@ -3,7 +3,7 @@ import { allowIn, owned, type Permission, type Scope } from '#src/platform/acces
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listWindow, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { objectStore } from '#src/drivers/objects.ts'
@@ -63,7 +63,7 @@ export async function listBuilds(call: Call, organizationId: string, input: { li
 }
 
 /** The organization's builds, newest first, as a page. @throws BerthError forbidden. */
-export async function pageBuilds(call: Call, organizationId: string, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<ShownBuild>> {
+export async function pageBuilds(call: Call, organizationId: string, { first, after }: PageWindow): Promise<Page<ShownBuild>> {
   const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
   const size = pageSize(first)
   const cursor = cursorId('build', after)

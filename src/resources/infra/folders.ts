@@ -3,7 +3,7 @@ import { allow, owned, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
-import { cursorId, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 
@@ -20,7 +20,7 @@ const columns = sql`f.id, f.organization_id, f.user_id, f.name, f.node_id, f.siz
   (select v.id from vms v where v.folder_id = f.id and v.status <> 'deleted') as vm_id`
 
 /** The organization's folders, newest first. */
-export async function listFolders(call: Call, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Folder>> {
+export async function listFolders(call: Call, { first, after }: PageWindow): Promise<Page<Folder>> {
   const scope = allow(call.caller, 'folders:read')
   const size = pageSize(first)
   const cursor = cursorId('folder', after)

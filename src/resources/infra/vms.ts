@@ -5,7 +5,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listWindow, page, pageSize, type Page } from '#src/platform/pages.ts'
+import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { wrongState } from '#src/platform/states.ts'
@@ -83,7 +83,7 @@ export async function getVmByExternalRef(call: Call, externalRef: string): Promi
 }
 
 /** The organization's VMs, newest first, as a page. */
-export async function pageVms(call: Call, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<Vm>> {
+export async function pageVms(call: Call, { first, after }: PageWindow): Promise<Page<Vm>> {
   const scope = allow(call.caller, 'vms:read')
   const size = pageSize(first)
   const cursor = cursorId('vm', after)

@@ -8,7 +8,7 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { pageBy, pageSize, type Page } from '#src/platform/pages.ts'
+import { pageBy, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
@@ -50,7 +50,7 @@ export async function createKeyFor(tx: Tx, order: { organizationId: string; crea
 }
 
 /** The organization's keys, newest first, revoked and expired ones too. */
-export async function pageApiKeys(call: Call, { first, after }: { first?: number | null; after?: string | null }): Promise<Page<ApiKey>> {
+export async function pageApiKeys(call: Call, { first, after }: PageWindow): Promise<Page<ApiKey>> {
   const scope = allow(call.caller, 'keys:read')
   const size = pageSize(first)
   if (after && !keyIdForm.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
