@@ -22,6 +22,8 @@ const dnsTries = 2
 const addressesTriedMax = 4
 /** Largest hosts file that is read, bytes. */
 const hostsFileBytesMax = 4 * 1024 * 1024
+/** Errors in errors that are looked through. */
+const causesMax = 5
 
 /** What went wrong: `refused` by a rule, `unresolved` name, `unreachable`, `timeout`, or `cancelled` by the signal. */
 export type OutboundProblem = 'refused' | 'unresolved' | 'unreachable' | 'timeout' | 'cancelled'
@@ -37,6 +39,13 @@ export class OutboundError extends Error {
     this.problem = problem
     this.rule = rule
   }
+}
+
+/** An error and what it was thrown for, outermost first; five deep at most. */
+export function causesOf(error: unknown): Error[] {
+  const causes: Error[] = []
+  for (let at = error; at instanceof Error && causes.length < causesMax; at = at.cause) causes.push(at)
+  return causes
 }
 
 /** The addresses of a normal host name; empty when there are none. Throws only when the resolver itself fails. */

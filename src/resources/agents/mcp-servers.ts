@@ -1,7 +1,7 @@
 /** Talking to an agent's tool servers: with a credential, renewed once when it is refused, and with plain words for what went wrong. */
 import type { Client } from '@modelcontextprotocol/client'
 import { withMcp } from '#src/drivers/mcp.ts'
-import { OutboundError } from '#src/drivers/outbound.ts'
+import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { log } from '#src/platform/log.ts'
 import { refreshBearer, type BearerCredential } from './credential-use.ts'
@@ -70,16 +70,6 @@ function noticing(fetch: OutboundFetch): Noticed {
 
 function whyUnreachable(error: unknown, late: AbortSignal, limitMs: number): string {
   if (late.aborted) return `The server did not answer within ${limitMs / 1000} s.`
-  const outbound = outboundErrorIn(error)
+  const outbound = causesOf(error).find((cause) => cause instanceof OutboundError)
   return outbound ? outbound.message : 'The server could not be reached, or does not speak the Model Context Protocol at this address.'
-}
-
-function outboundErrorIn(error: unknown): OutboundError | undefined {
-  const deepest = 5
-  let at = error
-  for (let depth = 0; depth < deepest && at instanceof Error; depth++) {
-    if (at instanceof OutboundError) return at
-    at = at.cause
-  }
-  return undefined
 }

@@ -1,7 +1,7 @@
 /** `web_fetch` and `web_search`: pages of the web as text, by guarded connections. */
 import type { Config } from '#src/platform/config.ts'
 import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
-import { OutboundError } from '#src/drivers/outbound.ts'
+import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { log } from '#src/platform/log.ts'
 import { answered, failed, type ToolResult } from './results.ts'
 
@@ -74,12 +74,9 @@ function addressOf(given: string): URL {
 }
 
 function whyNot(error: unknown): string {
-  const deepest = 5
-  let at = error
-  for (let depth = 0; depth < deepest && at instanceof Error; depth++) {
-    if (at instanceof OutboundError) return at.message
-    if (at.name === 'TimeoutError') return `The address did not answer within ${fetchMs / 1000} s.`
-    at = at.cause
+  for (const cause of causesOf(error)) {
+    if (cause instanceof OutboundError) return cause.message
+    if (cause.name === 'TimeoutError') return `The address did not answer within ${fetchMs / 1000} s.`
   }
   return 'The address could not be reached.'
 }
