@@ -1,8 +1,7 @@
 /** The tools of an agent's tool servers within a session: listed once in a turn, called with the session's credentials. */
-import { limits } from '#src/platform/limits.ts'
 import type { Session } from './session-rows.ts'
 import { credentialFor, type BearerCredential } from './credential-use.ts'
-import { askMcpServer, readMcpTools, type McpTool } from './mcp-servers.ts'
+import { askMcpServer, listServerTools, type McpTool } from './mcp-servers.ts'
 import type { RefreshServices } from './oauth-refresh.ts'
 import type { NewEvent } from './session-log.ts'
 import { errorEvent } from './session-outcomes.ts'
@@ -14,7 +13,6 @@ export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; error
 /** Whose servers and credentials. */
 export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
 
-const listMs = limits.mcpDiscoverySeconds * 1000
 const callMs = 120_000 // ours
 const keptMax = 500
 
@@ -32,7 +30,7 @@ export async function listSessionTools(services: RefreshServices, session: McpSe
   const tools = new Map<string, readonly McpTool[]>()
   const errors: NewEvent[] = []
   await Promise.all(session.agentDefinition.mcp_servers.map(async ({ name, url }) => {
-    const outcome = await askMcpServer(services, { url, bearer: () => bearerFor(services, session, url), limitMs: listMs, signal }, (client, over) => readMcpTools(client, over, listMs))
+    const outcome = await listServerTools(services, { url, bearer: () => bearerFor(services, session, url), signal })
     if (outcome.status === 'ok') tools.set(name, outcome.result)
     else errors.push(failure(outcome.status, outcome.error, name))
   }))

@@ -3,6 +3,7 @@ import type { Client } from '@modelcontextprotocol/client'
 import { withMcp } from '#src/drivers/mcp.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { refreshBearer, type BearerCredential } from './credential-use.ts'
 import type { RefreshServices } from './oauth-refresh.ts'
@@ -17,6 +18,7 @@ export type McpOutcome<Result> = { status: 'ok'; result: Result } | { status: 'a
 export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; signal?: AbortSignal }
 
 const toolsMax = 1000 // ours: of one server
+const listMs = limits.mcpDiscoverySeconds * 1000
 
 /** Connects, works, and leaves; within `limitMs` in all. */
 export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
@@ -40,10 +42,12 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
   }
 }
 
-/** All tools of a server: the client follows the pages, within its own bound. */
-export async function readMcpTools(client: Client, signal: AbortSignal, limitMs: number): Promise<McpTool[]> {
-  const { tools } = await client.listTools(undefined, { timeout: limitMs, signal })
-  return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
+/** Asks a server for all its tools, for 10 s: the client follows the pages, within its own bound. */
+export function listServerTools(services: RefreshServices, order: Omit<McpOrder, 'limitMs'>): Promise<McpOutcome<McpTool[]>> {
+  return askMcpServer(services, { ...order, limitMs: listMs }, async (client, signal) => {
+    const { tools } = await client.listTools(undefined, { timeout: listMs, signal })
+    return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
+  })
 }
 
 type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }

@@ -5,14 +5,10 @@ import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readAgent, type McpServer } from './agent-rows.ts'
 import { credentialFor, type BearerCredential } from './credential-use.ts'
-import { askMcpServer, readMcpTools, type McpTool } from './mcp-servers.ts'
-
-export type { McpTool } from './mcp-servers.ts'
+import { listServerTools, type McpTool } from './mcp-servers.ts'
 
 /** What one server answered. `error` is a sentence when the status is not `ok`. */
 export type McpServerTools = { serverName: string; url: string; status: 'ok' | 'auth_required' | 'unreachable'; error: string | null; tools: McpTool[] }
-
-const limitMs = limits.mcpDiscoverySeconds * 1000
 
 /** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
@@ -30,7 +26,7 @@ async function bearerFor(call: Call, { organizationId, userId }: Scope, url: str
 }
 
 async function askServer(call: Call, scope: Scope, { name, url }: McpServer): Promise<McpServerTools> {
-  const outcome = await askMcpServer(call, { url, bearer: () => bearerFor(call, scope, url), limitMs }, (client, signal) => readMcpTools(client, signal, limitMs))
+  const outcome = await listServerTools(call, { url, bearer: () => bearerFor(call, scope, url) })
   const ok = outcome.status === 'ok'
   return { serverName: name, url, status: outcome.status, error: ok ? null : outcome.error, tools: ok ? outcome.result : [] }
 }
