@@ -59,9 +59,12 @@ export function openSecrets<Secrets extends CredentialSecrets>(sealer: Sealer, {
   return sealedSecrets && (JSON.parse(sealer.open(sealedSecrets, placeOf(id))) as Secrets) // sealSecrets wrote it
 }
 
-/** Archives every credential of a vault: secrets are purged, keys are free. */
+/** What archiving sets: the secrets are purged; the key is free, being unique among credentials in use. */
+export const archivedColumns = sql`archived_at = now(), updated_at = now(), sealed_secrets = null`
+
+/** Archives every credential of a vault. */
 export async function archiveCredentialsOf(tx: Tx, vaultId: string): Promise<void> {
-  await change(tx, sql`update vault_credentials set archived_at = now(), updated_at = now(), sealed_secrets = null where vault_id = ${vaultId} and archived_at is null`)
+  await change(tx, sql`update vault_credentials set ${archivedColumns} where vault_id = ${vaultId} and archived_at is null`)
 }
 
 function placeOf(id: string): string {

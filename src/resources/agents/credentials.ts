@@ -7,7 +7,7 @@ import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } 
 import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credential-auth.ts'
-import { readCredential, sealSecrets, type Credential } from './credential-rows.ts'
+import { archivedColumns, readCredential, sealSecrets, type Credential } from './credential-rows.ts'
 import { mergeMetadata, readMetadata, readName } from './field-rules.ts'
 import { addVaultEvent } from './vault-events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './vault-rows.ts'
@@ -91,7 +91,7 @@ export async function updateCredential(call: Call, vaultId: string, id: string, 
 export async function archiveCredential(call: Call, vaultId: string, id: string): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (before.archivedAt) return before
-    const credential = await getOne<Credential>(tx, sql`update vault_credentials set archived_at = now(), updated_at = now(), sealed_secrets = null where id = ${before.id} returning *`)
+    const credential = await getOne<Credential>(tx, sql`update vault_credentials set ${archivedColumns} where id = ${before.id} returning *`)
     await addVaultEvent(tx, vault.id, 'vault_credential.archived', before.id)
     return credential
   })

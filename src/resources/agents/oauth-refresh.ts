@@ -9,6 +9,7 @@ import { exchangeRefreshToken, type HttpAnswer, type RefreshAnswer } from '#src/
 import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { findCredentialRow, openSecrets, sealSecrets, type Credential, type McpOauthAuth, type McpOauthSecrets } from './credential-rows.ts'
 import { addVaultEvent } from './vault-events.ts'
+import { holdVault } from './vault-rows.ts'
 
 /** What refreshing needs of the platform. */
 export type RefreshServices = Pick<Services, 'config' | 'database' | 'db' | 'sealer'>
@@ -71,7 +72,7 @@ async function keepTokens(services: RefreshServices, { credential, auth, secrets
   const next: McpOauthSecrets = { ...secrets, access_token: accessToken, refresh_token: refreshToken ?? secrets.refresh_token }
   const shown: McpOauthAuth = { ...auth, expires_at: expiresAt }
   const kept = await transaction(services.db, async (tx) => {
-    await change(tx, sql`select 1 from vaults where id = ${vaultId} for no key update`) // as every change of a credential does
+    await holdVault(tx, vaultId)
     const row = await findOne<{ tokenGeneration: number }>(tx, sql`
       update vault_credentials set sealed_secrets = ${sealSecrets(services.sealer, id, next)}, auth = ${JSON.stringify(shown)}::jsonb, token_generation = token_generation + 1, updated_at = now()
       where id = ${id} and token_generation = ${tokenGeneration} and archived_at is null returning token_generation`)
@@ -86,7 +87,7 @@ async function keepTokens(services: RefreshServices, { credential, auth, secrets
 /** Tells the vault's followers, and remembers tokens that were refused for good, so that sessions do not ask again and again. */
 async function noteFailure({ db }: RefreshServices, { id, vaultId, tokenGeneration }: Credential, refused: boolean): Promise<void> {
   await transaction(db, async (tx) => {
-    await change(tx, sql`select 1 from vaults where id = ${vaultId} for no key update`)
+    await holdVault(tx, vaultId)
     const noted = refused ? await change(tx, sql`update vault_credentials set refused_generation = ${tokenGeneration} where id = ${id} and token_generation = ${tokenGeneration} and refused_generation is distinct from ${tokenGeneration}`) : 1
     if (noted > 0) await addVaultEvent(tx, vaultId, 'vault_credential.refresh_failed', id)
   })

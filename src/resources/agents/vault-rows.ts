@@ -2,7 +2,7 @@
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Metadata } from './field-rules.ts'
 
 /** A vault as it is stored; moments are wire text, ids are uuids. */
@@ -22,6 +22,11 @@ export async function readVault(db: Db, scope: Scope, publicId: string, lock = s
 /** The same, held until the transaction ends: what changes a vault or its credentials comes one after the other. @throws BerthError not_found. */
 export async function lockVault(tx: Tx, scope: Scope, publicId: string): Promise<Vault> {
   return readVault(tx, scope, publicId, sql`for no key update`)
+}
+
+/** Holds the vault, whoever it belongs to, until the transaction ends: as every change of its credentials does. */
+export async function holdVault(tx: Tx, id: string): Promise<void> {
+  await change(tx, sql`select 1 from vaults where id = ${id} for no key update`)
 }
 
 /** The 409 for a change of what is archived. */

@@ -1,7 +1,6 @@
 /** Vaults: where a person keeps credentials for agents. They belong to people; an organization key opens none. */
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { notFound } from '#src/platform/errors.ts'
-import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { newUuid } from '#src/platform/ids.ts'
 import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -87,10 +86,9 @@ export async function archiveVault(call: Call, publicId: string): Promise<Vault>
 /** Deletes a vault with its credentials. @throws BerthError not_found. */
 export async function deleteVault(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'vaults:write')
-  const id = decodeId('vault', publicId)
   await transaction(call.db, async (tx) => {
-    const gone = id ? await change(tx, sql`delete from vaults where id = ${id} and ${ownedByCaller(scope)}`) : 0
-    if (!id || gone === 0) throw notFound('vault')
+    const { id } = await readVault(tx, scope, publicId, sql`for update`)
+    await change(tx, sql`delete from vaults where id = ${id}`)
     await publish(tx, 'vault', id) // whoever follows it learns that it is over
   })
 }
