@@ -10,7 +10,7 @@ import { job, onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import type { NetworkPolicy, Vm } from '#src/resources/infra/vm-rows.ts'
+import { findVmRow, type NetworkPolicy, type Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { insertVm, markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
 import { isEnvironmentInUse } from './agent-work.ts'
@@ -61,6 +61,15 @@ export async function ensureEnvironmentVm(services: Background, id: string, use:
   }
 }
 
+/**
+ * Asks for the VM, in the caller's transaction, and waits for nothing.
+ * @throws BerthError rate_limited while as many of the organization are on their way as may be; as ensureEnvironmentVm.
+ */
+export async function demandVm(services: Background, tx: Tx, id: string, use: EnvironmentUse): Promise<void> {
+  if (await demandInTurn(services, tx, id, use)) return
+  throw new BerthError('rate_limited', `${inFlightMax(services)} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`, { retryAfterSeconds })
+}
+
 /** Deletes the environment's VM, in the caller's transaction. */
 export async function releaseVm(services: Pick<Background, 'jobs' | 'config'>, tx: Tx, { vmId }: Pick<Environment, 'vmId'>): Promise<void> {
   const vm = vmId && (await lockVmRow(tx, vmId))
@@ -106,15 +115,6 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
   // Whoever stops idle VMs looks at used_at under the row's lock: after writing it, the VM must be seen to run still.
   if (noted > 0) return findOne<Vm>(services.db, sql`select * from vms where id = ${vm.id} and status = 'running'`)
   return vm
-}
-
-/**
- * Asks for the VM, in the caller's transaction, and waits for nothing.
- * @throws BerthError rate_limited while as many of the organization are on their way as may be; as ensureEnvironmentVm.
- */
-export async function demandVm(services: Background, tx: Tx, id: string, use: EnvironmentUse): Promise<void> {
-  if (await demandInTurn(services, tx, id, use)) return
-  throw new BerthError('rate_limited', `${inFlightMax(services)} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`, { retryAfterSeconds })
 }
 
 /** Asks for the VM as soon as it is its turn. Ours: nobody is before anybody; whoever looks first when there is room again has it. */
@@ -180,7 +180,7 @@ async function settled(db: Db, id: string): Promise<Vm | undefined> {
   if (environment.status === 'archived') throw environmentArchived()
   if (environment.status === 'error') throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM could not be brought up.')
   if (environment.status === 'provisioning' || !environment.vmId) return undefined
-  const vm = await findOne<Vm>(db, sql`select * from vms where id = ${environment.vmId}`)
+  const vm = await findVmRow(db, environment.vmId)
   if (vm?.status !== 'running') throw new BerthError('vm_unreachable', 'The environment’s VM ended just now. Try again.', { retryAfterSeconds: 3 })
   return vm
 }
