@@ -1,5 +1,8 @@
-/** Arguments of lists that can be ordered and cut by when something was made. */
+/** Arguments that several lists have beside those of their pages: archived ones too, the order, and when something was made. */
 import { builder } from './builder.ts'
+
+/** Whether a list shows archived ones. */
+export const archivedArguments = builder.args((t) => ({ includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }) }))
 
 /** Oldest or newest first. */
 export const listOrder = builder.enumType('ListOrder', { description: 'The order of a list.', values: { asc: { description: 'Oldest first.' }, desc: { description: 'Newest first.' } } })

@@ -1,5 +1,6 @@
 /** Credentials of vaults in GraphQL. `auth` travels as REST shows it; its secrets only ever go in. */
 import { builder } from '../builder.ts'
+import { archivedArguments } from '../list-arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Credential } from '#src/resources/agents/credential-rows.ts'
@@ -66,18 +67,17 @@ const credentialList = listTypeOf('VaultCredential', credentialType)
 const vaultArgument = { required: true, description: 'Its vault’s id.' } as const
 const idArgument = { required: true, description: 'Its id.' } as const
 const nameArgument = { description: '1 to 255 characters, or null.' } as const
-const includeArchived = { description: 'Whether archived ones are shown too; false without it.' } as const
 const ofVault = builder.args((t) => ({ vaultId: t.id(vaultArgument) }))
 const ofCredential = builder.args((t) => ({ vaultId: t.id(vaultArgument), id: t.id(idArgument) }))
 
 builder.queryFields((t) => ({
   vaultCredential: t.field({ type: credentialType, description: 'One credential. Errors: NOT_FOUND.', args: ofCredential, resolve: (_, { vaultId, id }, call) => getCredential(call, vaultId, id) }),
   vaultCredentials: t.field({
-    type: credentialConnection, description: 'A vault’s credentials, newest first. Errors: NOT_FOUND.', args: { ...ofVault, ...pageArguments, includeArchived: t.arg.boolean(includeArchived) },
+    type: credentialConnection, description: 'A vault’s credentials, newest first. Errors: NOT_FOUND.', args: { ...ofVault, ...pageArguments, ...archivedArguments },
     resolve: (_, { vaultId, ...page }, call) => pageCredentials(call, vaultId, page) as never, // see pages.ts
   }),
   vaultCredentialList: t.field({
-    type: credentialList, description: 'A vault’s credentials as REST lists them, newest first. Errors: NOT_FOUND.', args: { ...ofVault, ...listArguments, includeArchived: t.arg.boolean(includeArchived) },
+    type: credentialList, description: 'A vault’s credentials as REST lists them, newest first. Errors: NOT_FOUND.', args: { ...ofVault, ...listArguments, ...archivedArguments },
     resolve: (_, { vaultId, ...page }, call) => listCredentials(call, vaultId, page) as never, // see pages.ts
   }),
 }))

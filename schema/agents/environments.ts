@@ -1,6 +1,7 @@
 /** Environments in GraphQL. */
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { archivedArguments } from '../list-arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environment-events.ts'
@@ -56,7 +57,6 @@ const environmentEventOrHeartbeat = builder.unionType('EnvironmentEventOrHeartbe
 const environmentConnection = connectionOf('Environment', environmentType)
 const environmentList = listTypeOf('Environment', environmentType)
 const idArgument = { required: true, description: 'Its id.' } as const
-const includeArchived = builder.args((t) => ({ includeArchived: t.boolean({ description: 'Archived ones too.' }) })).includeArchived
 const fieldArguments = builder.args((t) => ({
   description: t.string({ description: 'What it is for: at most 2048 characters.' }),
   config: t.field({ type: 'JSON', description: '`{type, template_id, vcpu, memory_mb, networking, packages, git_repos, setup_script, idle_timeout_seconds}`; every key has a default.' }),
@@ -65,8 +65,8 @@ const fieldArguments = builder.args((t) => ({
 
 builder.queryFields((t) => ({
   environment: t.field({ type: environmentType, description: 'One environment. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getEnvironment(call, id) }),
-  environments: t.field({ type: environmentConnection, description: 'The caller’s environments, newest first.', args: { includeArchived, ...pageArguments }, resolve: (_, { includeArchived: archived, ...page }, call) => pageEnvironments(call, archived ?? false, page) as never }), // see pages.ts
-  environmentList: t.field({ type: environmentList, description: 'The same as REST shows it.', args: { includeArchived, ...listArguments }, resolve: (_, { includeArchived: archived, ...window }, call) => listEnvironments(call, archived ?? false, window) as never }), // see pages.ts
+  environments: t.field({ type: environmentConnection, description: 'The caller’s environments, newest first.', args: { ...archivedArguments, ...pageArguments }, resolve: (_, { includeArchived, ...page }, call) => pageEnvironments(call, includeArchived ?? false, page) as never }), // see pages.ts
+  environmentList: t.field({ type: environmentList, description: 'The same as REST shows it.', args: { ...archivedArguments, ...listArguments }, resolve: (_, { includeArchived, ...window }, call) => listEnvironments(call, includeArchived ?? false, window) as never }), // see pages.ts
 }))
 
 builder.mutationFields((t) => ({

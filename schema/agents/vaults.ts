@@ -1,6 +1,7 @@
 /** Vaults in GraphQL. */
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { archivedArguments } from '../list-arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followVault, vaultEventTypes, type VaultEvent } from '#src/resources/agents/vault-events.ts'
@@ -37,12 +38,11 @@ const vaultEventOrHeartbeat = builder.unionType('VaultEventOrHeartbeat', { descr
 const vaultConnection = connectionOf('Vault', vaultType)
 const vaultList = listTypeOf('Vault', vaultType)
 const idArgument = { required: true, description: 'Its id.' } as const
-const includeArchived = { description: 'Whether archived ones are shown too; false without it.' } as const
 
 builder.queryFields((t) => ({
   vault: t.field({ type: vaultType, description: 'One vault. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getVault(call, id) }),
-  vaults: t.field({ type: vaultConnection, description: 'The caller’s vaults, newest first.', args: { ...pageArguments, includeArchived: t.arg.boolean(includeArchived) }, resolve: (_, page, call) => pageVaults(call, page) as never }), // see pages.ts
-  vaultList: t.field({ type: vaultList, description: 'The caller’s vaults as REST lists them, newest first.', args: { ...listArguments, includeArchived: t.arg.boolean(includeArchived) }, resolve: (_, page, call) => listVaults(call, page) as never }), // see pages.ts
+  vaults: t.field({ type: vaultConnection, description: 'The caller’s vaults, newest first.', args: { ...pageArguments, ...archivedArguments }, resolve: (_, page, call) => pageVaults(call, page) as never }), // see pages.ts
+  vaultList: t.field({ type: vaultList, description: 'The caller’s vaults as REST lists them, newest first.', args: { ...listArguments, ...archivedArguments }, resolve: (_, page, call) => listVaults(call, page) as never }), // see pages.ts
 }))
 
 builder.mutationFields((t) => ({
