@@ -1,6 +1,6 @@
 /** Agents in GraphQL. */
 import { builder } from '../builder.ts'
-import { archivedArguments } from '../list-arguments.ts'
+import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Agent, AgentModel, McpServer, McpService } from '#src/resources/agents/agent-rows.ts'
@@ -57,7 +57,7 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
 const agentConnection = connectionOf('Agent', agentType)
 const agentList = listTypeOf('Agent', agentType)
 const idArgument = { required: true, description: 'Its id.' } as const
-const organizationArguments = builder.args((t) => ({ organizationId: t.id({ description: 'One of the caller’s organizations; the active one without it.' }) }))
+const ownerArguments = builder.args((t) => ({ organizationId: t.id({ description: 'One of the caller’s organizations; the active one without it.' }) }))
 /** Names and models stand outside: they are required of a new agent. */
 const fieldArguments = builder.args((t) => ({
   description: t.string({ description: 'What it is for: at most 2048 characters.' }),
@@ -76,8 +76,8 @@ builder.queryFields((t) => ({
     type: agentType, description: 'One agent. Errors: NOT_FOUND.',
     args: { id: t.arg.id(idArgument), version: t.arg.int({ description: 'An older version; the newest without it.' }) }, resolve: (_, { id, version }, call) => getAgent(call, id, version),
   }),
-  agents: t.field({ type: agentConnection, description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.', args: { ...organizationArguments, ...archivedArguments, ...pageArguments }, resolve: (_, { organizationId, includeArchived, ...page }, call) => pageAgents(call, { organizationId, includeArchived }, page) as never }), // see pages.ts
-  agentList: t.field({ type: agentList, description: 'The same as REST shows it. Errors: NOT_FOUND.', args: { ...organizationArguments, ...archivedArguments, ...listArguments }, resolve: (_, { organizationId, includeArchived, ...window }, call) => listAgents(call, { organizationId, includeArchived }, window) as never }), // see pages.ts
+  agents: t.field({ type: agentConnection, description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...pageArguments }, resolve: (_, { organizationId, includeArchived, ...page }, call) => pageAgents(call, { organizationId, includeArchived }, page) as never }), // see pages.ts
+  agentList: t.field({ type: agentList, description: 'The same as REST shows it. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...listArguments }, resolve: (_, { organizationId, includeArchived, ...window }, call) => listAgents(call, { organizationId, includeArchived }, window) as never }), // see pages.ts
   agentVersionList: t.field({ type: agentList, description: 'Every version of an agent, newest first. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument), ...listArguments }, resolve: (_, { id, ...window }, call) => listAgentVersions(call, id, window) as never }), // see pages.ts
 }))
 

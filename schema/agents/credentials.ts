@@ -1,6 +1,6 @@
 /** Credentials of vaults in GraphQL. `auth` travels as REST shows it; its secrets only ever go in. */
 import { builder } from '../builder.ts'
-import { archivedArguments } from '../list-arguments.ts'
+import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Credential } from '#src/resources/agents/credential-rows.ts'

@@ -1,7 +1,7 @@
 /** Environments in GraphQL. */
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { archivedArguments } from '../list-arguments.ts'
+import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environment-events.ts'

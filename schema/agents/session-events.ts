@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listArguments } from '../pages.ts'
-import { createdArguments, listOrder } from '../list-arguments.ts'
+import { createdArguments, listOrder } from '../arguments.ts'
 import type { Emission } from '#src/resources/agents/session-emissions.ts'
 import { listEvents, sendEvents, type EventList } from '#src/resources/agents/session-events.ts'
 import { followSession } from '#src/resources/agents/session-streams.ts'

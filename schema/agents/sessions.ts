@@ -2,7 +2,7 @@
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
-import { createdArguments, listOrder } from '../list-arguments.ts'
+import { createdArguments, listOrder } from '../arguments.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteSession } from '#src/resources/agents/session-deletion.ts'
 import { activityOf, markSeen, type Activity } from '#src/resources/agents/session-reading.ts'

@@ -1,4 +1,5 @@
 /** Build jobs in GraphQL. */
+import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
@@ -72,14 +73,13 @@ const buildEvent = builder.objectRef<BuildEvent>('BuildEvent').implement({
 const buildEventOrHeartbeat = builder.unionType('BuildEventOrHeartbeat', { description: 'An event of a build, or a sign of life.', types: [buildEvent, heartbeat] })
 const buildConnection = connectionOf('Build', buildType)
 const idArgument = { required: true, description: 'Its id.' } as const
-const organizationArgument = { required: true, description: 'An organization that the caller belongs to.' } as const
 
 builder.queryFields((t) => ({
   build: t.field({ type: buildType, description: 'One build. Errors: NOT_FOUND, FORBIDDEN.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getBuild(call, id) }),
-  builds: t.field({ type: buildConnection, description: 'The organization’s builds, newest first. Errors: FORBIDDEN.', args: { organizationId: t.arg.id(organizationArgument), ...pageArguments }, resolve: (_, { organizationId, ...page }, call) => pageBuilds(call, organizationId, page) as never }), // see pages.ts
+  builds: t.field({ type: buildConnection, description: 'The organization’s builds, newest first. Errors: FORBIDDEN.', args: { ...organizationArguments, ...pageArguments }, resolve: (_, { organizationId, ...page }, call) => pageBuilds(call, organizationId, page) as never }), // see pages.ts
   buildList: t.field({
     type: [buildType], description: 'The organization’s builds as the REST list shows them, newest first: 200 at most. Errors: FORBIDDEN.',
-    args: { organizationId: t.arg.id(organizationArgument), limit: t.arg.int({ description: '1 to 200; 200 without it.' }), offset: t.arg.int({ description: 'How many to pass over.' }) },
+    args: { ...organizationArguments, limit: t.arg.int({ description: '1 to 200; 200 without it.' }), offset: t.arg.int({ description: 'How many to pass over.' }) },
     resolve: (_, { organizationId, ...window }, call) => listBuilds(call, organizationId, window),
   }),
 }))
@@ -88,7 +88,7 @@ builder.mutationFields((t) => ({
   createBuild: t.field({
     type: buildType, description: 'Queues a build. Errors: INVALID_REQUEST, INVALID_SPEC, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, FORBIDDEN, BUILD_QUOTA_EXCEEDED.',
     args: {
-      organizationId: t.arg.id(organizationArgument),
+      ...organizationArguments,
       spec: t.arg({ type: 'JSON', description: 'What to do: an object of the schema `berth.build/v1`; every key is optional, so `{}` is one.' }),
       specBytes: t.arg({ type: 'ByteList', description: 'The same as its UTF-8 bytes, instead of `spec`.' }),
       repoUrl: t.arg.string({ description: 'The repository: https:// or ssh://, or http:// for host.berth.internal.' }),

@@ -80,24 +80,21 @@ const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement(
 
 const chatEventOrHeartbeat = builder.unionType('ChatCompletionEventOrHeartbeat', { description: 'A piece of an answer, or a sign of life.', types: [chatEvent, heartbeat] })
 
-const requestArguments = {
-  model: { required: true, description: 'As `models` lists it.' },
-  messages: { required: true, description: 'The conversation, as `POST /llm/v1/chat/completions` takes it.' },
-  maxTokens: { description: 'Output tokens at most.' },
-  temperature: { description: '0 to 2.' },
-  topP: { description: '0 to 1.' },
-  stop: { description: 'At most 4 texts at which it stops.' },
-  responseFormat: { description: 'As OpenAI’s `response_format`.' },
-} as const
+const requestArguments = builder.args((t) => ({
+  model: t.string({ required: true, description: 'As `models` lists it.' }),
+  messages: t.field({ type: 'JSON', required: true, description: 'The conversation, as `POST /llm/v1/chat/completions` takes it.' }),
+  maxTokens: t.int({ description: 'Output tokens at most.' }),
+  temperature: t.float({ description: '0 to 2.' }),
+  topP: t.float({ description: '0 to 1.' }),
+  stop: t.stringList({ description: 'At most 4 texts at which it stops.' }),
+  responseFormat: t.field({ type: 'JSON', description: 'As OpenAI’s `response_format`.' }),
+}))
 const errors = 'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and its kin.'
 
 builder.mutationFields((t) => ({
   createChatCompletion: t.field({
     type: completionType, description: `Asks a model and waits for the whole answer. Without tools and reasoning: those are streamed. ${errors}`,
-    args: {
-      model: t.arg.string(requestArguments.model), messages: t.arg({ type: 'JSON', ...requestArguments.messages }), maxTokens: t.arg.int(requestArguments.maxTokens),
-      temperature: t.arg.float(requestArguments.temperature), topP: t.arg.float(requestArguments.topP), stop: t.arg.stringList(requestArguments.stop), responseFormat: t.arg({ type: 'JSON', ...requestArguments.responseFormat }),
-    },
+    args: requestArguments,
     resolve: async (_, { maxTokens, topP, responseFormat, ...same }, call) => collectChat(await askChat(call, { ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, stream: false }, new AbortController().signal)),
   }),
 }))
@@ -106,8 +103,7 @@ builder.subscriptionFields((t) => ({
   chatCompletion: t.field({
     type: chatEventOrHeartbeat, description: `Asks a model and tells its answer as it comes. Leaving ends the request. It cannot be resumed: what was not heard is gone. ${errors}`,
     args: {
-      model: t.arg.string(requestArguments.model), messages: t.arg({ type: 'JSON', ...requestArguments.messages }), maxTokens: t.arg.int(requestArguments.maxTokens),
-      temperature: t.arg.float(requestArguments.temperature), topP: t.arg.float(requestArguments.topP), stop: t.arg.stringList(requestArguments.stop), responseFormat: t.arg({ type: 'JSON', ...requestArguments.responseFormat }),
+      ...requestArguments,
       reasoningEffort: t.arg.string({ description: 'One of the model’s `reasoningLevels`.' }), tools: t.arg({ type: 'JSON', description: 'As OpenAI’s `tools`.' }), toolChoice: t.arg({ type: 'JSON', description: 'As OpenAI’s `tool_choice`.' }),
       parallelToolCalls: t.arg.boolean({ description: 'Whether several tools may be called at once.' }),
     },

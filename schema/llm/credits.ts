@@ -1,4 +1,5 @@
 /** Credits and budgets for models in GraphQL. */
+import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { getCredits, setKeyBudget, setOrganizationBudget, type Credits, type KeyBudget } from '#src/resources/llm/budgets.ts'
 
@@ -25,25 +26,24 @@ const credits = builder.objectRef<Credits>('InferenceCredits').implement({
   }),
 })
 
-const organizationArgument = { required: true, description: 'An organization that the caller belongs to.' } as const
 const monthlyArgument = { description: 'US dollars a month, 0 to 1,000,000; null or nothing ends the budget.' } as const
 
 builder.queryFields((t) => ({
   inferenceCredits: t.field({
     type: credits, description: 'What the organization may spend on models. Errors: FORBIDDEN.',
-    args: { organizationId: t.arg.id(organizationArgument) }, resolve: (_, { organizationId }, call) => getCredits(call, organizationId),
+    args: { ...organizationArguments }, resolve: (_, { organizationId }, call) => getCredits(call, organizationId),
   }),
 }))
 
 builder.mutationFields((t) => ({
   setOrganizationBudget: t.field({
     type: credits, description: 'Sets what the organization may spend on models in a month. For admins. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: { organizationId: t.arg.id(organizationArgument), monthlyUsd: t.arg.float(monthlyArgument) },
+    args: { ...organizationArguments, monthlyUsd: t.arg.float(monthlyArgument) },
     resolve: (_, { organizationId, monthlyUsd }, call) => setOrganizationBudget(call, organizationId, monthlyUsd ?? null),
   }),
   setKeyBudget: t.field({
     type: credits, description: 'Sets what one of the organization’s keys may spend on models in a month. For admins. Errors: FORBIDDEN, INVALID_REQUEST, NOT_FOUND.',
-    args: { organizationId: t.arg.id(organizationArgument), keyId: t.arg.string({ required: true, description: 'The key’s id.' }), monthlyUsd: t.arg.float(monthlyArgument) },
+    args: { ...organizationArguments, keyId: t.arg.string({ required: true, description: 'The key’s id.' }), monthlyUsd: t.arg.float(monthlyArgument) },
     resolve: (_, { organizationId, keyId, monthlyUsd }, call) => setKeyBudget(call, organizationId, keyId, monthlyUsd ?? null),
   }),
 }))

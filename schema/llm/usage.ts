@@ -1,4 +1,5 @@
 /** What requests to models used and cost, in GraphQL. */
+import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
@@ -91,13 +92,12 @@ const requestEvent = builder.objectRef<{ settled: SettledRequest }>('InferenceRe
 })
 const eventOrHeartbeat = builder.unionType('InferenceRequestEventOrHeartbeat', { description: 'A request that was settled, or a sign of life.', types: [requestEvent, heartbeat] })
 const requestConnection = connectionOf('InferenceRequest', requestType)
-const organizationArgument = { required: true, description: 'An organization that the caller belongs to.' } as const
 
 builder.queryFields((t) => ({
   inferenceUsage: t.field({
     type: usage, description: 'What the organization’s requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: {
-      organizationId: t.arg.id(organizationArgument),
+      ...organizationArguments,
       from: t.arg.string({ description: 'The first day, UTC: `2026-11-01`; the first of the month of `to` without it.' }),
       to: t.arg.string({ description: 'The last day, UTC; today without it. 366 days at most.' }),
       groupBy: t.arg({ type: groupBy, description: 'What to sum by, besides everything together.' }),
@@ -106,7 +106,7 @@ builder.queryFields((t) => ({
   }),
   inferenceRequests: t.field({
     type: requestConnection, description: 'The organization’s requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: { organizationId: t.arg.id(organizationArgument), keyId: t.arg.string({ description: 'Only those of this organization key.' }), model: t.arg.string({ description: 'Only those to this model.' }), ...pageArguments },
+    args: { ...organizationArguments, keyId: t.arg.string({ description: 'Only those of this organization key.' }), model: t.arg.string({ description: 'Only those to this model.' }), ...pageArguments },
     resolve: (_, input, call) => listRequests(call, input) as never, // see pages.ts
   }),
 }))
@@ -114,7 +114,7 @@ builder.queryFields((t) => ({
 builder.subscriptionFields((t) => ({
   inferenceRequestEvents: t.field({
     type: eventOrHeartbeat, description: 'The organization’s requests to models as they are settled: those after the cursor, then live; from now on without one. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: { organizationId: t.arg.id(organizationArgument), after: t.arg.string({ description: 'The cursor of the last event seen; `0` for the beginning.' }) },
+    args: { ...organizationArguments, after: t.arg.string({ description: 'The cursor of the last event seen; `0` for the beginning.' }) },
     subscribe: async (_, { organizationId, after }, call) => withHeartbeats(eventsOf(await followRequests(call, organizationId, after))),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),

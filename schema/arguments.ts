@@ -1,5 +1,8 @@
-/** Arguments that several lists have beside those of their pages: archived ones too, the order, and when something was made. */
+/** Arguments that several fields have; those of pages are in pages.ts. */
 import { builder } from './builder.ts'
+
+/** The organization that something is asked of. */
+export const organizationArguments = builder.args((t) => ({ organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }) }))
 
 /** Whether a list shows archived ones. */
 export const archivedArguments = builder.args((t) => ({ includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }) }))
