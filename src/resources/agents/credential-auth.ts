@@ -5,6 +5,7 @@ import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
+import { hostShape } from '../infra/network-policies.ts'
 import { checkEnv } from '../infra/vm-env.ts'
 import type { Credential, CredentialAuth, CredentialSecrets, EnvironmentVariableSecrets, McpOauthSecrets, StaticBearerSecrets } from './credential-rows.ts'
 import { readShape } from './field-rules.ts'
@@ -20,7 +21,7 @@ const networking = z.discriminatedUnion('type', [
   z.object({ type: z.literal('unrestricted') }),
   z.object({
     type: z.literal('limited'),
-    allowed_hosts: z.array(z.string().max(253).toLowerCase().regex(/^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/, 'must be a host such as example.com or *.example.com, without scheme, port or path')).min(1).max(limits.credentialHostsMax),
+    allowed_hosts: z.array(hostShape.toLowerCase()).min(1).max(limits.credentialHostsMax),
   }),
 ])
 const clientSecret = { client_secret: token }

@@ -4,11 +4,12 @@ import { BerthError } from '#src/platform/errors.ts'
 import type { NetworkPolicy } from './vm-rows.ts'
 
 const allowedHostsMax = 100
-const host = z.string().max(253).regex(/^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i)
+/** A host such as example.com, or all below one: *.example.com. Without scheme, port or path. */
+export const hostShape = z.string().max(253).regex(/^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i, 'must be a host such as example.com or *.example.com, without scheme, port or path')
 const shape = z.discriminatedUnion('type', [
   z.object({ type: z.literal('unrestricted') }),
   z.object({ type: z.literal('none') }),
-  z.object({ type: z.literal('limited'), allowed_hosts: z.array(host).max(allowedHostsMax).default([]), allow_package_managers: z.boolean().default(false) }),
+  z.object({ type: z.literal('limited'), allowed_hosts: z.array(hostShape).max(allowedHostsMax).default([]), allow_package_managers: z.boolean().default(false) }),
 ])
 
 /**

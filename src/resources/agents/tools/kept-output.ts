@@ -17,6 +17,10 @@ export function keepEnds(): KeptOutput {
   let tail = ''
   let left = 0
   let nextOffset = 0
+  const cutTail = (): void => {
+    left += Math.max(0, tail.length - tailMax)
+    tail = tail.slice(-tailMax)
+  }
   return {
     add(offset, text) {
       const missed = offset > nextOffset ? `\n[… ${offset - nextOffset} bytes were not kept …]\n` : ''
@@ -25,15 +29,10 @@ export function keepEnds(): KeptOutput {
       const room = Math.max(0, headMax - head.length)
       head += tail === '' ? piece.slice(0, room) : ''
       tail += tail === '' ? piece.slice(room) : piece
-      if (tail.length <= 2 * tailMax) return
-      left += tail.length - tailMax
-      tail = tail.slice(-tailMax)
+      if (tail.length > 2 * tailMax) cutTail() // not at every piece
     },
     text() {
-      if (tail.length > tailMax) {
-        left += tail.length - tailMax
-        tail = tail.slice(-tailMax)
-      }
+      cutTail()
       return left > 0 ? `${head}\n[… ${left} characters were left out …]\n${tail}` : head + tail
     },
   }
