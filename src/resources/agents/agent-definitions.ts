@@ -8,7 +8,7 @@ import { limits } from '#src/platform/limits.ts'
 import { readAgentModel } from './agent-models.ts'
 import type { AgentDefinition, AgentSkill, McpServer, McpService } from './agent-rows.ts'
 import { readTools, refuseTwice } from './agent-tools.ts'
-import { mergeMetadata, nameShape, readDescription, readMetadata, readName, readShape, readText } from './field-rules.ts'
+import { mergeMetadata, nameShape, readDescription, readMetadata, readName, readShape, readText, usually } from './field-rules.ts'
 
 /** The fields of an agent as a caller gives them: absent means the default, or unchanged. */
 export type AgentFields = {
@@ -24,11 +24,11 @@ const servers = z.array(z.object({
 
 const services = z.array(z.object({
   id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'it must be the id of a connector, such as linear'),
-  disabled_tools: z.array(nameShape).max(limits.agentToolsMax).nullish().transform((given) => given ?? []),
+  disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
 })).max(limits.agentMcpServicesMax, `an agent has at most ${limits.agentMcpServicesMax} connectors`)
 
 const skills = z.array(z.object({
-  type: z.enum(['anthropic', 'custom']), skill_id: nameShape, version: nameShape.nullish().transform((given) => given ?? null),
+  type: z.enum(['anthropic', 'custom']), skill_id: nameShape, version: usually(nameShape, null),
 })).max(limits.agentSkillsMax, `an agent has at most ${limits.agentSkillsMax} skills`)
 
 /** The definition of a new agent. @throws BerthError invalid_request, unknown_model, unknown_tool. */

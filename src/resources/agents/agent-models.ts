@@ -4,15 +4,15 @@ import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import type { AgentModel } from './agent-rows.ts'
-import { readShape } from './field-rules.ts'
+import { readShape, usually } from './field-rules.ts'
 
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(levels)
 // Anthropic's client sends the effort as text or as {type}; the speed that is not given is the usual one.
 const shape = z.object({
   id: z.string().min(1),
-  effort: z.union([effort, z.object({ type: effort }).transform(({ type }) => type)]).nullish().transform((given) => given ?? null),
-  speed: z.enum(['standard', 'fast']).nullish().transform((given) => given ?? 'standard'),
+  effort: usually(z.union([effort, z.object({ type: effort }).transform(({ type }) => type)]), null),
+  speed: usually(z.enum(['standard', 'fast']), 'standard'),
 })
 
 /**

@@ -5,7 +5,7 @@ import { limits } from '#src/platform/limits.ts'
 import { readGitRepos } from '#src/resources/infra/git-repos.ts'
 import { readNetworkPolicy } from '#src/resources/infra/network-policies.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vm-rows.ts'
-import { readShape } from './field-rules.ts'
+import { readShape, usually } from './field-rules.ts'
 
 /** The package managers of a VM, in the order in which their packages are installed. */
 export const packageManagers = ['apt', 'pip', 'npm', 'cargo', 'gem', 'go'] as const
@@ -25,25 +25,25 @@ export type VmConfig = {
 
 // What a package manager could take for an option or a shell for a command is no name of a package.
 const packageName = z.string().max(limits.packageNameLength).regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, perhaps with its version')
-const packageList = z.array(packageName).max(limits.packagesMax).nullish().transform((given) => given ?? [])
+const packageList = usually(z.array(packageName).max(limits.packagesMax), [])
 const noPackages: Record<PackageManager, string[]> = { apt: [], pip: [], npm: [], cargo: [], gem: [], go: [] }
 const networking = z.discriminatedUnion('type', [
   z.object({ type: z.literal('unrestricted') }),
   z.object({
-    type: z.literal('limited'), allowed_hosts: z.array(z.string()).nullish().transform((given) => given ?? []),
-    allow_package_managers: z.boolean().nullish().transform((given) => given ?? false), allow_mcp_servers: z.boolean().nullish().transform((given) => given ?? false),
+    type: z.literal('limited'), allowed_hosts: usually(z.array(z.string()), []),
+    allow_package_managers: usually(z.boolean(), false), allow_mcp_servers: usually(z.boolean(), false),
   }),
 ])
 const shape = z.object({
   type: z.enum(['vm', 'cloud', 'self_hosted']).nullish().transform((given) => (given === 'self_hosted' ? given : 'vm')),
-  template_id: z.string().min(1).max(limits.nameLength).nullish().transform((given) => given ?? null),
-  vcpu: z.int().min(1).max(16).nullish().transform((given) => given ?? 2),
-  memory_mb: z.int().min(256).max(65_536).nullish().transform((given) => given ?? 2048),
-  networking: networking.nullish().transform((given): Networking => given ?? { type: 'unrestricted' }),
-  packages: z.object({ apt: packageList, pip: packageList, npm: packageList, cargo: packageList, gem: packageList, go: packageList }).nullish().transform((given) => given ?? noPackages),
-  git_repos: z.array(z.unknown()).nullish().transform((given) => given ?? []),
+  template_id: usually(z.string().min(1).max(limits.nameLength), null),
+  vcpu: usually(z.int().min(1).max(16), 2),
+  memory_mb: usually(z.int().min(256).max(65_536), 2048),
+  networking: usually(networking, { type: 'unrestricted' }),
+  packages: usually(z.object({ apt: packageList, pip: packageList, npm: packageList, cargo: packageList, gem: packageList, go: packageList }), noPackages),
+  git_repos: usually(z.array(z.unknown()), []),
   setup_script: z.string().max(limits.setupScriptLength).nullish().transform((given) => given || null),
-  idle_timeout_seconds: z.int().min(limits.environmentIdleSecondsMin).max(limits.environmentIdleSecondsMax).nullish().transform((given) => given ?? limits.environmentIdleSecondsDefault),
+  idle_timeout_seconds: usually(z.int().min(limits.environmentIdleSecondsMin).max(limits.environmentIdleSecondsMax), limits.environmentIdleSecondsDefault),
 })
 
 /**

@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { messageTypes } from './event-types.ts'
-import { readShape } from './field-rules.ts'
+import { readShape, usually } from './field-rules.ts'
 import type { NewEvent } from './session-log.ts'
 
 const megabyte = 1024 * 1024
@@ -30,13 +30,13 @@ const document = z.object({
     z.object({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: base64(limits.documentBytes) }),
     z.object({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string().min(1) }), url, file,
   ]),
-  title: z.string().max(limits.nameLength).nullish().transform((given) => given ?? null),
-  context: z.string().nullish().transform((given) => given ?? null),
+  title: usually(z.string().max(limits.nameLength), null),
+  context: usually(z.string(), null),
 })
 const tooMany = `a message has at most ${limits.contentBlocksMax} blocks`
 const content = z.array(z.discriminatedUnion('type', [text, image, document])).max(limits.contentBlocksMax, tooMany)
-const resultContent = content.nullish().transform((given) => given ?? [])
-const isError = z.boolean().nullish().transform((given) => given ?? false)
+const resultContent = usually(content, [])
+const isError = usually(z.boolean(), false)
 const rubric = z.discriminatedUnion('type', [z.object({ type: z.literal('text'), content: z.string().min(1).max(limits.outcomeLength) }), file])
 
 const clientEvent = z.discriminatedUnion('type', [
@@ -44,13 +44,13 @@ const clientEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('user.interrupt') }),
   z.object({
     type: z.literal('user.tool_confirmation'), tool_use_id: z.string(), result: z.enum(['allow', 'deny']),
-    deny_message: z.string().max(limits.denyMessageLength).nullish().transform((given) => given ?? null),
+    deny_message: usually(z.string().max(limits.denyMessageLength), null),
   }),
   z.object({ type: z.literal('user.custom_tool_result'), custom_tool_use_id: z.string(), content: resultContent, is_error: isError }),
   z.object({ type: z.literal('user.tool_result'), tool_use_id: z.string(), content: resultContent, is_error: isError }),
   z.object({
     type: z.literal('user.define_outcome'), description: z.string().min(1).max(limits.outcomeLength), rubric,
-    max_iterations: z.int().min(1).max(limits.outcomeIterationsMax).nullish().transform((given) => given ?? null),
+    max_iterations: usually(z.int().min(1).max(limits.outcomeIterationsMax), null),
   }),
   z.object({ type: z.literal('system.message'), content: z.array(text).min(1).max(limits.contentBlocksMax, tooMany) }),
 ], 'it must be a type that clients may send: user.message, user.interrupt, user.tool_confirmation, user.custom_tool_result, user.tool_result, user.define_outcome or system.message')

@@ -15,6 +15,13 @@ const metadataPatchShape = z.record(keyShape, valueShape.nullable())
 /** The shape of a `name` or `display_name`. */
 export const nameShape = z.string().min(1).max(limits.nameLength)
 
+/** The shape of a field that may be left out: absent and null mean `usual`. */
+export function usually<Shape extends z.ZodType>(shape: Shape, usual: NonNullable<z.output<Shape>>): z.ZodType<NonNullable<z.output<Shape>>>
+export function usually<Shape extends z.ZodType>(shape: Shape, usual: null): z.ZodType<z.output<Shape> | null>
+export function usually(shape: z.ZodType, usual: unknown): z.ZodType {
+  return shape.nullish().transform((given) => given ?? usual)
+}
+
 /**
  * A required name: 1 to 255 characters.
  * @param field what the caller calls it.
