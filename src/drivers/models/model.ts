@@ -107,6 +107,27 @@ export type UpstreamTarget = {
 /** The events of an answer, in the batches in which they arrived: what came together is relayed together. */
 export type ModelAnswer = AsyncIterable<readonly ModelEvent[]>
 
+/** The last event of an answer that came to its end. */
+export function endOf(events: readonly ModelEvent[]): Extract<ModelEvent, { type: 'end' }> {
+  const last = events.at(-1)
+  if (last?.type !== 'end') throw new Error('an answer ended without its end')
+  return last
+}
+
+/** An answer that is here to its end, in one batch: whoever knows it need not iterate. */
+export class WholeAnswer implements ModelAnswer {
+  readonly events: readonly ModelEvent[]
+
+  /** @param events with their `end`. */
+  constructor(events: readonly ModelEvent[]) {
+    this.events = events
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly ModelEvent[]> {
+    yield this.events
+  }
+}
+
 /**
  * Asks an upstream. Resolves when it has answered with a success; ending the iteration, or the signal, ends the request.
  * @throws BerthError with `details.upstream` naming the slug: upstream_rate_limited, upstream_overloaded, upstream_error,

@@ -2,7 +2,7 @@
 import { AnswerEvents, type AnswerReader, type MakeReader } from './answer-events.ts'
 import { EventStream, EventStreamError } from './event-streams.ts'
 import { objectOf } from './json-values.ts'
-import type { ModelAnswer, ModelEvent, ModelRequest, UpstreamTarget } from './model.ts'
+import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type UpstreamTarget } from './model.ts'
 import { brokenAnswer, errorIn, refusedByStatus, refusedInAnswer } from './upstream-errors.ts'
 import { postUpstream, type UpstreamPost, type UpstreamResponse } from './upstream-http.ts'
 
@@ -14,8 +14,9 @@ const errorMs = 5_000
  * Posts the request and reads the answer with the format's reader.
  * @throws BerthError what the upstream's status says; see model.ts.
  */
-export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, post: Omit<UpstreamPost, 'stream'>, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
-  const response = await postUpstream(target, { ...post, stream: request.stream }, signal)
+export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, post: UpstreamPost, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
+  const response = postUpstream(target, post, request.stream, signal)
+  await response.begun
   const { status, headers } = response
   const type = headers['content-type']?.toLowerCase() ?? ''
   if (status < 200 || status > 299) throw refusedByStatus(target, status, headers, await errorBody(response, signal))
@@ -51,23 +52,7 @@ async function answerOfWhole(target: UpstreamTarget, request: ModelRequest, resp
   if (request.stream) throw brokenAnswer(target, 'answered with another type of content than was asked for')
   reader.whole(body)
   if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is no answer')
-  return oneBatch(events.take())
-}
-
-function oneBatch(batch: readonly ModelEvent[]): ModelAnswer {
-  let rest: readonly ModelEvent[] | null = batch
-  const iterator: AsyncIterator<readonly ModelEvent[]> = {
-    next() {
-      const value = rest
-      rest = null
-      return Promise.resolve(value ? { value, done: false } : { value: undefined, done: true })
-    },
-    return() {
-      rest = null
-      return Promise.resolve({ value: undefined, done: true })
-    },
-  }
-  return { [Symbol.asyncIterator]: () => iterator }
+  return new WholeAnswer(events.take())
 }
 
 /** JSON that an upstream sent. @throws BerthError upstream_error. */

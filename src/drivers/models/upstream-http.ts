@@ -43,30 +43,35 @@ function originOf(baseUrl: string): Origin {
   return origin
 }
 
-/** What is sent. `headers` are names and values in turn; `stream` says which answer is expected. */
-export type UpstreamPost = { path: string; headers: string[]; body: string; stream: boolean }
+/** What is sent. `headers` are names and values in turn. */
+export type UpstreamPost = { path: string; headers: string[]; body: string }
 
 /**
- * Sends it; resolves when the upstream's status and headers are there, whatever they say.
- * @throws BerthError upstream_error, upstream_timeout, upstream_overloaded; the signal's reason when it is aborted.
+ * Sends it. Wait for its `begun` first.
+ * @param stream whether a stream is expected, which may be longer than an answer that comes whole.
+ * @throws BerthError upstream_overloaded; the signal's reason when it is aborted.
  */
-export function postUpstream(target: UpstreamTarget, post: UpstreamPost, signal: AbortSignal): Promise<UpstreamResponse> {
+export function postUpstream(target: UpstreamTarget, post: UpstreamPost, stream: boolean, signal: AbortSignal): UpstreamResponse {
   signal.throwIfAborted()
   const origin = originOf(target.baseUrl)
   if (origin.open >= connectionsMax) throw upstreamError(target, 'upstream_overloaded', `Too many requests to the upstream ${target.slug} are open. Try again in a few seconds.`)
-  const response = new UpstreamResponse(target, origin, signal, post.stream ? streamBytesMax : wholeBytesMax)
-  const begun = response.begin()
+  const response = new UpstreamResponse(target, origin, signal, stream ? streamBytesMax : wholeBytesMax)
   origin.pool.dispatch({
     path: `${origin.path}${post.path}`, method: 'POST', headers: post.headers, body: post.body,
     headersTimeout: (target.firstByteSeconds ?? firstByteSecondsDefault) * 1000, bodyTimeout: (target.silenceSeconds ?? silenceSecondsDefault) * 1000,
   }, response)
-  return begun
+  return response
 }
 
 /** An upstream's answer. Read it with `shift` and `more`, and end it with `finish` or `leave`. */
 export class UpstreamResponse implements Dispatcher.DispatchHandler {
   status = 0
   headers: IncomingHttpHeaders = {}
+  /**
+   * Resolves when the status and the headers are there, whatever they say.
+   * @throws BerthError upstream_error, upstream_timeout; the signal's reason when it is aborted.
+   */
+  readonly begun: Promise<unknown>
   readonly #target: UpstreamTarget
   readonly #origin: Origin
   readonly #signal: AbortSignal
@@ -92,12 +97,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     this.#bytesLeft = bytesMax
     origin.open++
     signal.addEventListener('abort', this)
-  }
-
-  /** Waits for the headers. */
-  async begin(): Promise<this> {
-    await this.#wait()
-    return this
+    this.begun = this.#wait()
   }
 
   /** The next chunk that is already here. */
@@ -109,11 +109,11 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     return chunk
   }
 
-  /** Waits for a chunk: false when there will be none. @throws like `postUpstream`. */
+  /** Waits for a chunk: false when there will be none. @throws like `begun`. */
   more(): Promise<boolean> {
     if (this.#chunks.length > 0) return Promise.resolve(true)
     if (this.#failure !== null) return Promise.reject(this.#failure)
-    if (this.#isClosed) return Promise.resolve(false)
+    if (this.#hasEnded) return Promise.resolve(false)
     return this.#wait()
   }
 
@@ -121,13 +121,18 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   async whole(bytesMax = wholeBytesMax): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
-    while (bytes < bytesMax && await this.more()) {
+    while (bytes < bytesMax && (this.#chunks.length > 0 || (!this.#hasEnded && await this.more()))) {
       for (let piece = this.shift(); piece; piece = this.shift()) {
         pieces.push(piece)
         bytes += piece.length
       }
     }
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces) // the length says that there is one
+  }
+
+  /** It ended as it should; what of it was not read is still here. */
+  get #hasEnded(): boolean {
+    return this.#isClosed && this.#failure === null
   }
 
   /** The reader has what it needs; the rest, which should be nothing, is let in so that the connection can be used again. */

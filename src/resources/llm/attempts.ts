@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { askUpstream } from '#src/drivers/models/ask.ts'
-import type { ModelAnswer, ModelEvent, ModelRequest } from '#src/drivers/models/model.ts'
+import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest } from '#src/drivers/models/model.ts'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import type { Model, ModelUpstream } from './model-rows.ts'
 
@@ -57,7 +57,9 @@ function waitBefore(error: BerthError, tries: number): number {
 
 /** Asks one upstream, and waits until it has said something: an upstream that answers 200 and then fails may still be left. */
 async function begin({ kind, target }: ModelUpstream, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
-  const answer = (await askUpstream(kind)(target, request, signal))[Symbol.asyncIterator]()
+  const begun = await askUpstream(kind)(target, request, signal)
+  if (begun instanceof WholeAnswer) return begun
+  const answer = begun[Symbol.asyncIterator]()
   const held: ModelEvent[] = []
   for (;;) {
     const { value, done } = await answer.next()

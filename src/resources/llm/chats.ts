@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { FinishReason, ModelEvent, Usage } from '#src/drivers/models/model.ts'
+import { endOf, WholeAnswer, type FinishReason, type ModelEvent, type Usage } from '#src/drivers/models/model.ts'
 import { readChatRequest } from './chat-requests.ts'
 import { startCompletion, type Completion } from './completions.ts'
 import type { Payer } from './inference.ts'
@@ -43,14 +43,24 @@ export type ChatAnswer = { completion: Completion; text: string; finishReason: F
 
 /** Waits for the whole answer. @throws BerthError when the upstream cuts it. */
 export async function collectChat(completion: Completion): Promise<ChatAnswer> {
+  const { events } = completion
+  if (events instanceof WholeAnswer) return answerOf(completion, events.events, '')
   let text = ''
-  let end: Extract<ModelEvent, { type: 'end' }> | undefined
-  for await (const batch of completion.events) {
-    for (const event of batch) {
-      if (event.type === 'text') text += event.text
-      else if (event.type === 'end') end = event
-    }
+  let last: readonly ModelEvent[] = []
+  for await (const batch of events) {
+    text += textIn(last)
+    last = batch
   }
-  if (!end) throw new Error('an answer ended without its end')
-  return { completion, text, finishReason: end.finishReason, usage: end.usage }
+  return answerOf(completion, last, text)
+}
+
+function answerOf(completion: Completion, last: readonly ModelEvent[], before: string): ChatAnswer {
+  const { finishReason, usage } = endOf(last)
+  return { completion, text: before + textIn(last), finishReason, usage }
+}
+
+function textIn(events: readonly ModelEvent[]): string {
+  let text = ''
+  for (const event of events) if (event.type === 'text') text += event.text
+  return text
 }

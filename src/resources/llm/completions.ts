@@ -3,7 +3,7 @@
  * GraphQL, the steps of agents), so that money is counted once and a cut stream is settled wherever it was asked for.
  */
 import { messageTokens, textTokens, tokensOf } from '#src/drivers/models/estimates.ts'
-import type { ModelAnswer, ModelEvent, ModelRequest, Usage } from '#src/drivers/models/model.ts'
+import { endOf, WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type Usage } from '#src/drivers/models/model.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { newId } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -47,7 +47,7 @@ export async function startCompletion(services: Background, order: CompletionOrd
     model,
     upstream: begun.upstream,
     attempts: begun.attempts,
-    events: settled(begun, request, metered, signal),
+    events: begun.events instanceof WholeAnswer ? await settledWhole(begun.events, begun.upstream, metered) : settled(begun, request, metered, signal),
   }
 }
 
@@ -57,6 +57,12 @@ function maxCost({ pricing, maxOutputTokens }: Model, { messages, tools, maxToke
   if (inputNanoUsd === 0 && pricing.outputNanoUsd === 0) return 0
   const inputTokens = messageTokens(messages) + tools.reduce((sum, tool) => sum + textTokens(JSON.stringify(tool)), 0)
   return inputTokens * inputNanoUsd + Math.min(maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
+}
+
+/** An answer that came whole is settled before anybody sees it. */
+async function settledWhole(answer: WholeAnswer, upstream: string, metered: Metered): Promise<WholeAnswer> {
+  await metered.finish('completed', upstream, endOf(answer.events).usage)
+  return answer
 }
 
 /** The events, counted as they pass; whichever way it ends, the ledger is told once. */
