@@ -135,7 +135,7 @@ function tokenInQuery({ query }: FastifyRequest): string | undefined {
   return typeof token === 'string' && token !== '' ? token : undefined
 }
 
-async function knownCaller(authenticating: Promise<Caller>): Promise<Caller> {
+async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Caller> {
   const caller = await authenticating
   if (caller.kind === 'nobody') throw caller.refusal
   return caller

@@ -14,9 +14,9 @@ const rereadMs = 1_000
 export type Authenticator = {
   /**
    * The caller of a credential. One that is missing or not valid makes a caller `nobody` whose refusal is thrown when
-   * something needs a caller. Throws only when it cannot be decided (503).
+   * something needs a caller. Rejects only when it cannot be decided (503). No promise for a key that is remembered.
    */
-  authenticate(credential: string | undefined): Promise<Caller>
+  authenticate(credential: string | undefined): Caller | Promise<Caller>
 }
 
 /** The bearer credential of a request's headers: `Authorization: Bearer …`, or its alias `x-api-key` (decisions.md §10). */
@@ -33,23 +33,25 @@ export function createAuthenticator(services: Services): Authenticator {
   const tokens = createTokenChecker(trustedIssuers(services), config.hs256Secret ? { secret: config.hs256Secret, audience: config.audience } : null)
   const keys = createApiKeyChecker(db, pubsub, config.apiKeyPrefix)
   const memberships = createMembershipChecker(db, pubsub)
-  return {
-    async authenticate(credential) {
-      if (credential === undefined) return { kind: 'nobody', refusal: missingToken() }
-      try {
-        if (credential.startsWith(config.apiKeyPrefix)) return await keys.check(credential)
-        const token = await tokens.check(credential)
-        const checking = memberships.check(token.memberships.map((one) => one.membershipId))
-        if (checking) await checking
-        return {
-          kind: 'person', userId: token.userId, organizationId: token.organizationId, role: token.role,
-          memberships: new Map(token.memberships.map((one) => [one.organizationId, one.role])),
-          tokenId: token.tokenId, expiresAtSeconds: token.expiresAtSeconds,
-        }
-      } catch (error) {
-        if (error instanceof BerthError && error.status === 401) return { kind: 'nobody', refusal: error }
-        throw error
+  const personOf = async (credential: string): Promise<Caller> => {
+    try {
+      const token = await tokens.check(credential)
+      const checking = memberships.check(token.memberships.map((one) => one.membershipId))
+      if (checking) await checking
+      return {
+        kind: 'person', userId: token.userId, organizationId: token.organizationId, role: token.role,
+        memberships: new Map(token.memberships.map((one) => [one.organizationId, one.role])),
+        tokenId: token.tokenId, expiresAtSeconds: token.expiresAtSeconds,
       }
+    } catch (error) {
+      if (error instanceof BerthError && error.status === 401) return { kind: 'nobody', refusal: error }
+      throw error
+    }
+  }
+  return {
+    authenticate(credential) {
+      if (credential === undefined) return { kind: 'nobody', refusal: missingToken() }
+      return credential.startsWith(config.apiKeyPrefix) ? keys.check(credential) : personOf(credential)
     },
   }
 }

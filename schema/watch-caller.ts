@@ -11,17 +11,14 @@ const everyMs = 1_000
  * @returns how to stop looking.
  */
 export function watchCaller(authenticator: Authenticator, credential: string, onRefused: (refusal: BerthError) => void): () => void {
-  const timer = setInterval(() => {
-    authenticator.authenticate(credential).then(
-      (caller) => {
-        if (caller.kind !== 'nobody') return
-        clearInterval(timer)
-        onRefused(caller.refusal)
-      },
-      // It cannot be decided while the database is away; the next look will tell.
-      (error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked'),
-    )
-  }, everyMs)
+  const look = async (): Promise<void> => {
+    const caller = await authenticator.authenticate(credential)
+    if (caller.kind !== 'nobody') return
+    clearInterval(timer)
+    onRefused(caller.refusal)
+  }
+  // It cannot be decided while the database is away; the next look will tell.
+  const timer = setInterval(() => look().catch((error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked')), everyMs)
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -16,8 +16,11 @@ type KeyRow = { keyId: string; organizationId: string; secretSha256: Buffer; sco
 
 /** Checks keys. */
 export type ApiKeyChecker = {
-  /** @throws BerthError 401 for a key that is not valid, 503 when the database is away and the key is not remembered. */
-  check(text: string): Promise<Caller>
+  /**
+   * Whom it stands for: nobody, when it is not valid. A promise only when the database must be asked.
+   * @throws BerthError 503 when the database is away and the key is not remembered.
+   */
+  check(text: string): Caller | Promise<Caller>
 }
 
 /** Makes the process's checker. A valid key is remembered 30 s; a notice of its revocation ends that at once. */
@@ -26,9 +29,13 @@ export function createApiKeyChecker(db: Db, pubsub: Pubsub, prefix: string): Api
   const notedAtMs = new Map<string, number>()
   pubsub.listen('api_key', (keyId) => (keyId === null ? known.clear() : known.delete(keyId)))
 
-  async function find(keyId: string): Promise<KeyRow | undefined> {
+  function remembered(keyId: string): KeyRow | undefined {
     const entry = known.get(keyId)
-    if (entry && pubsub.connected && nowMs() - entry.readAtMs < rememberedMs) return entry.row
+    return entry && pubsub.connected && nowMs() - entry.readAtMs < rememberedMs ? entry.row : undefined
+  }
+
+  async function read(keyId: string): Promise<KeyRow | undefined> {
+    const entry = known.get(keyId)
     try {
       const readAtMs = nowMs()
       const row = await findOne<KeyRow>(db, sql`
@@ -53,15 +60,24 @@ export function createApiKeyChecker(db: Db, pubsub: Pubsub, prefix: string): Api
       .catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
   }
 
+  function judge(secret: string, row: KeyRow | undefined): Caller {
+    if (!row || !secretMatches(secret, row.secretSha256)) return refused('key_invalid', 'This key is not valid.')
+    if (row.revokedAt) return refused('key_revoked', 'This key was revoked. Create a new one.')
+    if (row.expiresAt && Date.parse(row.expiresAt) <= nowMs()) return refused('key_expired', 'This key has expired. Create a new one.')
+    noteUse(row.keyId)
+    return { kind: 'key', keyId: row.keyId, organizationId: row.organizationId, scopes: row.scopes }
+  }
+
   return {
-    async check(text) {
+    check(text) {
       const parts = parseApiKey(text, prefix)
-      const row = parts ? await find(parts.keyId) : undefined
-      if (!parts || !row || !secretMatches(parts.secret, row.secretSha256)) throw new BerthError('unauthorized', 'This key is not valid.', { keyCode: 'key_invalid' })
-      if (row.revokedAt) throw new BerthError('unauthorized', 'This key was revoked. Create a new one.', { keyCode: 'key_revoked' })
-      if (row.expiresAt && Date.parse(row.expiresAt) <= nowMs()) throw new BerthError('unauthorized', 'This key has expired. Create a new one.', { keyCode: 'key_expired' })
-      noteUse(row.keyId)
-      return { kind: 'key', keyId: row.keyId, organizationId: row.organizationId, scopes: row.scopes }
+      if (!parts) return refused('key_invalid', 'This key is not valid.')
+      const row = remembered(parts.keyId)
+      return row ? judge(parts.secret, row) : read(parts.keyId).then((found) => judge(parts.secret, found))
     },
   }
+}
+
+function refused(keyCode: string, sentence: string): Caller {
+  return { kind: 'nobody', refusal: new BerthError('unauthorized', sentence, { keyCode }) }
 }
