@@ -1,5 +1,4 @@
 /** The web process as one Fastify app: GraphQL, its page and its sockets, the REST surfaces, identity, health. It does not listen. */
-import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { fastify, type FastifyInstance, type FastifyReply, type onResponseHookHandler } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
@@ -18,6 +17,7 @@ import { createEngine } from './graphql.ts'
 import { serveGraphql } from './graphql-http.ts'
 import { serveHealth } from './health.ts'
 import { serveObjects } from './objects.ts'
+import { watchReceiving } from './receiving.ts'
 import { serveSockets } from './sockets.ts'
 
 declare module 'fastify' {
@@ -34,7 +34,7 @@ export type RegisterSurfaces = (app: FastifyInstance, parts: { services: Service
 export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: RegisterSurfaces }
 
 const receiveTimeoutMs = 10_000 // for receiving a whole request; a long answer may take as long as it takes
-/** Node knows one limit for all requests, so it is that of a file; the one above is kept by a timer of ours. */
+/** Node knows one limit for all requests, so it is that of a file; the one above is kept by us. */
 const receiveFileTimeoutMs = limits.uploadUrlSeconds * 1000
 const headersTimeoutMs = 5_000
 const connectionsCheckMs = 1_000
@@ -70,10 +70,19 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     sweep.unref()
     done()
   })
+  const receiving = watchReceiving(receiveTimeoutMs, (request) => answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket))
   app.addHook('onRequest', (request, reply, done) => {
     markAnswer(request.id, reply)
     const { headers } = request.raw
-    if ((headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) && !request.routeOptions.config?.takesFiles) cutWhenLate(request.raw)
+    if ((headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) && !request.routeOptions.config?.takesFiles) receiving.begin(request.raw)
+    done()
+  })
+  app.addHook('preValidation', (request, _reply, done) => { // the first hook behind the body
+    receiving.end(request.raw)
+    done()
+  })
+  app.addHook('onClose', (_app, done) => {
+    receiving.close()
     done()
   })
   app.addHook('onRoute', (route) => {
@@ -111,14 +120,6 @@ function timeRoute(route: string): onResponseHookHandler {
     timer.observe(reply.elapsedTime / 1000)
     done()
   }
-}
-
-/** Cuts a request that has not arrived whole in its time. */
-function cutWhenLate(request: IncomingMessage): void {
-  const timer = setTimeout(() => {
-    if (!request.complete) answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket)
-  }, receiveTimeoutMs)
-  for (const over of ['end', 'close'] as const) request.once(over, () => clearTimeout(timer))
 }
 
 /** Answers what is not HTTP, or too slow or too long for it, where there is no request yet to answer. */
