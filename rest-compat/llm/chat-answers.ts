@@ -9,8 +9,9 @@ import { limits } from '#src/platform/limits.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
 import { admitChat, type Admission } from '#src/resources/llm/chats.ts'
 import { startCompletion, type Completion, type CompletionOrder } from '#src/resources/llm/completions.ts'
-import { claimKey, contextOf, send, setAllowance, type Claim } from '../answers.ts'
+import { claimKey, send, setAllowance, type Claim } from '../answers.ts'
 import type { Handler, HandWritten } from '../routes.ts'
+import { ChatEnd, createRunningChats } from './chat-ends.ts'
 import { attemptHeaders } from './envelope.ts'
 import { sendChat, streamHeaders } from './chat-streams.ts'
 import type { StreamText } from './chunks.ts'
@@ -22,43 +23,47 @@ export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (com
 export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; read: (config: Config, body: unknown) => ReadChat }
 
 type Admitted = Admission & { caller: Caller; credential: string }
+type ChatRequest = FastifyRequest & { admitted?: Admitted }
 
 /** Makes the handler of a chat route. */
 export function chatHandler({ route, headers, read }: ChatRoute): HandWritten['make'] {
   return ({ services, authenticator, stopping }) => {
-    const admitted = new WeakMap<FastifyRequest, Admitted>()
+    const running = createRunningChats(stopping)
 
-    const admit = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const admit = async (request: ChatRequest, reply: FastifyReply): Promise<void> => {
       const credential = bearerOf(request.headers)
-      const caller = await authenticator.authenticate(credential)
-      const admission = await admitChat(contextOf(services, caller, request.id))
-      setAllowance(reply, admission.allowance)
-      admitted.set(request, { ...admission, caller, credential: credential ?? '' })
+      const authenticated = authenticator.authenticate(credential)
+      const caller = authenticated instanceof Promise ? await authenticated : authenticated
+      const admission = admitChat({ caller, limiter: services.limiter })
+      const { payer, allowance } = admission instanceof Promise ? await admission : admission
+      setAllowance(reply, allowance)
+      request.admitted = { payer, allowance, caller, credential: credential ?? '' }
     }
 
-    const handle: Handler = async (request, reply) => {
-      const known = admitted.get(request)
-      if (!known) throw new Error('a chat was handled that nobody let in')
-      const { payer, caller, credential } = known
+    const handle: Handler = async (request: ChatRequest, reply) => {
+      if (!request.admitted) throw new Error('a chat was handled that nobody let in')
+      const { payer, caller, credential } = request.admitted
       const chat = read(services.config, request.body)
       const isStream = chat.request.stream
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
-      const ends = endsOf(reply, stopping, isStream ? (refused) => watchCaller(authenticator, credential, refused) : () => nothing)
+      const end = new ChatEnd(reply.raw, running, stopping)
+      const unwatch = isStream ? watchCaller(authenticator, credential, (refused) => end.interrupt(refused)) : nothing
       try {
         const key = request.headers['idempotency-key']
         const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)
         if (claim?.kept) return sendKept(reply, chat, headers, claim.kept.body)
-        const completion = await startCompletion(services, { payer, model: chat.model, request: chat.request, route }, ends.gone.signal).catch(async (error: unknown) => {
+        const completion = await startCompletion(services, { payer, model: chat.model, request: chat.request, route }, end.gone.signal).catch(async (error: unknown) => {
           await claim?.release() // nothing was answered: the same key may be tried again
           throw error
         })
         reply.headers(attemptHeaders(completion.upstream, completion.attempts))
-        if (isStream) return await sendChat(request, reply, chat.text(completion), completion.events, { headers, ...ends, claim })
+        if (isStream) return await sendChat(request, reply, chat.text(completion), completion.events, { headers, end, claim })
         return await sendWhole(reply, chat, completion, claim)
       } catch (error) {
-        throw ends.interrupted() ?? (ends.gone.signal.aborted ? callerLeft : error)
+        throw end.reason ?? (end.gone.signal.aborted ? callerLeft : error)
       } finally {
-        ends.forget()
+        end.over()
+        unwatch()
         over()
       }
     }
@@ -67,33 +72,6 @@ export function chatHandler({ route, headers, read }: ChatRoute): HandWritten['m
 }
 
 const nothing = (): void => undefined
-
-/** The ways in which a chat ends early: the caller leaves, Berth stops, or the caller's permission ends. The last two have a reason to tell. */
-function endsOf(reply: FastifyReply, stopping: AbortSignal, watch: (refused: (reason: BerthError) => void) => () => void): { gone: AbortController; interrupted: () => BerthError | undefined; forget: () => void } {
-  const gone = new AbortController()
-  let reason: BerthError | undefined
-  const interrupt = (because: BerthError): void => {
-    reason = because
-    gone.abort()
-  }
-  const stop = (): void => interrupt(new BerthError('service_unavailable', 'Berth is being restarted. Ask again.'))
-  // Of the answer, not of the connection, which may carry more requests. One that has gone out whole needs no abort, which is dear.
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort()
-  })
-  if (reply.raw.destroyed) gone.abort()
-  stopping.addEventListener('abort', stop, { once: true })
-  if (stopping.aborted) stop()
-  const unwatch = watch(interrupt)
-  return {
-    gone,
-    interrupted: () => reason,
-    forget() {
-      stopping.removeEventListener('abort', stop)
-      unwatch()
-    },
-  }
-}
 
 /** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
 const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')

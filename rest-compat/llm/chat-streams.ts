@@ -2,10 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import type { ModelAnswer } from '#src/drivers/models/model.ts'
-import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Claim } from '../answers.ts'
 import { drains } from '../stream.ts'
+import type { ChatEnd } from './chat-ends.ts'
 import type { StreamText } from './chunks.ts'
 
 /** Headers of an event stream (decisions.md §0); gateway streams have no `retry:`, because they cannot be resumed. */
@@ -15,15 +15,15 @@ const heartbeatMs = limits.streamHeartbeatSeconds * 1000
 const heartbeat = ': ping\n\n'
 const stalledMs = limits.chatStreamStalledSeconds * 1000
 
-/** What a stream is sent with. `gone` is fired when the reader is; `interrupted` tells why we ended it, if we did. */
-export type Sending = { headers: Readonly<Record<string, string>>; gone: AbortController; interrupted: () => BerthError | undefined; claim: Claim | undefined }
+/** What a stream is sent with. */
+export type Sending = { headers: Readonly<Record<string, string>>; end: ChatEnd; claim: Claim | undefined }
 
 /**
  * Sends the events to the end, or until the reader leaves. What fails after the first byte is told in the stream.
  * The claim of an idempotency key is settled here, before the last byte: the whole text is kept under it, but not one
  * that failed, was cut or is too long. The same key then asks again: half an answer is worth nothing to who wants the same.
  */
-export async function sendChat(request: FastifyRequest, reply: FastifyReply, text: StreamText, events: ModelAnswer, { headers, gone, interrupted, claim }: Sending): Promise<void> {
+export async function sendChat(request: FastifyRequest, reply: FastifyReply, text: StreamText, events: ModelAnswer, { headers, end, claim }: Sending): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...streamHeaders, ...headers }) // with what the request already earned
@@ -43,11 +43,11 @@ export async function sendChat(request: FastifyRequest, reply: FastifyReply, tex
         break
       }
       beat.refresh()
-      if (!raw.write(piece) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
+      if (!raw.write(piece) && !(await drains(raw, end.gone.signal, stalledMs))) raw.destroy()
       if (raw.destroyed) break
     }
   } catch (error) {
-    const reason = interrupted() ?? (raw.destroyed ? undefined : shownError(error, request.id))
+    const reason = end.reason ?? (raw.destroyed ? undefined : shownError(error, request.id))
     if (reason) last = text.failure(reason, request.id)
     told = null
   }

@@ -13,18 +13,19 @@ import type { Payer } from './inference.ts'
 export type Admission = { payer: Payer; allowance: Allowance }
 
 /**
- * Lets a chat in: a key with `chat:stateless`, whose organization pays, or a person who is a member or higher.
+ * Lets a chat in: a key with `chat:stateless`, whose organization pays, or a person who is a member or higher. A promise
+ * only when the database must be asked.
  * @throws BerthError 401, 403, key_rate_limited after 600 in a minute.
  */
-export async function admitChat(call: Call): Promise<Admission> {
-  const { organizationId, keyId, userId } = allow(call.caller, 'chat:write')
-  try {
-    const allowance = await call.limiter.spend(`chat:${callerName(call.caller)}`, limits.chatsPerMinute)
-    return { payer: { organizationId, keyId, userId }, allowance }
-  } catch (error) {
+export function admitChat({ caller, limiter }: Pick<Call, 'caller' | 'limiter'>): Admission | Promise<Admission> {
+  const { organizationId, keyId, userId } = allow(caller, 'chat:write')
+  const payer = { organizationId, keyId, userId }
+  const spent = limiter.spend(`chat:${callerName(caller)}`, limits.chatsPerMinute)
+  if (!(spent instanceof Promise)) return { payer, allowance: spent }
+  return spent.then((allowance) => ({ payer, allowance }), (error: unknown) => {
     if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
     throw new BerthError('key_rate_limited', error.message, error.details)
-  }
+  })
 }
 
 /**
