@@ -22,6 +22,8 @@ export type MakeReader = (target: UpstreamTarget, events: AnswerEvents) => Answe
 /** A call of a tool, told in pieces. `number` is null until the events have it. */
 export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean }
 
+const usageNames: readonly (keyof Usage)[] = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens']
+
 /** Where the events of one answer are written. */
 export class AnswerEvents {
   /** True as soon as `end` was written; nothing comes after it. */
@@ -112,10 +114,15 @@ export class AnswerEvents {
 
   /** What the provider says of the usage so far; undefined is what it does not say. */
   usage(usage: { [Key in keyof Usage]?: number | undefined }): void {
-    const told = Object.fromEntries(Object.entries(usage).filter(([, count]) => count !== undefined)) as Partial<Usage>
-    if (Object.keys(told).length === 0) return
-    Object.assign(this.#told, told)
-    this.#batch.push({ type: 'usage', usage: told })
+    const told: Partial<Usage> = {}
+    let isAnything = false
+    for (const name of usageNames) {
+      const count = usage[name]
+      if (count === undefined) continue
+      this.#told[name] = told[name] = count
+      isAnything = true
+    }
+    if (isAnything) this.#batch.push({ type: 'usage', usage: told })
   }
 
   /** The answer is complete. */

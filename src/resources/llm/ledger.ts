@@ -93,7 +93,7 @@ function writeRows(processId: string, rows: readonly LedgerRow[], behind: readon
       insert into inference_requests (organization_id, id, key_id, user_id, model, upstream, route, status,
         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
       select u.organization_id, u.id, u.key_id, u.user_id, u.model, u.upstream, u.route, u.status,
-        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, u.started_at, u.ended_at
+        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, ${momentOf('u.started_ms')}, ${momentOf('u.ended_ms')}
       from numbered n join unnest(
         ${list(rows.map((row) => row.payer.organizationId))}::uuid[], ${list(rows.map((row) => row.id))}::uuid[],
         ${list(rows.map((row) => quoted(row.payer.keyId)))}::text[], ${list(rows.map((row) => row.payer.userId))}::uuid[],
@@ -102,9 +102,9 @@ function writeRows(processId: string, rows: readonly LedgerRow[], behind: readon
         ${list(rows.map((row) => row.usage.inputTokens))}::bigint[], ${list(rows.map((row) => row.usage.outputTokens))}::bigint[],
         ${list(rows.map((row) => row.usage.cacheReadTokens))}::bigint[], ${list(rows.map((row) => row.usage.cacheWriteTokens))}::bigint[],
         ${list(rows.map((row) => row.usage.reasoningTokens))}::bigint[], ${list(rows.map((row) => row.costNanoUsd))}::bigint[],
-        ${list(behind)}::bigint[], ${list(rows.map((row) => timestamp(row.startedMs)))}::timestamptz[],
-        ${list(rows.map((row) => row.status === 'open' ? null : timestamp(row.endedMs)))}::timestamptz[]
-      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_at, ended_at)
+        ${list(behind)}::bigint[], ${list(rows.map((row) => row.startedMs))}::bigint[],
+        ${list(rows.map((row) => row.status === 'open' ? null : row.endedMs))}::bigint[]
+      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_ms, ended_ms)
         on u.organization_id = n.organization_id
       on conflict (organization_id, id) do update set upstream = excluded.upstream, status = excluded.status,
         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cache_read_tokens = excluded.cache_read_tokens,
@@ -142,7 +142,7 @@ function sumOrganization(organizations: Map<string, Organization>, row: LedgerRo
 
 function sumDay(days: Map<string, Day>, { payer, model, startedMs, usage, costNanoUsd, written }: LedgerRow): void {
   const { organizationId } = payer
-  const day = timestamp(startedMs).slice(0, 10)
+  const day = dayOf(startedMs)
   const name = payerName(payer)
   const key = `${organizationId} ${day} ${name} ${model}`
   let sums = days.get(key)
@@ -155,6 +155,21 @@ function sumDay(days: Map<string, Day>, { payer, model, startedMs, usage, costNa
   tokens[2] += usage.cacheReadTokens - (written?.usage.cacheReadTokens ?? 0)
   tokens[3] += usage.cacheWriteTokens - (written?.usage.cacheWriteTokens ?? 0)
   tokens[4] += usage.reasoningTokens - (written?.usage.reasoningTokens ?? 0)
+}
+
+/** A column of milliseconds since the epoch as a moment. Numbers are cheaper to write and to read than RFC 3339. */
+function momentOf(column: 'u.started_ms' | 'u.ended_ms'): RawBuilder<unknown> {
+  return sql`timestamptz 'epoch' + ${sql.ref(column)} * interval '1 millisecond'`
+}
+
+const dayMs = 24 * 60 * 60 * 1000
+let knownDay = { number: NaN, text: '' }
+
+/** The UTC day of a moment, `2026-11-21`. */
+function dayOf(ms: number): string {
+  const number = Math.floor(ms / dayMs)
+  if (number !== knownDay.number) knownDay = { number, text: timestamp(ms).slice(0, 10) }
+  return knownDay.text
 }
 
 /** An array as Postgres reads it. Written here because the driver's own way takes as long as the rest of a flush. */
