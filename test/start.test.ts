@@ -10,6 +10,7 @@ import { findRun, readRunFile, type RunFile } from '../src/start/run-file.ts'
 import { becomesTrue } from '../src/start/wait.ts'
 import { startCommand, type Command } from './support/command.ts'
 import { freePort } from './support/ports.ts'
+import { until } from './support/until.ts'
 
 // Stand-ins for web and worker: what is tested is who starts, stops and restarts them.
 const web = `
@@ -71,6 +72,24 @@ test('a start ends with addresses and a ready line, and SIGTERM stops web, worke
   expect(at(/database system is shut down/)).toBeGreaterThan(at(/worker done/))
   expect(postgresProcesses()).toEqual([])
   expect(existsSync(join(dataDir(), 'run.json'))).toBe(false)
+})
+
+test('several web processes share the port: each answers, and while one is dead the others do', async () => {
+  writeFileSync(join(folder, 'web.mjs'), web.replace("response.end('ok')", 'response.end(String(process.pid))').replace("Number(process.env.PORT), '127.0.0.1'", "{ port: Number(process.env.PORT), host: '127.0.0.1', reusePort: true }"))
+  const berth = start({ BERTH_WEB_PROCESSES: '3' })
+  await berth.line(/Berth is ready/)
+  const pids = (): number[] => ['web.1', 'web.2', 'web.3'].map((name) => currentRun().processes[name]!.pid)
+  const whoAnswers = async (): Promise<number> => Number(await (await fetch(`http://127.0.0.1:${variables.PORT}/`, { headers: { connection: 'close' } })).text())
+  const answered = new Set<number>()
+  await until('each of them has answered', async () => answered.add(await whoAnswers()).size === 3)
+  expect([...answered].sort()).toEqual(pids().sort())
+  const [dead] = pids()
+  signal(dead!, 'SIGKILL')
+  for (let asked = 0; asked < 30; asked++) expect(await whoAnswers().catch(whoAnswers)).not.toBe(dead) // a connection that was its own breaks once
+  await until('it was started again, and answers', async () => !pids().includes(dead!) && await whoAnswers() === pids()[0])
+  berth.child.kill('SIGTERM')
+  expect(await berth.ended).toBe(0)
+  expect(berth.lines.filter((line) => /web drained/.test(line))).toHaveLength(3)
 })
 
 test('web and Postgres come back within 5 s when they are killed', async () => {

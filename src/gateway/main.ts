@@ -1,4 +1,5 @@
 /** The web process: listens, and ends within ten seconds when it is asked to. `npm start` and the Procfile start it. */
+import type { FastifyListenOptions } from 'fastify'
 import { registerSurfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
@@ -14,7 +15,9 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'web')
   const app = await buildApp({ services, schema, surfaces: registerSurfaces })
   const metrics = await serveMetrics(config.webMetricsPort)
-  await app.listen({ port: config.port, host: config.host })
+  // With several of us the kernel shares new connections out, and a port of somebody else's is refused by `npm start`.
+  const listening: FastifyListenOptions & { reusePort: boolean } = { port: config.port, host: config.host, reusePort: config.webProcesses > 1 } // handed on to Node, whose option it is
+  await app.listen(listening)
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
 
   let stopping = false

@@ -30,6 +30,8 @@ export type Config = {
   cacheDir: string
   /** Postgres; null means the embedded one. */
   databaseUrl: string | null
+  /** Web processes that `npm start` runs on the one public port. */
+  webProcesses: number
   /** Preferred private ports of /metrics; the next free one is taken when busy. */
   webMetricsPort: number
   workerMetricsPort: number
@@ -99,6 +101,7 @@ const settings = {
   BERTH_DATA_DIR: [z.string().min(1), 'a folder'],
   BERTH_CACHE_DIR: [z.string().min(1), 'a folder'],
   DATABASE_URL: [z.string().regex(/^postgres(ql)?:\/\//), 'a postgres:// address'],
+  BERTH_WEB_PROCESSES: [z.string().regex(/^\d{1,2}$/).transform(Number).refine((count) => count >= 1 && count <= 64), 'how many web processes share the port, 1 to 64'],
   BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
   BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
@@ -181,6 +184,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     runDir: runDirOf(dataDir),
     cacheDir: resolve(set.BERTH_CACHE_DIR ?? (isRoot() ? '/var/cache/berth' : `${homedir()}/.cache/berth`)),
     databaseUrl: set.DATABASE_URL ?? null,
+    webProcesses: set.BERTH_WEB_PROCESSES ?? 1,
     webMetricsPort: set.BERTH_METRICS_PORT ?? besidePort(port, 10_000),
     workerMetricsPort: set.BERTH_WORKER_METRICS_PORT ?? besidePort(port, 20_000),
     vmHostPorts: set.BERTH_VM_HOST_PORTS ?? [],

@@ -26,7 +26,8 @@ export class Berth {
   readonly #options: BerthOptions
   readonly #run: RunFile
   #postgres: Supervised | null = null
-  #processes: Supervised[] = []
+  /** Those of each line of the Procfile, in its order. */
+  #processes: Supervised[][] = []
   #stopping: Promise<void> | null = null
 
   constructor(config: Config, options: BerthOptions) {
@@ -58,7 +59,7 @@ export class Berth {
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
       const variables = { DATABASE_URL: this.#run.databaseUrl, ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
-      this.#processes = processes.map((line) => this.#keep(procfileProgram(line, variables)))
+      this.#processes = processes.map((line) => namesOf(line.name, this.#config).map((name) => this.#keep(procfileProgram({ ...line, name }, variables))))
       await this.#announce(withoutVms)
     } catch (error) {
       if (this.#stopping) return // a step failed because what it needs was stopped
@@ -70,7 +71,7 @@ export class Berth {
   /** Web first, so that nobody is accepted who cannot be served; Postgres last, because the others write until they end. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
-      for (const one of this.#processes) await one.stop() // in the Procfile's order
+      for (const same of this.#processes) await Promise.all(same.map((one) => one.stop()))
       await this.#postgres?.stop()
       removeRunFile(this.#config.dataDir)
     })()
@@ -79,7 +80,7 @@ export class Berth {
 
   /** Everything at once, for the impatient. Postgres gets its immediate shutdown: it recovers at the next start. */
   kill(): void {
-    for (const one of this.#processes) one.kill('SIGKILL')
+    for (const one of this.#processes.flat()) one.kill('SIGKILL')
     this.#postgres?.kill('SIGQUIT')
   }
 
@@ -113,4 +114,9 @@ export class Berth {
     if (this.#stopping) return
     this.#options.say(ready ? announcement(this.#config, withoutVms) : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`)
   }
+}
+
+/** What the processes of a line are called: `web` alone, else `web.1`, `web.2` …; all of them listen on the same port. */
+function namesOf(line: string, { webProcesses }: Config): string[] {
+  return line === 'web' && webProcesses > 1 ? Array.from({ length: webProcesses }, (_, at) => `${line}.${at + 1}`) : [line]
 }
