@@ -16,6 +16,7 @@ export const idPrefixes = {
 export type IdKind = keyof typeof idPrefixes
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const digitPairs = Array.from({ length: 1024 }, (_, value) => `${alphabet[value >> 5]}${alphabet[value & 31]}`)
 const digitOf = new Map([...alphabet].map((letter, value) => [letter, value]))
 const hexByte = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
 
@@ -98,11 +99,11 @@ function encodeSuffix(uuid: string): string {
   for (let i = 0; i < 36; i++) {
     const code = uuid.charCodeAt(i)
     if (code === 0x2d) continue
-    bits = ((bits << 4) | (code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57)) & 0xff
+    bits = ((bits << 4) | (code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57)) & 0x3fff
     held += 4
-    if (held >= 5) {
-      held -= 5
-      suffix += alphabet[(bits >> held) & 31]
+    if (held >= 10) { // two digits at once: half as many texts are made on the way
+      held -= 10
+      suffix += digitPairs[(bits >> held) & 1023]
     }
   }
   return suffix
