@@ -5,7 +5,7 @@
 import { messageTokens, textTokens, tokensOf } from '#src/drivers/models/estimates.ts'
 import { endOf, WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type Usage } from '#src/drivers/models/model.ts'
 import { nowMs } from '#src/platform/clock.ts'
-import { newId } from '#src/platform/ids.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'
 import { askInTurn, type Attempt, type BegunAnswer } from './attempts.ts'
 import { noUsage } from './costs.ts'
@@ -42,7 +42,7 @@ export async function startCompletion(services: Background, order: CompletionOrd
     throw error
   })
   return {
-    id: newId('completion').replace('_', '-'), // OpenAI writes its ids with a hyphen
+    id: encodeId('completion', metered.id).replace('_', '-'), // its row in the ledger has the same; OpenAI writes ids with a hyphen
     createdSeconds: Math.floor(nowMs() / 1000),
     model,
     upstream: begun.upstream,
