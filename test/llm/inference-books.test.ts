@@ -38,7 +38,7 @@ describe('the books', () => {
           return null
         })
         if (!opened) return
-        if (seen !== null) opened.progress('up', output(seen))
+        if (seen !== null) opened.progress('up', () => output(seen))
         if (maxNanoUsd > 0) {
           spent[organization]! += tokens * 10
           excess += Math.max(0, tokens * 10 - maxNanoUsd)
@@ -59,10 +59,10 @@ describe('the books', () => {
   it('hold a request that runs as open after a quarter of a second, and what it has used soon after', async () => {
     const payer = await world.organization(1)
     const request = await world.first.inference.open(order(payer, 100_000))
-    request.progress('up', output(3))
+    request.progress('up', () => output(3))
     await until('it is open', async () => (await rowOf(request.id))?.status === 'open', 2_000)
     expect(await rowOf(request.id)).toEqual({ status: 'open', costNanoUsd: 30, outputTokens: 3, settledPosition: null })
-    request.progress('up', output(50))
+    request.progress('up', () => output(50))
     await until('what it used is written', async () => (await rowOf(request.id))?.outputTokens === 50, 2_000)
     expect((await balancedBooks(world.db, payer.organizationId)).open).toBe(1)
     await request.finish('cut_by_upstream', 'up', output(40)) // the provider's own count may be lower than what was estimated
@@ -99,7 +99,7 @@ describe('the books', () => {
     const payer = await world.organization(0.0001)
     const frozen = await world.start()
     const request = await frozen.inference.open(order(payer, 10_000))
-    request.progress('up', output(7))
+    request.progress('up', () => output(7))
     await until('it is open', async () => (await rowOf(request.id))?.status === 'open', 2_000)
     await endSilent(world.db, { only: await idOf(frozen) })
     expect(await rowOf(request.id)).toMatchObject({ status: 'lost', costNanoUsd: 70 })
@@ -116,7 +116,7 @@ describe('the books', () => {
     const payer = await world.organization(1)
     const stopping = await world.start()
     const request = await stopping.inference.open(order(payer, 10_000))
-    request.progress('up', output(5))
+    request.progress('up', () => output(5))
     await stopping.stop()
     expect(await rowOf(request.id)).toMatchObject({ status: 'lost', costNanoUsd: 50 })
     expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ open: 0, leases: 0 })

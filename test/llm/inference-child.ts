@@ -24,7 +24,7 @@ async function short(): Promise<void> {
 }
 void Promise.all([short(), short(), short()])
 for (let tokens = 1; performance.now() < endMs; tokens++) {
-  for (const request of long) request.progress('up', output(tokens))
+  for (const request of long) request.progress('up', () => output(tokens))
   say('seen', tokens)
   await pause(10)
 }

@@ -49,7 +49,7 @@ describe('a request', () => {
     const payer = await world.organization(1)
     const request = await open(payer, 1000)
     await Promise.all([request.finish('cut_by_client', 'up', output(3)), request.finish('completed', 'up', output(50))])
-    request.progress('other', output(90))
+    request.progress('other', () => output(90))
     await request.finish('failed', null, output(90))
     expect(await findOne(world.db, sql`select status, upstream, cost_nano_usd from inference_requests where id = ${request.id}`)).toEqual({ status: 'cut_by_client', upstream: 'up', costNanoUsd: 30 })
     expect((await balancedBooks(world.db, payer.organizationId)).requests).toBe(1)

@@ -3,8 +3,8 @@
  * that was told, and estimates what was not. Each wire format has a reader that writes with it.
  */
 import { newUuid } from '#src/platform/ids.ts'
-import { messageTokens, tokensOf } from './estimates.ts'
 import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, UpstreamTarget, Usage } from './model.ts'
+import { UsageCount } from './usage-count.ts'
 
 /** Reads one wire format into events. What it throws ends the answer. */
 export type AnswerReader = {
@@ -22,24 +22,20 @@ export type MakeReader = (target: UpstreamTarget, events: AnswerEvents) => Answe
 /** A call of a tool, told in pieces. `number` is null until the events have it. */
 export type OpenCall = { number: number | null; id: string; name: string; hasArguments: boolean }
 
-const usageNames: readonly (keyof Usage)[] = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens']
-
 /** Where the events of one answer are written. */
 export class AnswerEvents {
   /** True as soon as `end` was written; nothing comes after it. */
   hasEnded = false
   readonly #target: UpstreamTarget
-  readonly #request: ModelRequest
+  readonly #count: UsageCount
   #batch: ModelEvent[] = []
-  #told: Partial<Usage> = {}
-  #characters = 0
-  #reasoningCharacters = 0
+  #hasText = false
   #reasoningBlocks = 0
   #calls = 0
 
   constructor(target: UpstreamTarget, request: ModelRequest) {
     this.#target = target
-    this.#request = request
+    this.#count = new UsageCount(request)
   }
 
   /** What was written since it was last taken. */
@@ -56,13 +52,14 @@ export class AnswerEvents {
 
   /** Whether there is an answer at all. */
   get hasContent(): boolean {
-    return this.#characters > 0 || this.#reasoningBlocks > 0 || this.#calls > 0
+    return this.#hasText || this.#reasoningBlocks > 0 || this.#calls > 0
   }
 
   /** A piece of the answer's text. */
   text(text: string): void {
     if (text === '') return
-    this.#characters += text.length
+    this.#hasText = true
+    this.#count.addText(text)
     this.#batch.push({ type: 'text', text })
   }
 
@@ -74,7 +71,7 @@ export class AnswerEvents {
   /** A piece of a block's text. */
   reasoning(index: number, text: string): void {
     if (text === '') return
-    this.#reasoningCharacters += text.length
+    this.#count.addReasoning(text)
     this.#batch.push({ type: 'reasoning', index, text })
   }
 
@@ -94,7 +91,7 @@ export class AnswerEvents {
     if (text === '') return
     this.tellCall(call)
     call.hasArguments = true
-    this.#characters += text.length
+    this.#count.addText(text)
     this.#batch.push({ type: 'arguments', index: call.number!, text }) // it has just got its number
   }
 
@@ -114,36 +111,15 @@ export class AnswerEvents {
 
   /** What the provider says of the usage so far; undefined is what it does not say. */
   usage(usage: { [Key in keyof Usage]?: number | undefined }): void {
-    const told: Partial<Usage> = {}
-    let isAnything = false
-    for (const name of usageNames) {
-      const count = usage[name]
-      if (count === undefined) continue
-      this.#told[name] = told[name] = count
-      isAnything = true
-    }
-    if (isAnything) this.#batch.push({ type: 'usage', usage: told })
+    const told = this.#count.tell(usage)
+    if (told) this.#batch.push({ type: 'usage', usage: told })
   }
 
   /** The answer is complete. */
   end(finishReason: FinishReason): void {
     if (this.hasEnded) return
     this.hasEnded = true
-    this.#batch.push({ type: 'end', finishReason, usage: this.#total() })
-  }
-
-  /** What was told goes before what we estimate; parts are never more than their whole. */
-  #total(): Usage {
-    const told = this.#told
-    const reasoningEstimate = tokensOf(this.#reasoningCharacters)
-    const inputTokens = told.inputTokens ?? messageTokens(this.#request.messages)
-    const outputTokens = told.outputTokens ?? tokensOf(this.#characters) + reasoningEstimate
-    const cacheReadTokens = Math.min(told.cacheReadTokens ?? 0, inputTokens)
-    return {
-      inputTokens, outputTokens, cacheReadTokens,
-      cacheWriteTokens: Math.min(told.cacheWriteTokens ?? 0, inputTokens - cacheReadTokens),
-      reasoningTokens: Math.min(told.reasoningTokens ?? reasoningEstimate, outputTokens),
-    }
+    this.#batch.push({ type: 'end', finishReason, usage: this.#count.whole() })
   }
 }
 

@@ -2,13 +2,12 @@
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { DemoStep } from './demo-script.ts'
-import { messageTokens, textTokens, tokensOf } from './estimates.ts'
+import { charactersPerToken, requestTokens, tokensOf } from './estimates.ts'
 import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, UpstreamTarget, Usage } from './model.ts'
 
 /** What will be told: reasoning and text, then calls. */
 export type DemoPlan = { steps: readonly Exclude<DemoStep, { type: 'tool' }>[]; calls: readonly ToolCall[]; callPaceMs: number }
 
-const charactersPerToken = 4
 /** A piece has so many characters at most. */
 const pieces = /[^]{1,24}/gu
 /** Pieces that go out together when nothing is to wait between them. */
@@ -79,12 +78,8 @@ function* events({ model, maxOutputTokens }: UpstreamTarget, request: ModelReque
   }
   const finishReason: FinishReason = room.isFull() ? 'length' : called ? 'tool_calls' : 'stop'
   const reasoningTokens = tokensOf(reasonedCharacters)
-  const usage: Usage = { inputTokens: inputTokensOf(request), outputTokens: tokensOf(room.taken() - reasonedCharacters) + reasoningTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens }
+  const usage: Usage = { inputTokens: requestTokens(request), outputTokens: tokensOf(room.taken() - reasonedCharacters) + reasoningTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens }
   yield { event: { type: 'end', finishReason, usage }, paceMs: 0 }
-}
-
-function inputTokensOf({ messages, tools }: ModelRequest): number {
-  return messageTokens(messages) + tools.reduce((sum, tool) => sum + textTokens(JSON.stringify(tool)), 0)
 }
 
 /** Pieces as text events; answers what the pieces end with. */

@@ -1,13 +1,21 @@
-/** How many tokens a text is when no provider has counted: four characters each, rounded up (OpenAI's rule of thumb). */
-import type { Message } from './model.ts'
+/** How many tokens a text is when no provider has counted: so many characters each, rounded up. */
+import type { Message, ModelRequest } from './model.ts'
 
-const charactersPerToken = 4
+/** OpenAI's rule of thumb. */
+export const charactersPerToken = 4
 /** What an image, a file or a sound is taken for, whatever its size; providers bill some hundreds to thousands. */
 const mediaTokens = 1000
 
 /** Tokens of so many characters. */
 export function tokensOf(characters: number): number {
   return Math.ceil(characters / charactersPerToken)
+}
+
+/** Tokens of all that a request sends: its messages and its tools. */
+export function requestTokens({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): number {
+  let tokens = messageTokens(messages)
+  for (const tool of tools) tokens += textTokens(JSON.stringify(tool))
+  return tokens
 }
 
 /** Tokens of a text. */

@@ -1,9 +1,10 @@
 /** One request to a session's model: gathered as it comes, previewed to whoever looks, cut where it is too long. */
 import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, Usage } from '#src/drivers/models/model.ts'
-import { messageTokens, textTokens } from '#src/drivers/models/estimates.ts'
+import { UsageCount } from '#src/drivers/models/usage-count.ts'
 import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
 import { startCompletion } from '#src/resources/llm/completions.ts'
+import { noUsage } from '#src/resources/llm/costs.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import { addToPreview, startPreview, type PreviewType } from './session-previews.ts'
 import type { Session } from './session-rows.ts'
@@ -64,12 +65,13 @@ export async function askModel(services: Background, { session, model, request }
 type Gathered = Omit<ModelTurn, 'messageId' | 'thinkingId'>
 
 function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEvent) => void; isTooLong: () => boolean; whole: () => Gathered } {
-  const turn: Gathered = { text: '', calls: [], reasoning: [], hasThought: false, finishReason: null, usage: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }, cut: null }
+  const turn: Gathered = { text: '', calls: [], reasoning: [], hasThought: false, finishReason: null, usage: noUsage, cut: null }
   let argumentCharacters = 0
-  let told: Partial<Usage> = {}
+  const count = new UsageCount(request)
   return {
     turn,
     add(event) {
+      count.add(event)
       switch (event.type) {
         case 'text': turn.text += event.text; return
         case 'reasoning': turn.hasThought = true; return
@@ -84,7 +86,6 @@ function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEven
           if (call) call.arguments += event.text
           return
         }
-        case 'usage': told = { ...told, ...event.usage }; return
         case 'end':
           turn.finishReason = event.finishReason
           turn.usage = event.usage
@@ -92,8 +93,7 @@ function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEven
     },
     isTooLong: () => turn.text.length > answerLimits.textCharacters || argumentCharacters > answerLimits.argumentCharacters || turn.calls.length > answerLimits.calls,
     whole() {
-      // A provider that did not come to its end has not counted: estimated, as the ledger does.
-      if (turn.finishReason === null) turn.usage = { ...turn.usage, inputTokens: messageTokens(request.messages), outputTokens: textTokens(turn.text), ...told }
+      if (turn.finishReason === null) turn.usage = count.soFar() // cut: as the ledger has it
       if (turn.text.length > answerLimits.textCharacters) turn.text = `${turn.text.slice(0, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
       if (turn.cut) turn.calls = [] // whether the last one was whole nobody knows
       return { ...turn, calls: turn.calls.filter(Boolean).slice(0, answerLimits.calls) }

@@ -2,8 +2,9 @@
  * A completion: one request to a model, paid for and written down. Every route goes through here (the two chat routes,
  * GraphQL, the steps of agents), so that money is counted once and a cut stream is settled wherever it was asked for.
  */
-import { messageTokens, textTokens, tokensOf } from '#src/drivers/models/estimates.ts'
-import { endOf, WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type Usage } from '#src/drivers/models/model.ts'
+import { requestTokens } from '#src/drivers/models/estimates.ts'
+import { endOf, WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest } from '#src/drivers/models/model.ts'
+import { UsageCount } from '#src/drivers/models/usage-count.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -52,11 +53,10 @@ export async function startCompletion(services: Background, order: CompletionOrd
 }
 
 /** What the request can cost at most: all it sends, and as much as it may get. The dearest kind of input is taken. */
-function maxCost({ pricing, maxOutputTokens }: Model, { messages, tools, maxTokens }: ModelRequest): number {
+function maxCost({ pricing, maxOutputTokens }: Model, request: ModelRequest): number {
   const inputNanoUsd = Math.max(pricing.inputNanoUsd, pricing.cacheWriteNanoUsd)
   if (inputNanoUsd === 0 && pricing.outputNanoUsd === 0) return 0
-  const inputTokens = messageTokens(messages) + tools.reduce((sum, tool) => sum + textTokens(JSON.stringify(tool)), 0)
-  return inputTokens * inputNanoUsd + Math.min(maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
+  return requestTokens(request) * inputNanoUsd + Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
 }
 
 /** An answer that came whole is settled before anybody sees it. */
@@ -67,14 +67,14 @@ async function settledWhole(answer: WholeAnswer, upstream: string, metered: Mete
 
 /** The events, counted as they pass; whichever way it ends, the ledger is told once. */
 async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Metered, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
-  const count = startCount(request)
+  const count = new UsageCount(request)
   let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // what it is when the reader just leaves
   try {
     for await (const batch of begun.events) {
       const last = batch.at(-1)
       if (last?.type !== 'end') {
-        count.add(batch)
-        metered.progress(begun.upstream, count.usage())
+        for (const event of batch) count.add(event)
+        metered.progress(begun.upstream, count.soFar)
         yield batch
         continue
       }
@@ -89,36 +89,6 @@ async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Mete
     if (outcome !== 'completed') outcome = signal.aborted ? 'cut_by_client' : 'cut_by_upstream'
     throw error
   } finally {
-    if (outcome !== 'completed') await metered.finish(outcome, begun.upstream, count.usage())
-  }
-}
-
-/**
- * Counts what has passed, for the case that the provider's own count never comes. What it told before goes before what
- * we estimate, except that an answer is never counted shorter than what has arrived of it.
- */
-function startCount(request: ModelRequest): { add: (batch: readonly ModelEvent[]) => void; usage: () => Usage } {
-  let told: Partial<Usage> = {}
-  let inputTokens: number | null = null
-  let characters = 0
-  let reasoningCharacters = 0
-  return {
-    add(batch) {
-      for (const event of batch) {
-        if (event.type === 'text' || event.type === 'arguments') characters += event.text.length
-        else if (event.type === 'reasoning') reasoningCharacters += event.text.length
-        else if (event.type === 'usage') told = { ...told, ...event.usage }
-      }
-    },
-    usage() {
-      const reasoningTokens = Math.max(told.reasoningTokens ?? 0, tokensOf(reasoningCharacters))
-      return {
-        inputTokens: told.inputTokens ?? (inputTokens ??= messageTokens(request.messages)),
-        outputTokens: Math.max(told.outputTokens ?? 0, tokensOf(characters) + reasoningTokens),
-        cacheReadTokens: told.cacheReadTokens ?? 0,
-        cacheWriteTokens: told.cacheWriteTokens ?? 0,
-        reasoningTokens,
-      }
-    },
+    if (outcome !== 'completed') await metered.finish(outcome, begun.upstream, count.soFar())
   }
 }

@@ -43,8 +43,8 @@ export type Inference = {
 export type Metered = {
   /** A uuid: the id of its row in the ledger. */
   readonly id: string
-  /** What has been seen so far, for as long as it is open: written down every second. No round trip; the object must not change afterwards. */
-  progress(upstream: string, usage: Usage): void
+  /** Something came. What has been used so far is asked when it is written down, once a second while it is open. */
+  progress(upstream: string, usedSoFar: () => Usage): void
   /**
    * Ends it, once: later calls do nothing. Resolves when the ledger has it, so it is called before the last byte goes out.
    * @throws BerthError service_unavailable when that took more than 10 s; it is written down later all the same.
@@ -85,7 +85,7 @@ function createInference({ db, pubsub }: Background): Inference {
 
   async function close(): Promise<void> {
     stopTimers()
-    for (const request of [...running.young, ...running.old]) void request.end('lost', request.upstream, request.usage)
+    for (const request of [...running.young, ...running.old]) void request.end('lost', request.upstream, request.used())
     await queue.drain()
     const organizationIds = [...accounts.all()].map((account) => account.organizationId)
     const leave = async (): Promise<void> => {

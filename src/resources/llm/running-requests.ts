@@ -41,6 +41,7 @@ export class RunningRequest implements LedgerRow {
   #key: Purse | null
   #running: Running
   #done: Promise<void> | null = null
+  #usedSoFar: (() => Usage) | null = null
 
   constructor({ payer, model, route, pricing, maxCostNanoUsd }: InferenceOrder, account: Account, key: Purse | null, running: Running) {
     this.payer = payer
@@ -55,11 +56,16 @@ export class RunningRequest implements LedgerRow {
     if (key) key.reservedNanoUsd += maxCostNanoUsd
   }
 
-  progress(upstream: string, usage: Usage): void {
+  progress(upstream: string, usedSoFar: () => Usage): void {
     if (this.#done) return
     this.upstream = upstream
-    this.usage = usage
+    this.#usedSoFar = usedSoFar
     this.changed = true
+  }
+
+  /** What it has used so far. */
+  used(): Usage {
+    return this.#usedSoFar?.() ?? this.usage
   }
 
   finish(outcome: RequestStatus, upstream: string | null, usage: Usage): Promise<void> {
@@ -84,7 +90,7 @@ export class RunningRequest implements LedgerRow {
   /** Called before it is written: moves what it has cost so far from what is set aside to what is owed; at its end, the rest is free again. */
   charge(): void {
     this.changed = false
-    this.usage = soundUsage(this.usage)
+    this.usage = soundUsage(this.status === 'open' ? this.used() : this.usage)
     const cost = costNanoUsd(this.#pricing, this.usage)
     const more = cost - this.costNanoUsd
     this.costNanoUsd = cost
