@@ -7,6 +7,7 @@ import { schema } from '#schema/schema.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { timestamp, nowMs } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { accountsTopic } from '#src/resources/llm/accounts.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { grantCredits } from '#src/resources/llm/credits.ts'
 import { inferenceOf, type Payer } from '#src/resources/llm/inference.ts'
@@ -105,7 +106,9 @@ describe('credits and budgets', () => {
       inferenceCredits: { plan: 'self_hosted', grantedUsd: 1, balanceUsd: 0.999991, spentUsd: 0.000009, monthlyBudgetUsd: null, spentThisMonthUsd: 0.000009, keyBudgets: [] },
     })
     expect(await data(`mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: 0.5) { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } }`)).toEqual({ setKeyBudget: { keyBudgets: [{ keyId: key.keyId, monthlyUsd: 0.5, spentThisMonthUsd: 0.000007 }] } })
+    const heard = new Promise<unknown>((resolve) => app.services.pubsub.listen(accountsTopic, resolve)) // behind whoever reads it again
     expect(await data(`mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: 0) { monthlyBudgetUsd } }`)).toEqual({ setOrganizationBudget: { monthlyBudgetUsd: 0 } })
+    await heard
     await expect(ask(person, 'test/one', 1)).rejects.toMatchObject({ code: 'budget_exceeded' })
     expect(await data(`mutation { setOrganizationBudget(organizationId: "${org}") { monthlyBudgetUsd } }`)).toEqual({ setOrganizationBudget: { monthlyBudgetUsd: null } })
     expect(await data(`mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null) { keyBudgets { keyId } } }`)).toEqual({ setKeyBudget: { keyBudgets: [] } })
