@@ -18,19 +18,24 @@ export type Followed<Item, Position> = Handed<Item> & {
   /** The items of the table after a position. */
   read(db: Db, id: string, after: Position): Promise<Piece<Item>>
   /** Begins to listen for one of them. Whatever comes after this must ring. */
-  watch(db: Db, id: string, hub: Listening): Watch<Item, Position>
+  watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
   /** Null for what stands in no table. */
   positionOf(item: Item): Position | null
   isAfter(one: Position, other: Position): boolean
+  /** Whether one follows the other with nothing between them; without it that is never known. */
+  isNext?(one: Position, other: Position): boolean
   /** Whether nothing follows this item. */
   isLast(item: Item): boolean
 }
 
 /** What a hub lends to those who watch for it; the signal fires when the last follower has left. */
-export type Listening = {
+export type Listening<Item> = {
+  /** Something is new, and must be read. */
   ring(): void
-  /** Calls back for notices of this topic about what is followed; rings without a callback. */
-  listen(topic: string, onNotice?: () => void): void
+  /** These are new; what does not follow the last that is known is read all the same. */
+  tell(items: readonly Item[]): void
+  /** Calls back for notices of this topic about what is followed, with what they say. */
+  listen(topic: string, onNotice: (said: string | null) => void): void
   signal: AbortSignal
 }
 
@@ -125,25 +130,38 @@ export function createFollowers<Item, Position>(kind: Followed<Item, Position>):
 function openHub<Item, Position>(kind: Followed<Item, Position>, { db, pubsub }: Place, id: string, forget: (hub: Hub<Item, Position>) => void): Hub<Item, Position> {
   const stop = new AbortController()
   const { signal } = stop
-  const { ring, rung } = createBell(signal)
-  const hear = async (topic: string, onNotice: () => void): Promise<void> => {
-    for await (const _ of pubsub.subscribe(topic, id, signal)) onNotice()
-  }
-  const watch = kind.watch(db, id, { ring, signal, listen: (topic, onNotice = ring) => void hear(topic, onNotice) })
   const seats = createSeats(kind)
+  const { ring, rung } = createBell(signal)
+  let position: Position | undefined // until it is known where the table ends
+  const hand = (items: readonly Item[]): void => {
+    seats.hand(items)
+    for (const item of items) position = kind.positionOf(item) ?? position
+  }
+  const isNew = (item: Item): boolean => {
+    const at = kind.positionOf(item)
+    return at === null || position === undefined || kind.isAfter(at, position)
+  }
+  const tell = (items: readonly Item[]): void => {
+    const fresh = items.filter(isNew)
+    const [first] = fresh
+    const at = first === undefined ? null : kind.positionOf(first)
+    if (at !== null && position !== undefined && kind.isNext?.(at, position) && !fresh.some(kind.isLast)) hand(fresh)
+    else if (fresh.length > 0) ring()
+  }
+  const listen: Listening<Item>['listen'] = (topic, onNotice) => pubsub.hear(topic, id, signal, onNotice)
+  const watch = kind.watch(db, id, { ring, tell, listen, signal })
   const hub = { seats, watch, stop }
-  const handOn = async (): Promise<void> => {
-    let position: Position = await watch.start
+  const readOn = async (): Promise<void> => {
+    position = await watch.start
     ring()
     while (await rung()) {
       const { items, more } = await watch.read(position)
-      seats.hand(items)
-      for (const item of items) position = kind.positionOf(item) ?? position
+      hand(items.filter(isNew)) // some may have been told meanwhile
       if (items.some(kind.isLast)) return
       if (more) ring()
     }
   }
-  handOn()
+  readOn()
     .catch((error: Error) => signal.aborted || log.warn({ reason: error.message }, `${kind.name} could not be read; those who follow it come back`)) // told to them as the end of their stream
     .finally(() => {
       forget(hub)

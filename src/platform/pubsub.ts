@@ -1,6 +1,7 @@
 /**
- * The only bus: Postgres' NOTIFY. A notice carries a topic and an id, never data; the reader reads the row again.
- * It is sent in the transaction that made it true, so a reader that hears it sees it.
+ * The only bus: Postgres' NOTIFY. A notice carries a topic and an id; the reader reads the row again. It is sent in the
+ * transaction that made it true, so a reader that hears it sees it. One may say what is new besides, where that is short
+ * and somebody waits for it: then it need not be read. Only the table holds it: a notice may be missed.
  */
 import type { RawBuilder } from 'kysely'
 import pg from 'pg'
@@ -13,14 +14,20 @@ const reconnectMsMax = 2_000
 const heartbeatMs = 5_000
 const heartbeatTimeoutMs = 4_000
 
+/** What a notice may say: Postgres takes 8,000 bytes with the topic and the id. */
+export const saidBytesMax = 7_000
+
 /** Tells every process that something about this id changed, once the transaction commits. */
 export async function publish(tx: Db, topic: string, id: string): Promise<void> {
   await sql`select pg_notify(${channel}, ${`${topic} ${id}`})`.execute(tx)
 }
 
-/** The same as a part of a larger statement, which must read its value: then it tells of every `id`, an expression of that statement. */
-export function noticeOf(topic: string, id: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`pg_notify(${channel}, ${`${topic} `} || ${id})`
+/**
+ * The same as a part of a larger statement, which must read its value: then it tells of every `id`, an expression of that statement.
+ * @param said another one: what is new. Left out when it is null or longer than 7,000 bytes.
+ */
+export function noticeOf(topic: string, id: RawBuilder<unknown>, said?: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`pg_notify(${channel}, ${`${topic} `} || ${id} ${said ? sql`|| case when octet_length(${said}) <= ${saidBytesMax} then ' ' || ${said} else '' end` : sql``})`
 }
 
 /** Hears notices. */
@@ -32,6 +39,11 @@ export type Pubsub = {
    * notices may have been missed. Yields nothing at first: read the row yourself after subscribing.
    */
   subscribe(topic: string, id: string, signal: AbortSignal): AsyncIterableIterator<void>
+  /**
+   * Calls back for each notice on `topic` and `id`, with what it says; with null when it says nothing, and after every
+   * gap: read the row.
+   */
+  hear(topic: string, id: string, signal: AbortSignal, onNotice: (said: string | null) => void): void
   /** Calls back for every id of a topic, and with null after a gap: everything may have changed. */
   listen(topic: string, onNotice: (id: string | null) => void): void
   close: () => Promise<void>
@@ -39,58 +51,67 @@ export type Pubsub = {
 
 /** Starts listening; keeps trying for as long as Postgres is away. */
 export function openPubsub(databaseUrl: string): Pubsub {
-  const { hear, gap, subscribe, listen } = createHearers()
-  const line = keepListening(databaseUrl, hear, gap)
+  const { deliver, gap, subscribe, hear, listen } = createHearers()
+  const line = keepListening(databaseUrl, deliver, gap)
   return {
     get connected() {
       return line.connected()
     },
     subscribe,
+    hear,
     listen,
     close: line.close,
   }
 }
 
-type Waiter = { due: boolean; wake: (() => void) | null }
-type Hearers = Pick<Pubsub, 'subscribe' | 'listen'> & { hear: (payload: string) => void; gap: () => void }
+type Hearers = Pick<Pubsub, 'subscribe' | 'hear' | 'listen'> & { deliver: (payload: string) => void; gap: () => void }
 
 /** Who waits for what, in this process. */
 function createHearers(): Hearers {
-  const waiters = new Map<string, Set<Waiter>>()
+  const hearers = new Map<string, Set<(said: string | null) => void>>()
   const listeners = new Map<string, Set<(id: string | null) => void>>()
-  const stir = (waiter: Waiter): void => {
-    waiter.due = true
-    waiter.wake?.()
+  /** @returns how to hear no more. */
+  const join = (topic: string, id: string, onNotice: (said: string | null) => void): (() => void) => {
+    const key = `${topic} ${id}`
+    const group = hearers.get(key) ?? new Set()
+    hearers.set(key, group.add(onNotice))
+    return () => {
+      group.delete(onNotice)
+      if (group.size === 0 && hearers.get(key) === group) hearers.delete(key)
+    }
   }
   return {
-    hear(payload) {
+    deliver(payload) {
       const space = payload.indexOf(' ')
-      for (const waiter of waiters.get(payload) ?? []) stir(waiter)
-      for (const onNotice of listeners.get(payload.slice(0, space)) ?? []) onNotice(payload.slice(space + 1))
+      const end = payload.indexOf(' ', space + 1)
+      const [key, said] = end < 0 ? [payload, null] : [payload.slice(0, end), payload.slice(end + 1)]
+      for (const onNotice of hearers.get(key) ?? []) onNotice(said)
+      for (const onNotice of listeners.get(key.slice(0, space)) ?? []) onNotice(key.slice(space + 1))
     },
     gap() {
-      for (const group of waiters.values()) for (const waiter of group) stir(waiter)
+      for (const group of hearers.values()) for (const onNotice of group) onNotice(null)
       for (const group of listeners.values()) for (const onNotice of group) onNotice(null)
     },
     subscribe(topic, id, signal) {
-      const key = `${topic} ${id}`
-      const waiter: Waiter = { due: false, wake: null }
-      const group = waiters.get(key) ?? new Set()
-      waiters.set(key, group.add(waiter))
+      let due = false
+      let wake: (() => void) | null = null
+      const leaveGroup = join(topic, id, () => {
+        due = true
+        wake?.()
+      })
       const leave = (): void => {
-        group.delete(waiter)
-        if (group.size === 0 && waiters.get(key) === group) waiters.delete(key)
-        waiter.wake?.()
+        leaveGroup()
+        wake?.()
       }
       signal.addEventListener('abort', leave, { once: true })
       if (signal.aborted) leave()
       return (async function* () {
         try {
           while (!signal.aborted) {
-            if (!waiter.due) await new Promise<void>((wake) => (waiter.wake = wake))
-            waiter.wake = null
+            if (!due) await new Promise<void>((resolve) => (wake = resolve))
+            wake = null
             if (signal.aborted) return
-            waiter.due = false
+            due = false
             yield
           }
         } finally {
@@ -99,6 +120,9 @@ function createHearers(): Hearers {
         }
       })()
     },
+    hear(topic, id, signal, onNotice) {
+      if (!signal.aborted) signal.addEventListener('abort', join(topic, id, (said) => onNotice(said)), { once: true })
+    },
     listen(topic, onNotice) {
       listeners.set(topic, (listeners.get(topic) ?? new Set()).add(onNotice))
     },
@@ -106,7 +130,7 @@ function createHearers(): Hearers {
 }
 
 /** Holds one listening connection, and opens it again whenever it is lost; `gap` is called each time it is open. */
-function keepListening(databaseUrl: string, hear: (payload: string) => void, gap: () => void): { connected: () => boolean; close: () => Promise<void> } {
+function keepListening(databaseUrl: string, deliver: (payload: string) => void, gap: () => void): { connected: () => boolean; close: () => Promise<void> } {
   let client: pg.Client | null = null
   let connected = false
   let closed = false
@@ -129,7 +153,7 @@ function keepListening(databaseUrl: string, hear: (payload: string) => void, gap
     }
     next.on('error', (error) => lose(error.message))
     next.on('end', () => lose('the connection ended'))
-    next.on('notification', (notice) => hear(notice.payload ?? ''))
+    next.on('notification', (notice) => deliver(notice.payload ?? ''))
     try {
       await next.connect()
       await next.query(`listen ${channel}`)

@@ -86,7 +86,7 @@ function camelName(column: string): string {
 }
 
 /** Postgres' `2026-11-21 02:04:21.5+00` as RFC 3339 with three digits. Hot: no Date is made for the usual form. */
-function readTimestamp(text: string): string {
+export function readTimestamp(text: string): string {
   if (!text.endsWith('+00') || text[10] !== ' ' || text.length > 29) return timestamp(new Date(text)) // another zone, or a year of five digits
   const fraction = text.length > 22 ? text.slice(20, Math.min(23, text.length - 3)).padEnd(3, '0') : '000'
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`

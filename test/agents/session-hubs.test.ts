@@ -1,13 +1,14 @@
-/** The one reader that all followers of a session share: how previews and the log are told in one order. */
+/** The one reader that all followers of a session share: previews and the log in one order, and events that are told without being read. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newUuid } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
-import type { Pubsub } from '#src/platform/pubsub.ts'
+import { saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Emission } from '#src/resources/agents/session-emissions.ts'
 import { followEmissions } from '#src/resources/agents/session-hubs.ts'
 import { appendEvents, previewTopic, sessionTopic } from '#src/resources/agents/session-log.ts'
 import { addToPreview, startPreview } from '#src/resources/agents/session-previews.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { append, makeSessionRow } from '../support/sessions.ts'
+import { append, makeSessionRow, take } from '../support/sessions.ts'
 import { until } from '../support/until.ts'
 
 let berth: Berth
@@ -16,17 +17,10 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-/** Follows a session's log and previews, whose notices come when the test says so. */
-async function follow(session: string): Promise<{ ring: (topic: string) => void; types: (count: number) => Promise<unknown[]>; close: () => Promise<unknown> }> {
-  const bells = new Map<string, () => void>()
-  const subscribe = async function* (topic: string, _id: string, signal: AbortSignal): AsyncIterableIterator<void> {
-    signal.addEventListener('abort', () => bells.get(topic)?.())
-    while (!signal.aborted) {
-      await new Promise<void>((resolve) => bells.set(topic, resolve))
-      if (!signal.aborted) yield
-    }
-  }
-  const pubsub: Pubsub = { ...berth.services.pubsub, subscribe }
+/** Follows a session's log and previews, whose notices come, and say, what the test has them say. */
+async function follow(session: string): Promise<{ ring: (topic: string, said?: string) => void; types: (count: number) => Promise<unknown[]>; close: () => Promise<unknown> }> {
+  const bells = new Map<string, (said: string | null) => void>()
+  const pubsub: Pubsub = { ...berth.services.pubsub, hear: (topic, _, __, onNotice) => bells.set(topic, onNotice) }
   const emissions: AsyncIterator<Emission> = followEmissions({ db: berth.services.db, pubsub }, session, 0, () => true)
   const types = async (count: number): Promise<unknown[]> => {
     const seen: unknown[] = []
@@ -36,7 +30,7 @@ async function follow(session: string): Promise<{ ring: (topic: string) => void;
   await append(berth.services.db, session, { type: 'agent.thinking' })
   expect(await types(1)).toEqual(['agent.thinking'])
   await until('it listens', () => bells.size === 2)
-  return { types, ring: (topic) => bells.get(topic)?.(), close: () => emissions.return?.() ?? Promise.resolve() }
+  return { types, ring: (topic, said) => bells.get(topic)?.(said ?? null), close: () => emissions.return?.() ?? Promise.resolve() }
 }
 
 test('a preview does not overtake what was logged before it, whose notice is still on its way', async () => {
@@ -69,4 +63,49 @@ test('no piece of a preview comes behind its event, when that is logged while th
   ring(sessionTopic)
   expect(await types(1)).toEqual(['session.status_idle'])
   await close()
+})
+
+test('an event that its notice says is told once, without reading, when it is the next; otherwise the log is read', async () => {
+  const { db } = berth.services
+  const session = await makeSessionRow(db, await berth.token())
+  const { ring, types, close } = await follow(session)
+  const say = (position: number, type: string): void => ring(sessionTopic, JSON.stringify([position, newUuid(), type, {}, 2, null]))
+  say(2, 'said.only') // stands in no table
+  say(2, 'said.again')
+  say(1, 'said.before')
+  expect(await types(1)).toEqual(['said.only'])
+  await append(db, session, { type: 'agent.thinking' }, { type: 'span.first' }, { type: 'span.second' })
+  say(4, 'said.too-far')
+  expect(await types(2)).toEqual(['span.first', 'span.second'])
+  say(5, 'session.status_idle')
+  expect(await types(1)).toEqual(['session.status_idle'])
+  await close()
+})
+
+test('what is heard live is, to the letter, what the log says later', async () => {
+  const { db, pubsub } = berth.services
+  const session = await makeSessionRow(db, await berth.token())
+  const said: boolean[] = []
+  const watched: Pubsub = { ...pubsub, hear: (topic, id, signal, onNotice) => pubsub.hear(topic, id, signal, (what) => (said.push(what !== null), onNotice(what))) }
+  const collect = async (emissions: AsyncIterable<Emission>, count: number, seen: () => void = () => undefined): Promise<string[]> => {
+    const all: string[] = []
+    for await (const emission of emissions) {
+      seen()
+      if (all.push(JSON.stringify(emission)) === count) break
+    }
+    return all
+  }
+  let first: () => void = () => undefined
+  const joined = new Promise<void>((resolve) => (first = resolve))
+  await append(db, session, { type: 'agent.thinking' })
+  const live = collect(followEmissions({ db, pubsub: watched }, session, 0), 8, first)
+  await joined
+  const [queued] = await append(db, session, { type: 'user.message', data: { zebra: [1, 1e300, -0.5], a: 'ü\n"\u2028"', deep: { b: null, aa: true } } }, { type: 'user.interrupt', queued: false })
+  await take(db, session, queued?.id ?? '')
+  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax - 100) } })
+  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax) } }, { type: 'agent.message', data: { numbers: Array.from({ length: 40 }, () => 1e300) } })
+  await append(db, session, { type: 'session.status_idle' })
+  expect(await live).toEqual(await collect(followEmissions({ db, pubsub }, session, 0), 8))
+  expect(said.filter(Boolean).length).toBeGreaterThanOrEqual(4)
+  expect(said.filter((one) => !one).length).toBeGreaterThanOrEqual(2) // those that are too long
 })

@@ -1,7 +1,7 @@
 /** Notices: heard by everyone who listens, once the transaction that sent them is over, and told about when some may be missing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openDatabase, transaction, type Database } from '#src/platform/postgres.ts'
-import { openPubsub, publish, type Pubsub } from '#src/platform/pubsub.ts'
+import { findOne, openDatabase, sql, transaction, type Database } from '#src/platform/postgres.ts'
+import { noticeOf, openPubsub, publish, saidBytesMax, type Pubsub } from '#src/platform/pubsub.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { createDatabase, type TestDatabase } from '../support/postgres.ts'
@@ -83,6 +83,25 @@ test('a reader that leaves, by its signal or by breaking off, is forgotten', asy
   }
   stopping.abort()
   expect((await pubsub.subscribe('vm', 'left', stopping.signal).next()).done).toBe(true)
+})
+
+test('a notice may say something, to those who hear its id; what is too long for one is left out', async () => {
+  const heard: (string | null)[] = []
+  const [stopping, counted] = [new AbortController(), count('vm', 'says')]
+  pubsub.hear('vm', 'says', stopping.signal, (said) => heard.push(said))
+  pubsub.hear('vm', 'says-not', stopping.signal, () => heard.push('of another'))
+  for (const text of ['two words', 'ü'.repeat(saidBytesMax / 2), 'ü'.repeat(saidBytesMax), null]) await findOne(database.db, sql`select ${noticeOf('vm', sql`'says'`, sql`said`)} from (select ${text}::text as said) what`)
+  expect(await soon(() => heard.length === 4)).toBe(true)
+  expect(heard).toEqual(['two words', 'ü'.repeat(saidBytesMax / 2), null, null])
+  expect(counted.heard).toBeGreaterThan(0)
+  stopping.abort()
+  counted.stop()
+  await publish(database.db, 'vm', 'says')
+  const after = count('vm', 'after-says')
+  await publish(database.db, 'vm', 'after-says')
+  expect(await soon(() => after.heard === 1)).toBe(true)
+  expect(heard).toHaveLength(4)
+  after.stop()
 })
 
 test('after the line was cut it is opened again, and everyone is told once that something may have been missed', async () => {

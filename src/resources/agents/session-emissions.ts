@@ -3,9 +3,8 @@ import { encodeId } from '#src/platform/ids.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import type { Piece } from '#src/platform/followers.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
-import { wireEvent } from './session-log.ts'
+import { wireEvent, type LogEntry } from './session-log.ts'
 import type { PreviewPiece } from './session-previews.ts'
-import type { SessionEvent } from './session-rows.ts'
 
 /**
  * One thing that goes out. `position` resumes the stream behind it; null for what is not in the log. `preview` is the
@@ -16,7 +15,7 @@ export type Emission = { position: number | null; event: Readonly<Record<string,
 const pieceEventsMax = 500
 const pieceBytesMax = 2 * 1024 * 1024
 
-type Row = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'> & { at: number | null; sizeBytes: number; found: number }
+type Row = Omit<LogEntry, 'at'> & { at: number | null; found: number }
 
 /** What went out after a position: 500 entries or 2 MiB at once. Of a session that is gone, the last thing that is said of it. */
 export async function readEmissions(db: Db, sessionId: string, after: number): Promise<Piece<Emission>> {
@@ -32,7 +31,7 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
       where before < ${pieceBytesMax}
     ) piece on true where session.id = ${sessionId} order by piece.at`)
   if (rows.length === 0) return { items: [deletion(sessionId)], more: false }
-  const logged = rows.filter((row): row is Row & { at: number } => row.at !== null)
+  const logged = rows.filter((row): row is Row & LogEntry => row.at !== null)
   return { items: logged.map(emit), more: logged.length > 0 && (logged.length >= pieceEventsMax || (logged[0]?.found ?? 0) > logged.length) }
 }
 
@@ -41,7 +40,8 @@ export function emitPreview({ eventId, data }: PreviewPiece): Emission {
   return { position: null, event: data, sizeBytes: JSON.stringify(data).length, preview: encodeId('sessionEvent', eventId), isLast: false }
 }
 
-function emit(row: Row & { at: number }): Emission {
+/** An entry of the log as it goes out. */
+export function emit(row: LogEntry): Emission {
   return { position: row.at, event: wireEvent(row), sizeBytes: row.sizeBytes, preview: null, isLast: row.type === 'session.status_terminated' }
 }
 

@@ -2,15 +2,15 @@
 import { createFollowers } from '#src/platform/followers.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
-import { emitPreview, readEmissions, type Emission } from './session-emissions.ts'
-import { previewTopic, sessionTopic } from './session-log.ts'
+import { emit, emitPreview, readEmissions, type Emission } from './session-emissions.ts'
+import { previewTopic, readNotice, sessionTopic } from './session-log.ts'
 import { lastPreview, readPreviews } from './session-previews.ts'
 
 /** Follows a session by its stored id; previews are its asides; see followers.ts. */
 export const { follow: followEmissions } = createFollowers<Emission, number>({
   name: 'the log of a session',
   read: readEmissions,
-  watch(db, id, { listen, ring, signal }) {
+  watch(db, id, { listen, ring, tell, signal }) {
     let previewed: Promise<number> | undefined
     let previewsDue = false
     let held: Emission[] = []
@@ -22,7 +22,7 @@ export const { follow: followEmissions } = createFollowers<Emission, number>({
       previewed = Promise.resolve(pieces.at(-1)?.seq ?? since)
       return pieces.map(emitPreview)
     }
-    listen(sessionTopic) // before the position is read: nothing can be missed
+    listen(sessionTopic, (said) => (said === null ? ring() : tell([emit(readNotice(said))]))) // before the position is read: nothing can be missed
     return {
       start: patiently(() => getOne<{ position: number }>(db, sql`select coalesce(max(event_position), 0) as position from sessions where id = ${id}`), signal).then(({ position }) => position),
       /**
@@ -50,6 +50,7 @@ export const { follow: followEmissions } = createFollowers<Emission, number>({
   },
   positionOf: ({ position }) => position,
   isAfter: (one, other) => one > other,
+  isNext: (one, other) => one === other + 1, // the log has no gaps
   isAside: ({ preview }) => preview !== null,
   isLast: ({ isLast }) => isLast,
   sizeBytes: ({ sizeBytes }) => sizeBytes,

@@ -6,7 +6,8 @@
 import type { RawBuilder } from 'kysely'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
-import { noticeOf } from '#src/platform/pubsub.ts'
+import { noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
+import { readTimestamp } from '#src/platform/statements.ts'
 import { eventColumns, type SessionEvent } from './session-rows.ts'
 
 /**
@@ -51,15 +52,14 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
     with counted as (
       update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
       where id = ${sessionId} and ${condition}
-      returning event_position - ${rows.length} as before, ${noticeOf(sessionTopic, sql`id`)} as told ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``}),
-    ${rows.some(({ type }) => isPreviewable(type)) ? sql`forgotten as (delete from session_previews where session_id = ${sessionId}),` : sql``}
-    written as (
-      insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
-      select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
-      from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${rows.map(({ data }) => data)}::text[], ${rows.map(({ data }) => Buffer.byteLength(data))}::int[],
-        ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
-      returning *)
-    select ${eventColumns} from written order by position`)
+      returning event_position - ${rows.length} as before ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``})
+    ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}
+    insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
+    select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
+    from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${rows.map(({ data }) => data)}::text[], ${rows.map(({ data }) => Buffer.byteLength(data))}::int[],
+      ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
+    order by place
+    returning ${eventColumns}, ${noticeOfEntry(sql`position`)} as told`)
 }
 
 /**
@@ -76,11 +76,29 @@ export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string
         where session_id = ${sessionId} and id = any(${ids}::uuid[]) and processed_at is null),
       counted as (
         update sessions set event_position = event_position + (select count(*) from due), updated_at = now() where id = ${sessionId}
-        returning event_position - (select count(*) from due) as before, ${noticeOf(sessionTopic, sql`id`)} as told),
+        returning event_position - (select count(*) from due) as before),
       taken as (
         update session_events event set processed_at = now(), taken_position = counted.before + due.place
-        from due, counted where event.session_id = ${sessionId} and event.position = due.position returning event.*)
+        from due, counted where event.session_id = ${sessionId} and event.position = due.position
+        returning event.*, ${noticeOfEntry(sql`taken_position`)} as told)
       select ${eventColumns} from taken order by position`)
+}
+
+/** An entry of the log: an event where it was sent, or where it was taken. */
+export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'> & { at: number; sizeBytes: number }
+
+/**
+ * A part of what a statement on session_events returns: tells of an entry, and says it whole where there is room, so
+ * that nobody who saw the one before it need read it. Every process hears that; events are rarer than pieces of previews.
+ */
+function noticeOfEntry(at: RawBuilder<unknown>): RawBuilder<unknown> {
+  return noticeOf(sessionTopic, sql`session_id`, sql`case when size_bytes <= ${saidBytesMax} then json_build_array(${at}, id, type, data, size_bytes, processed_at::text)::text end`)
+}
+
+/** The entry that a notice of sessionTopic tells of. */
+export function readNotice(said: string): LogEntry {
+  const [at, id, type, data, sizeBytes, processedAt] = JSON.parse(said) as [number, string, string, Record<string, unknown>, number, string | null] // noticeOfEntry made it
+  return { at, id, type, data, sizeBytes, processedAt: processedAt && readTimestamp(processedAt) }
 }
 
 /** Whether events of this type come from clients; they wait until they are taken. */

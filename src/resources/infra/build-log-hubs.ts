@@ -11,8 +11,8 @@ export type LogEntry = LogPosition & { id: string; output: string; done: boolean
 export const { join: joinLog, follow: followEntries } = createFollowers<LogEntry, LogPosition>({
   name: 'a log',
   read: readEntries,
-  watch(db, id, { listen, signal }) {
-    listen('build_log') // before the position is read: no line can be missed
+  watch(db, id, { listen, ring, signal }) {
+    listen('build_log', ring) // before the position is read: no line can be missed
     return {
       start: patiently(() => lastLines(db, id, 1), signal).then(([last]) => last ?? { ms: 0, seq: -1 }),
       read: (after) => patiently(() => readEntries(db, id, after), signal),
