@@ -47,15 +47,34 @@ export type List<Row> = { data: Row[]; hasMore: boolean; nextPage: string | null
 export function readListPage(kind: IdKind, { limit, page }: ListWindow): { limit: number; after: string | null } {
   const most = limits.agentsListMax
   const after = page ? decodeId(kind, page) : null
-  if (after === undefined) throw new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
+  if (after === undefined) throw wrongPage()
   return { limit: wholeNumber('limit', limit ?? most, 1, most), after }
 }
 
 /** Makes the list of rows read with `limit + 1`. */
 export function listOf<Row extends { id: string }>(kind: IdKind, rows: Row[], limit: number): List<Row> {
+  return listBy(({ id }) => encodeId(kind, id), rows, limit)
+}
+
+/** The same for rows whose page is something else. */
+export function listBy<Row>(pageOf: (row: Row) => string, rows: Row[], limit: number): List<Row> {
   const data = rows.slice(0, limit)
   const last = rows.length > limit ? data.at(-1) : undefined
-  return { data, hasMore: last !== undefined, nextPage: last ? encodeId(kind, last.id) : null }
+  return { data, hasMore: last !== undefined, nextPage: last === undefined ? null : pageOf(last) }
+}
+
+/**
+ * The number in a page that is a letter and a number, such as `v12`; null for the first page.
+ * @throws BerthError invalid_request.
+ */
+export function numberOfPage(letter: string, page: string | null | undefined): number | null {
+  if (!page) return null
+  if (!page.startsWith(letter) || !/^\d{1,15}$/.test(page.slice(letter.length))) throw wrongPage()
+  return Number(page.slice(letter.length))
+}
+
+function wrongPage(): BerthError {
+  return new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
 }
 
 /**

@@ -110,6 +110,7 @@ describe('an update', () => {
     expect(page.body).toMatchObject({ data: [{ version: 3 }, { version: 2 }], has_more: true })
     expect((await call('GET', `/${one.id}/versions?limit=2&page=${page.body.next_page}`)).body).toMatchObject({ data: [{ version: 1 }], has_more: false, next_page: null })
     expect(await call('GET', `/${one.id}/versions?page=nonsense`)).toMatchObject(refusal(400, 'invalid_request_error', 'invalid_request'))
+    expect((await call<{ data: unknown[] }>('GET', `/${one.id}/versions?page=v999999999999999`)).body.data).toHaveLength(3)
   })
 
   test('that says the same makes no new version', async () => {

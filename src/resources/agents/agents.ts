@@ -3,7 +3,7 @@ import { allow, allowInKnown, ownedByCaller, type Scope } from '#src/platform/ac
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, wholeNumber, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { cursorId, listBy, listOf, numberOfPage, page, pageSize, readListPage, wholeNumber, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agent-definitions.ts'
@@ -52,13 +52,11 @@ export async function pageAgents(call: Call, filter: AgentFilter, { first, after
 export async function listAgentVersions(call: Call, publicId: string, window: ListWindow): Promise<List<Agent>> {
   const { id } = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
   const limit = wholeNumber('limit', window.limit ?? limits.agentsListMax, 1, limits.agentsListMax)
-  const below = window.page ? readVersionPage(window.page) : null
+  const below = numberOfPage('v', window.page)
   const rows = await findAll<Agent>(call.db, sql`
     select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id
-    where a.id = ${id} and (${below}::int is null or v.version < ${below}) order by v.version desc limit ${limit + 1}`)
-  const data = rows.slice(0, limit)
-  const hasMore = rows.length > limit
-  return { data, hasMore, nextPage: hasMore ? `v${data.at(-1)?.version}` : null }
+    where a.id = ${id} and (${below}::bigint is null or v.version < ${below}::bigint) order by v.version desc limit ${limit + 1}`)
+  return listBy(({ version }) => `v${version}`, rows, limit)
 }
 
 /**
@@ -112,10 +110,4 @@ async function readAgents({ db }: Call, scope: Scope, { includeArchived }: Agent
   return findAll<Agent>(db, sql`
     select * from agents where ${ownedByCaller(scope)} and (${includeArchived ?? false} or archived_at is null) and (${after}::uuid is null or id < ${after})
     order by id desc limit ${most}`)
-}
-
-function readVersionPage(given: string): number {
-  const version = /^v(\d{1,9})$/.exec(given)?.[1]
-  if (!version) throw new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
-  return Number(version)
 }

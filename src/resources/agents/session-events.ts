@@ -3,7 +3,7 @@ import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { wholeNumber, type ListWindow } from '#src/platform/pages.ts'
+import { numberOfPage, wholeNumber, type ListWindow } from '#src/platform/pages.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
@@ -119,7 +119,7 @@ export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string,
   const limit = wholeNumber('limit', filter.limit ?? limits.eventListDefault, 1, limits.eventListMax)
   const strange = filter.types?.find((type) => !eventTypes.includes(type))
   if (strange !== undefined) throw new BerthError('invalid_request', 'types names a type of event that there is not.')
-  const after = filter.page ? readPage(filter.page) : null
+  const after = numberOfPage('p', filter.page)
   const direction = filter.order === 'desc' ? sql`desc` : sql`asc`
   const beyond = filter.order === 'desc' ? sql`position < ${after}` : sql`position > ${after}`
   const types = filter.types ?? null
@@ -135,10 +135,4 @@ export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string,
   const last = rows.at(-1)
   const hasMore = last !== undefined && last.found > rows.length
   return { data: rows.map(wireEvent), hasMore, nextPage: hasMore ? `p${last.position}` : null }
-}
-
-function readPage(given: string): number {
-  const position = /^p(\d{1,15})$/.exec(given)?.[1]
-  if (!position) throw new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
-  return Number(position)
 }
