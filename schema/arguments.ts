@@ -1,6 +1,9 @@
 /** Arguments that several fields have; those of pages are in pages.ts. */
 import { builder } from './builder.ts'
 
+/** Which one. */
+export const idArguments = builder.args((t) => ({ id: t.id({ required: true, description: 'Its id.' }) }))
+
 /** The organization that something is asked of. */
 export const organizationArguments = builder.args((t) => ({ organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }) }))
 

@@ -1,6 +1,6 @@
 /** Agents in GraphQL. */
+import { archivedArguments, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Agent, AgentModel, McpServer, McpService } from '#src/resources/agents/agent-rows.ts'
@@ -56,7 +56,6 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
 
 const agentConnection = connectionOf('Agent', agentType)
 const agentList = listTypeOf('Agent', agentType)
-const idArgument = { required: true, description: 'Its id.' } as const
 const ownerArguments = builder.args((t) => ({ organizationId: t.id({ description: 'One of the caller’s organizations; the active one without it.' }) }))
 /** Names and models stand outside: they are required of a new agent. */
 const fieldArguments = builder.args((t) => ({
@@ -74,11 +73,11 @@ const modelWords = 'The id of a model, or `{id, effort, speed}`.'
 builder.queryFields((t) => ({
   agent: t.field({
     type: agentType, description: 'One agent. Errors: NOT_FOUND.',
-    args: { id: t.arg.id(idArgument), version: t.arg.int({ description: 'An older version; the newest without it.' }) }, resolve: (_, { id, version }, call) => getAgent(call, id, version),
+    args: { ...idArguments, version: t.arg.int({ description: 'An older version; the newest without it.' }) }, resolve: (_, { id, version }, call) => getAgent(call, id, version),
   }),
   agents: t.field({ type: agentConnection, description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...pageArguments }, resolve: (_, { organizationId, includeArchived, ...page }, call) => pageAgents(call, { organizationId, includeArchived }, page) as never }), // see pages.ts
   agentList: t.field({ type: agentList, description: 'The same as REST shows it. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...listArguments }, resolve: (_, { organizationId, includeArchived, ...window }, call) => listAgents(call, { organizationId, includeArchived }, window) as never }), // see pages.ts
-  agentVersionList: t.field({ type: agentList, description: 'Every version of an agent, newest first. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument), ...listArguments }, resolve: (_, { id, ...window }, call) => listAgentVersions(call, id, window) as never }), // see pages.ts
+  agentVersionList: t.field({ type: agentList, description: 'Every version of an agent, newest first. Errors: NOT_FOUND.', args: { ...idArguments, ...listArguments }, resolve: (_, { id, ...window }, call) => listAgentVersions(call, id, window) as never }), // see pages.ts
 }))
 
 builder.mutationFields((t) => ({
@@ -89,14 +88,14 @@ builder.mutationFields((t) => ({
   updateAgent: t.field({
     type: agentType, description: 'Changes an agent into a new version: what is not given stays, null clears, lists replace. Errors: INVALID_REQUEST, NOT_FOUND, AGENT_VERSION_MISMATCH, RESOURCE_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
     args: {
-      id: t.arg.id(idArgument), version: t.arg.int({ description: 'The version that the change is made from; without it, whatever is newest.' }),
+      ...idArguments, version: t.arg.int({ description: 'The version that the change is made from; without it, whatever is newest.' }),
       name: t.arg.string({ description: '1 to 255 characters.' }), model: t.arg({ type: 'JSON', description: modelWords }), ...fieldArguments,
     },
     resolve: (_, { id, version, ...fields }, call) => updateAgent(call, id, version, fields),
   }),
-  archiveAgent: t.field({ type: agentType, description: 'Archives an agent: nothing new begins with it. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => archiveAgent(call, id) }),
+  archiveAgent: t.field({ type: agentType, description: 'Archives an agent: nothing new begins with it. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => archiveAgent(call, id) }),
   deleteAgent: t.field({
     type: 'ID', description: 'Deletes an agent with its versions, sessions and all that began with it. Errors: NOT_FOUND, WORK_ACTIVE.',
-    args: { id: t.arg.id(idArgument) }, resolve: async (_, { id }, call) => (await deleteAgent(call, id), id),
+    args: idArguments, resolve: async (_, { id }, call) => (await deleteAgent(call, id), id),
   }),
 }))

@@ -1,6 +1,6 @@
 /** Credentials of vaults in GraphQL. `auth` travels as REST shows it; its secrets only ever go in. */
+import { archivedArguments, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Credential } from '#src/resources/agents/credential-rows.ts'
@@ -64,11 +64,9 @@ const validationType = builder.objectRef<CredentialValidation>('VaultCredentialV
 
 const credentialConnection = connectionOf('VaultCredential', credentialType)
 const credentialList = listTypeOf('VaultCredential', credentialType)
-const vaultArgument = { required: true, description: 'Its vault’s id.' } as const
-const idArgument = { required: true, description: 'Its id.' } as const
 const nameArgument = { description: '1 to 255 characters, or null.' } as const
-const ofVault = builder.args((t) => ({ vaultId: t.id(vaultArgument) }))
-const ofCredential = builder.args((t) => ({ vaultId: t.id(vaultArgument), id: t.id(idArgument) }))
+const ofVault = builder.args((t) => ({ vaultId: t.id({ required: true, description: 'Its vault’s id.' }) }))
+const ofCredential = { ...ofVault, ...idArguments }
 
 builder.queryFields((t) => ({
   vaultCredential: t.field({ type: credentialType, description: 'One credential. Errors: NOT_FOUND.', args: ofCredential, resolve: (_, { vaultId, id }, call) => getCredential(call, vaultId, id) }),

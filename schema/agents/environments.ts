@@ -1,7 +1,7 @@
 /** Environments in GraphQL. */
+import { archivedArguments, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environment-events.ts'
@@ -56,7 +56,6 @@ const environmentEvent = builder.objectRef<EnvironmentEvent>('EnvironmentEvent')
 const environmentEventOrHeartbeat = builder.unionType('EnvironmentEventOrHeartbeat', { description: 'An event of an environment, or a sign of life.', types: [environmentEvent, heartbeat] })
 const environmentConnection = connectionOf('Environment', environmentType)
 const environmentList = listTypeOf('Environment', environmentType)
-const idArgument = { required: true, description: 'Its id.' } as const
 const fieldArguments = builder.args((t) => ({
   description: t.string({ description: 'What it is for: at most 2048 characters.' }),
   config: t.field({ type: 'JSON', description: '`{type, template_id, vcpu, memory_mb, networking, packages, git_repos, setup_script, idle_timeout_seconds}`; every key has a default.' }),
@@ -64,7 +63,7 @@ const fieldArguments = builder.args((t) => ({
 }))
 
 builder.queryFields((t) => ({
-  environment: t.field({ type: environmentType, description: 'One environment. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getEnvironment(call, id) }),
+  environment: t.field({ type: environmentType, description: 'One environment. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => getEnvironment(call, id) }),
   environments: t.field({ type: environmentConnection, description: 'The caller’s environments, newest first.', args: { ...archivedArguments, ...pageArguments }, resolve: (_, { includeArchived, ...page }, call) => pageEnvironments(call, includeArchived ?? false, page) as never }), // see pages.ts
   environmentList: t.field({ type: environmentList, description: 'The same as REST shows it.', args: { ...archivedArguments, ...listArguments }, resolve: (_, { includeArchived, ...window }, call) => listEnvironments(call, includeArchived ?? false, window) as never }), // see pages.ts
 }))
@@ -76,16 +75,16 @@ builder.mutationFields((t) => ({
   }),
   updateEnvironment: t.field({
     type: environmentType, description: 'Changes an environment: what is not given stays. A network policy and an idle time hold at once, all else of the config for its next VM. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, ENVIRONMENT_NAME_TAKEN.',
-    args: { id: t.arg.id(idArgument), name: t.arg.string({ description: '1 to 255 characters.' }), ...fieldArguments }, resolve: (_, { id, ...fields }, call) => updateEnvironment(call, id, fields),
+    args: { ...idArguments, name: t.arg.string({ description: '1 to 255 characters.' }), ...fieldArguments }, resolve: (_, { id, ...fields }, call) => updateEnvironment(call, id, fields),
   }),
-  archiveEnvironment: t.field({ type: environmentType, description: 'Archives an environment and tears its VM down. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => archiveEnvironment(call, id) }),
-  deleteEnvironment: t.field({ type: 'ID', description: 'Deletes an environment and tears its VM down. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: async (_, { id }, call) => (await deleteEnvironment(call, id), id) }),
+  archiveEnvironment: t.field({ type: environmentType, description: 'Archives an environment and tears its VM down. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => archiveEnvironment(call, id) }),
+  deleteEnvironment: t.field({ type: 'ID', description: 'Deletes an environment and tears its VM down. Errors: NOT_FOUND.', args: idArguments, resolve: async (_, { id }, call) => (await deleteEnvironment(call, id), id) }),
 }))
 
 builder.subscriptionFields((t) => ({
   environmentEvents: t.field({
     type: environmentEventOrHeartbeat, description: 'What happens to an environment: first what happened after the cursor (without one, its state now), then live, until it is archived or deleted. Errors: NOT_FOUND.',
-    args: { id: t.arg.id(idArgument), after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
+    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followEnvironment(call, id, after)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),

@@ -1,8 +1,8 @@
 /** The log of a session in GraphQL: sent to, listed, followed. */
+import { createdArguments, listOrder } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listArguments } from '../pages.ts'
-import { createdArguments, listOrder } from '../arguments.ts'
 import type { Emission } from '#src/resources/agents/session-emissions.ts'
 import { listEvents, sendEvents, type EventList } from '#src/resources/agents/session-events.ts'
 import { followSession } from '#src/resources/agents/session-streams.ts'

@@ -1,8 +1,8 @@
 /** Sessions in GraphQL. */
+import { createdArguments, idArguments, listOrder } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
-import { createdArguments, listOrder } from '../arguments.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteSession } from '#src/resources/agents/session-deletion.ts'
 import { activityOf, markSeen, type Activity } from '#src/resources/agents/session-reading.ts'
@@ -106,7 +106,6 @@ const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', { descript
 
 const sessionConnection = connectionOf('Session', sessionType)
 const sessionList = listTypeOf('Session', sessionType)
-const idArgument = { required: true, description: 'Its id.' } as const
 const filterArguments = builder.args((t) => ({
   agentId: t.id({ description: 'Those of this agent.' }), deploymentId: t.id({ description: 'Those that this deployment began.' }),
   archived: t.field({ type: archivedFilter, description: 'Whether archived ones are shown; not without it.' }), includeArchived: t.boolean({ description: 'The same as `archived: include`.' }),
@@ -118,12 +117,12 @@ const changeable = builder.args((t) => ({
 }))
 
 builder.queryFields((t) => ({
-  session: t.field({ type: sessionType, description: 'One session. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getSession(call, id) }),
+  session: t.field({ type: sessionType, description: 'One session. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => getSession(call, id) }),
   sessions: t.field({ type: sessionConnection, description: 'The caller’s sessions.', args: { ...filterArguments, ...createdArguments, ...pageArguments }, resolve: (_, { first, after, ...filter }, call) => pageSessions(call, filter, { first, after }) as never }), // see pages.ts
   sessionList: t.field({ type: sessionList, description: 'The same as REST shows it.', args: { ...filterArguments, ...createdArguments, ...listArguments }, resolve: (_, { limit, page, ...filter }, call) => listSessions(call, filter, { limit, page }) as never }), // see pages.ts
   sharedSession: t.field({
     type: sharedSession, description: 'The transcript of a shared session; needs no credentials. Errors: NOT_FOUND.',
-    args: { id: t.arg.id(idArgument), limit: t.arg.int({ description: 'How many events, 1 to 1000; 1000 without it.' }), page: listArguments.page }, resolve: (_, { id, ...window }, call) => getSharedSession(call, id, window),
+    args: { ...idArguments, limit: t.arg.int({ description: 'How many events, 1 to 1000; 1000 without it.' }), page: listArguments.page }, resolve: (_, { id, ...window }, call) => getSharedSession(call, id, window),
   }),
 }))
 
@@ -139,24 +138,24 @@ builder.mutationFields((t) => ({
   }),
   updateSession: t.field({
     type: sessionType, description: 'Changes a session from its next turn on. Errors: INVALID_REQUEST, NOT_FOUND, SESSION_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_TOOL.',
-    args: { id: t.arg.id(idArgument), agent: t.arg({ type: 'JSON', description: '`{tools, mcp_servers}`: each replaces what was.' }), ...changeable }, resolve: (_, { id, ...change }, call) => updateSession(call, id, change),
+    args: { ...idArguments, agent: t.arg({ type: 'JSON', description: '`{tools, mcp_servers}`: each replaces what was.' }), ...changeable }, resolve: (_, { id, ...change }, call) => updateSession(call, id, change),
   }),
-  archiveSession: t.field({ type: sessionType, description: 'Archives a session, which ends it for ever. Errors: NOT_FOUND, SESSION_RUNNING.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => archiveSession(call, id) }),
-  deleteSession: t.field({ type: 'ID', description: 'Deletes a session with its log; one at work is interrupted first. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: async (_, { id }, call) => (await deleteSession(call, id), id) }),
+  archiveSession: t.field({ type: sessionType, description: 'Archives a session, which ends it for ever. Errors: NOT_FOUND, SESSION_RUNNING.', args: idArguments, resolve: (_, { id }, call) => archiveSession(call, id) }),
+  deleteSession: t.field({ type: 'ID', description: 'Deletes a session with its log; one at work is interrupted first. Errors: NOT_FOUND.', args: idArguments, resolve: async (_, { id }, call) => (await deleteSession(call, id), id) }),
   setSessionSharing: t.field({
     type: sessionType, description: 'Shares a session’s transcript with everybody who has the link, or ends that. Errors: NOT_FOUND, URL_ONLY_ATTACHMENT.',
-    args: { id: t.arg.id(idArgument), shared: t.arg.boolean({ required: true, description: 'Whether it is shared.' }) }, resolve: (_, { id, shared }, call) => setSharing(call, id, shared),
+    args: { ...idArguments, shared: t.arg.boolean({ required: true, description: 'Whether it is shared.' }) }, resolve: (_, { id, shared }, call) => setSharing(call, id, shared),
   }),
   markSessionSeen: t.field({
     type: activityType, description: 'Says how far the owner has read; back it never goes. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { id: t.arg.id(idArgument), throughEventId: t.arg.id({ required: true, description: 'The last event that was read.' }) }, resolve: async (_, { id, throughEventId }, call) => activityOf(await markSeen(call, id, throughEventId)),
+    args: { ...idArguments, throughEventId: t.arg.id({ required: true, description: 'The last event that was read.' }) }, resolve: async (_, { id, throughEventId }, call) => activityOf(await markSeen(call, id, throughEventId)),
   }),
 }))
 
 builder.subscriptionFields((t) => ({
   sessionState: t.field({
     type: stateOrHeartbeat, description: 'A session’s state whenever it changed: first as it is now, unless nothing happened after the cursor, then live, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { id: t.arg.id(idArgument), after: t.arg.string({ description: 'The cursor of the last state or event seen.' }) },
+    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last state or event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followSessionState(call, id, after)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),

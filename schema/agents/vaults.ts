@@ -1,7 +1,7 @@
 /** Vaults in GraphQL. */
+import { archivedArguments, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { archivedArguments } from '../arguments.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followVault, vaultEventTypes, type VaultEvent } from '#src/resources/agents/vault-events.ts'
@@ -37,10 +37,9 @@ const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
 const vaultEventOrHeartbeat = builder.unionType('VaultEventOrHeartbeat', { description: 'An event of a vault, or a sign of life.', types: [vaultEvent, heartbeat] })
 const vaultConnection = connectionOf('Vault', vaultType)
 const vaultList = listTypeOf('Vault', vaultType)
-const idArgument = { required: true, description: 'Its id.' } as const
 
 builder.queryFields((t) => ({
-  vault: t.field({ type: vaultType, description: 'One vault. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getVault(call, id) }),
+  vault: t.field({ type: vaultType, description: 'One vault. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => getVault(call, id) }),
   vaults: t.field({ type: vaultConnection, description: 'The caller’s vaults, newest first.', args: { ...pageArguments, ...archivedArguments }, resolve: (_, page, call) => pageVaults(call, page) as never }), // see pages.ts
   vaultList: t.field({ type: vaultList, description: 'The caller’s vaults as REST lists them, newest first.', args: { ...listArguments, ...archivedArguments }, resolve: (_, page, call) => listVaults(call, page) as never }), // see pages.ts
 }))
@@ -53,17 +52,17 @@ builder.mutationFields((t) => ({
   }),
   updateVault: t.field({
     type: vaultType, description: 'Changes what is given. Errors: NOT_FOUND, VAULT_ARCHIVED, INVALID_REQUEST.',
-    args: { id: t.arg.id(idArgument), displayName: t.arg.string({ description: '1 to 255 characters.' }), metadata: t.arg({ type: 'JSON', description: 'Pairs to set; null as a value deletes its key.' }) },
+    args: { ...idArguments, displayName: t.arg.string({ description: '1 to 255 characters.' }), metadata: t.arg({ type: 'JSON', description: 'Pairs to set; null as a value deletes its key.' }) },
     resolve: (_, { id, ...input }, call) => updateVault(call, id, input),
   }),
-  archiveVault: t.field({ type: vaultType, description: 'Archives a vault with its credentials and purges their secrets. What is in a VM already stays there. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => archiveVault(call, id) }),
-  deleteVault: t.field({ type: 'ID', description: 'Deletes a vault with its credentials. Errors: NOT_FOUND.', args: { id: t.arg.id(idArgument) }, resolve: async (_, { id }, call) => (await deleteVault(call, id), id) }),
+  archiveVault: t.field({ type: vaultType, description: 'Archives a vault with its credentials and purges their secrets. What is in a VM already stays there. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => archiveVault(call, id) }),
+  deleteVault: t.field({ type: 'ID', description: 'Deletes a vault with its credentials. Errors: NOT_FOUND.', args: idArguments, resolve: async (_, { id }, call) => (await deleteVault(call, id), id) }),
 }))
 
 builder.subscriptionFields((t) => ({
   vaultEvents: t.field({
     type: vaultEventOrHeartbeat, description: 'What happens to a vault and its credentials: first what happened after the cursor (without one, the latest), then live, until it is deleted. Errors: NOT_FOUND.',
-    args: { id: t.arg.id(idArgument), after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
+    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followVault(call, id, after)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),

@@ -1,5 +1,5 @@
 /** Build jobs in GraphQL. */
-import { organizationArguments } from '../arguments.ts'
+import { idArguments, organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
@@ -72,10 +72,9 @@ const buildEvent = builder.objectRef<BuildEvent>('BuildEvent').implement({
 
 const buildEventOrHeartbeat = builder.unionType('BuildEventOrHeartbeat', { description: 'An event of a build, or a sign of life.', types: [buildEvent, heartbeat] })
 const buildConnection = connectionOf('Build', buildType)
-const idArgument = { required: true, description: 'Its id.' } as const
 
 builder.queryFields((t) => ({
-  build: t.field({ type: buildType, description: 'One build. Errors: NOT_FOUND, FORBIDDEN.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => getBuild(call, id) }),
+  build: t.field({ type: buildType, description: 'One build. Errors: NOT_FOUND, FORBIDDEN.', args: idArguments, resolve: (_, { id }, call) => getBuild(call, id) }),
   builds: t.field({ type: buildConnection, description: 'The organization’s builds, newest first. Errors: FORBIDDEN.', args: { ...organizationArguments, ...pageArguments }, resolve: (_, { organizationId, ...page }, call) => pageBuilds(call, organizationId, page) as never }), // see pages.ts
   buildList: t.field({
     type: [buildType], description: 'The organization’s builds as the REST list shows them, newest first: 200 at most. Errors: FORBIDDEN.',
@@ -97,13 +96,13 @@ builder.mutationFields((t) => ({
     },
     resolve: (_, order, call) => createBuild(call, order),
   }),
-  cancelBuild: t.field({ type: buildType, description: 'Cancels a queued build at once, and asks a running one to end; one that is over stays as it is. Errors: NOT_FOUND, FORBIDDEN.', args: { id: t.arg.id(idArgument) }, resolve: (_, { id }, call) => cancelBuild(call, id) }),
+  cancelBuild: t.field({ type: buildType, description: 'Cancels a queued build at once, and asks a running one to end; one that is over stays as it is. Errors: NOT_FOUND, FORBIDDEN.', args: idArguments, resolve: (_, { id }, call) => cancelBuild(call, id) }),
 }))
 
 builder.subscriptionFields((t) => ({
   buildEvents: t.field({
     type: buildEventOrHeartbeat, description: 'What happens to a build: first what happened after the cursor (without one, its state now), then live, until it is over. Errors: NOT_FOUND, FORBIDDEN.',
-    args: { id: t.arg.id(idArgument), after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
+    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followBuild(call, id, after)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
