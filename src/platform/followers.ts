@@ -1,6 +1,6 @@
 /**
- * Those who follow one thing in this process, and the hub that they share: it reads what is new once for all of them,
- * and hands every one the same objects. Who falls behind reads the table by its own position again.
+ * Those who follow one thing in this process, and the hub that they share: it hears or reads what is new once for
+ * all of them, and hands every one the same objects. Who falls behind reads the table by its own position again.
  */
 import { log } from './log.ts'
 import { patiently } from './patience.ts'
@@ -17,7 +17,7 @@ export type Followed<Item, Position> = Handed<Item> & {
   name: string
   /** The items of the table after a position. */
   read(db: Db, id: string, after: Position): Promise<Piece<Item>>
-  /** Begins to listen for one of them. Whatever comes after this must ring. */
+  /** Begins to listen for one of them. Whatever comes after this must ring, or be told. */
   watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
   /** Null for what stands in no table. */
   positionOf(item: Item): Position | null

@@ -34,7 +34,7 @@ async function* nothing(): AsyncIterableIterator<never> {}
 
 /**
  * Lets a preview's pieces through when its kind is wanted, its beginning was seen, and its event was not: who caught up
- * from the log may have read that first.
+ * from the log, or was told by a notice while the pieces were read, may have that already.
  */
 function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
   const said = new Set<unknown>()
