@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { median, quantile } from './rounds.ts'
 
 /** A gateway, and how it wants to be asked. */
-export type Gateway = { name: string; url: string; headers: Readonly<Record<string, string>>; model: (name: string) => string; pid: number }
+export type Gateway = { name: string; url: string; headers: Readonly<Record<string, string>>; model: (name: string) => string; pids: readonly number[] }
 
 /** One stream: milliseconds. */
 type Stream = { firstMs: number; chunks: number; relayMs: number[] }

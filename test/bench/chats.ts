@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { grantCredits } from '#src/resources/llm/credits.ts'
 import { idsOf } from '../support/makers.ts'
+import type { Command } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
 import type { Benchmark, Effort, Findings, Goal, Table } from './benchmark.ts'
 import { chatBody, readStreams, type Gateway, type Streams } from './chat-readers.ts'
@@ -28,14 +29,14 @@ const manyStreams = 10_000
 export const chats: Benchmark = {
   name: 'chats', title: 'Inference gateway',
   measure: (effort, say) => inModelsWorld(async (world, upstreamPort): Promise<Findings> => {
-    const gateways = await startGateways(world, upstreamPort)
+    const { gateways, pair } = await startGateways(world, upstreamPort)
     const tables: Table[] = []
     const goals: Goal[] = []
-    await measureAnswers(gateways, effort, tables, goals, say)
+    await measureAnswers([...gateways, pair], effort, tables, goals, say)
     await measureStreams(gateways, effort, tables, goals, say)
     await measureMemory(gateways[0] as Gateway, effort, tables, goals, say) // ours is the first of them
     return {
-      how: `One upstream in Node that speaks OpenAI's format, one process for each gateway; ${connections} connections of wrk for answers, our own reader for streams; ${effort.rounds} rounds in rotated order. Ours checks the key, its scope, its rate limit, the plan, the credits and the budgets of every request, reads and writes every message by its shape, and writes each request into the ledger before its last byte. The others check nothing. Portkey 1.15.2 answers 500 to streams on this Node until a preload gives it an answer whose headers can be changed (portkey-streams.mjs).`,
+      how: `One upstream in Node that speaks OpenAI's format, one process for each gateway; ${connections} connections of wrk for answers, our own reader for streams; the goals are for one web process of ours, as the others have one, and beside it stand two on one port (BERTH_WEB_PROCESSES), which share this machine's processors with the upstream, Postgres and wrk; ${effort.rounds} rounds in rotated order. Ours checks the key, its scope, its rate limit, the plan, the credits and the budgets of every request, reads and writes every message by its shape, and writes each request into the ledger before its last byte. The others check nothing. Portkey 1.15.2 answers 500 to streams on this Node until a preload gives it an answer whose headers can be changed (portkey-streams.mjs).`,
       tables, goals,
     }
   }),
@@ -51,26 +52,37 @@ async function inModelsWorld<Result>(work: (world: World, upstreamPort: number) 
   })
 }
 
-/** Ours, the direct way, the pass-through, Portkey: in this order. */
-async function startGateways(world: World, upstreamPort: number): Promise<readonly Gateway[]> {
+/** Ours, the direct way, the pass-through, Portkey: in this order; and two processes of ours on one port. */
+async function startGateways(world: World, upstreamPort: number): Promise<{ gateways: readonly Gateway[]; pair: Gateway }> {
   const upstream = await world.start(['test/bench/chat-upstream.ts', String(upstreamPort)], /the upstream listens/)
   const upstreamUrl = `http://127.0.0.1:${upstreamPort}`
   const { organizationId, userId } = idsOf(await world.token())
   await grantCredits(world.database.db, { organizationId, usd: grantedUsd, note: 'bench' })
   const { key } = await makeApiKey(world.database.db, { organizationId, createdBy: userId, name: 'bench', prefix: world.config.apiKeyPrefix })
-  const web = await world.start(['src/gateway/main.ts'], /the web process listens/, { BERTH_MODELS_FILE: join(world.dataDir, 'models.yaml') })
+  const modelsFile = { BERTH_MODELS_FILE: join(world.dataDir, 'models.yaml') }
+  const startWeb = (more: Readonly<Record<string, string>> = {}): Promise<Command> => world.start(['src/gateway/main.ts'], /the web process listens/, { ...modelsFile, ...more })
+  const web = await startWeb()
+  const pairPort = String(await freePort())
+  const twins = [await startWeb({ PORT: pairPort, BERTH_WEB_PROCESSES: '2' }), await startWeb({ PORT: pairPort, BERTH_WEB_PROCESSES: '2' })]
   const passPort = await freePort()
   const pass = await world.start(['test/bench/chat-pass-through.ts', String(passPort), upstreamUrl], /the pass-through listens/)
   const portkeyPort = await freePort()
   const portkey = await world.start(['--import', './test/bench/portkey-streams.mjs', 'node_modules/@portkey-ai/gateway/build/start-server.js', `--port=${portkeyPort}`, '--headless'], /gateway|running|ready/i)
-  const pidOf = (command: { child: { pid?: number | undefined } }): number => command.child.pid ?? 0
   const same = (name: string): string => name
-  return [
-    { name: 'Berth', url: `${world.url}/llm`, headers: { authorization: `Bearer ${key}` }, model: (name) => `mock/${name}`, pid: pidOf(web) },
-    { name: 'the upstream itself', url: upstreamUrl, headers: {}, model: same, pid: pidOf(upstream) },
-    { name: 'bare undici pass-through', url: `http://127.0.0.1:${passPort}`, headers: {}, model: same, pid: pidOf(pass) },
-    { name: 'Portkey', url: `http://127.0.0.1:${portkeyPort}`, headers: { authorization: 'Bearer none', 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstreamUrl}/v1` }, model: same, pid: pidOf(portkey) },
-  ]
+  const ours = { headers: { authorization: `Bearer ${key}` }, model: (name: string) => `mock/${name}` }
+  return {
+    gateways: [
+      { name: 'Berth', url: `${world.url}/llm`, ...ours, pids: pidsOf(web) },
+      { name: 'the upstream itself', url: upstreamUrl, headers: {}, model: same, pids: pidsOf(upstream) },
+      { name: 'bare undici pass-through', url: `http://127.0.0.1:${passPort}`, headers: {}, model: same, pids: pidsOf(pass) },
+      { name: 'Portkey', url: `http://127.0.0.1:${portkeyPort}`, headers: { authorization: 'Bearer none', 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstreamUrl}/v1` }, model: same, pids: pidsOf(portkey) },
+    ],
+    pair: { name: 'Berth, two web processes', url: `http://127.0.0.1:${pairPort}/llm`, ...ours, pids: pidsOf(...twins) },
+  }
+}
+
+function pidsOf(...commands: readonly Command[]): readonly number[] {
+  return commands.map(({ child }) => child.pid ?? 0)
 }
 
 type Say = (line: string) => void
@@ -78,14 +90,14 @@ type Say = (line: string) => void
 async function measureAnswers(gateways: readonly Gateway[], effort: Effort, tables: Table[], goals: Goal[], say: Say): Promise<void> {
   for (const gateway of gateways) await checkAnswer(gateway)
   const load = async (gateway: Gateway, seconds: number): Promise<Load & { cpuUs: number }> => {
-    const cpuMsBefore = cpuMsOf(gateway.pid)
+    const cpuMsBefore = cpuMsOf(...gateway.pids)
     const seen = await runWrk(`${gateway.url}/v1/chat/completions`, { seconds, connections, headers: { ...gateway.headers, 'content-type': 'application/json' }, body: chatBody(gateway, 'mock-20-5', false) })
-    return { ...seen, cpuUs: ((cpuMsOf(gateway.pid) - cpuMsBefore) * 1000) / (seen.requestsPerSecond * seconds) }
+    return { ...seen, cpuUs: ((cpuMsOf(...gateway.pids) - cpuMsBefore) * 1000) / (seen.requestsPerSecond * seconds) }
   }
   for (const gateway of gateways) await load(gateway, Math.max(2, effort.secondsPerRound))
   const loads = await inRounds(effort.rounds, gateways, (gateway) => load(gateway, effort.secondsPerRound))
   const rates = loads.map((rounds) => rounds.map((one) => one.requestsPerSecond))
-  const [ours = [], , pass = [], portkey = []] = rates
+  const [ours = [], , pass = [], portkey = [], pair = []] = rates
   tables.push({
     title: 'Answers without streaming', columns: ['gateway', 'requests/s', 'ratio to the pass-through', 'p50 ms', 'p99 ms', 'its CPU µs/request', 'failed'],
     rows: gateways.map(({ name }, at) => {
@@ -93,8 +105,9 @@ async function measureAnswers(gateways: readonly Gateway[], effort: Effort, tabl
       return [name, shown(median(rates[at] ?? [])), shownRatio(ratioOf(rates[at] ?? [], pass)), shown(median(mine.map((one) => one.p50Ms))), shown(median(mine.map((one) => one.p99Ms))), shown(median(mine.map((one) => one.cpuUs))), String(mine.reduce((sum, one) => sum + one.failed, 0))]
     }),
   })
-  addGoal(goals, say, 'requests/s without streaming, of Portkey’s', '≥', wanted.ofPortkey, ratioOf(ours, portkey))
-  addGoal(goals, say, 'requests/s without streaming, of a bare undici pass-through', '≥', wanted.ofPassThrough, ratioOf(ours, pass))
+  const both = (one: number, two: number): string => `${shownRatio(one)}; two web processes ${shownRatio(two)}`
+  addGoal(goals, say, 'requests/s without streaming, of Portkey’s', '≥', wanted.ofPortkey, ratioOf(ours, portkey), both(ratioOf(ours, portkey), ratioOf(pair, portkey)))
+  addGoal(goals, say, 'requests/s without streaming, of a bare undici pass-through', '≥', wanted.ofPassThrough, ratioOf(ours, pass), both(ratioOf(ours, pass), ratioOf(pair, pass)))
 }
 
 async function measureStreams(gateways: readonly Gateway[], effort: Effort, tables: Table[], goals: Goal[], say: Say): Promise<void> {
@@ -125,16 +138,16 @@ async function measureMemory(ours: Gateway, effort: Effort, tables: Table[], goa
   const marks: [streams: number, mb: number][] = []
   for (let read = 0; read < total; read += total / 10) {
     await readStreams(ours, { total: total / 10, atOnce: 50, chunks: 20, waitMs: 5 })
-    marks.push([read + total / 10, residentMemoryMb(ours.pid)])
+    marks.push([read + total / 10, residentMemoryMb(ours.pids[0] ?? 0)])
   }
   tables.push({ title: 'Memory over streams', columns: ['streams so far', 'resident MB'], rows: marks.map(([streams, mb]) => [shown(streams), shown(mb)]) })
   // The first half lets the heap find its size; a leak would go on growing in the second.
   addGoal(goals, say, `resident memory after ${shown(total)} streams, of that after half of them`, '≤', wanted.memoryGrowth, (marks.at(-1)?.[1] ?? NaN) / (marks[marks.length / 2 - 1]?.[1] ?? NaN))
 }
 
-function addGoal(goals: Goal[], say: Say, what: string, than: '≥' | '≤', limit: number, ratio: number): void {
-  goals.push({ what, wanted: `${than} ${shownRatio(limit)}`, measured: shownRatio(ratio), met: than === '≥' ? ratio >= limit : ratio <= limit })
-  say(`${what}: ${shownRatio(ratio)}`)
+function addGoal(goals: Goal[], say: Say, what: string, than: '≥' | '≤', limit: number, ratio: number, measured = shownRatio(ratio)): void {
+  goals.push({ what, wanted: `${than} ${shownRatio(limit)}`, measured, met: than === '≥' ? ratio >= limit : ratio <= limit })
+  say(`${what}: ${measured}`)
 }
 
 async function checkAnswer(gateway: Gateway): Promise<void> {

@@ -3,8 +3,12 @@ import { readFileSync } from 'node:fs'
 
 const ticksPerSecond = 100 // USER_HZ, the same on every Linux that Node runs on
 
-/** Processor time that the process took so far, in its own code and for it in the kernel; milliseconds. */
-export function cpuMsOf(pid: number): number {
+/** Processor time that the processes took so far, in their own code and for them in the kernel; milliseconds. */
+export function cpuMsOf(...pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + cpuMsOfOne(pid), 0)
+}
+
+function cpuMsOfOne(pid: number): number {
   const afterName = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1) ?? ''
   const fields = afterName.split(' ')
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond // utime and stime, see proc(5)
