@@ -23,6 +23,7 @@ export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (com
 export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; read: (config: Config, body: unknown) => ReadChat }
 
 type Admitted = Admission & { caller: Caller; credential: string }
+/** `handle` needs what `admit` found out. */
 type ChatRequest = FastifyRequest & { admitted?: Admitted }
 
 /** Makes the handler of a chat route. */
