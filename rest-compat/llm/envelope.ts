@@ -1,15 +1,11 @@
 /** Errors as the gateway tells them (decisions.md §2.3): a closed set of codes of its own, and who it was that failed. */
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
+import { errorType } from '../error-types.ts'
 
 /** What other floors call it, and what it is called here. */
 const codesHere: Partial<Record<ErrorCode, string>> = {
   invalid_request: 'invalid_parameter', forbidden: 'missing_scope', not_permitted_for_role: 'missing_scope', not_found: 'route_not_found', rate_limited: 'key_rate_limited',
   internal_error: 'internal', service_unavailable: 'credential_authority_unavailable', capacity_unavailable: 'credential_authority_unavailable', timeout: 'upstream_timeout',
-}
-
-const types: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error', 401: 'authentication_error', 402: 'billing_error', 403: 'permission_error', 404: 'not_found_error', 409: 'conflict_error',
-  413: 'request_too_large', 429: 'rate_limit_error', 504: 'timeout_error',
 }
 
 function codeOf({ code, details }: BerthError): string {
@@ -20,7 +16,7 @@ function codeOf({ code, details }: BerthError): string {
 /** The body of an error. `param` is for OpenAI's clients, which read it. */
 export function llmEnvelope(error: BerthError, requestId: string): { error: Record<string, unknown> } {
   const code = codeOf(error)
-  const type = code === 'upstream_overloaded' ? 'overloaded_error' : types[error.status] ?? 'api_error'
+  const type = code === 'upstream_overloaded' ? 'overloaded_error' : errorType(error.status)
   const upstream = error.details['upstream'] // put there by drivers/models
   return { error: { type, code, message: error.message, param: null, request_id: requestId, service_id: typeof upstream === 'string' ? upstream : 'gateway' } }
 }

@@ -8,11 +8,12 @@ import { countOf, listOf, objectOf, textOf, type Values } from './json-values.ts
 import type { AskUpstream, FinishReason, UpstreamTarget } from './model.ts'
 import { askOverHttp, parseJson } from './upstream-answers.ts'
 import { brokenAnswer, errorIn, refusedInAnswer } from './upstream-errors.ts'
+import { bearerHeaders } from './wire-formats.ts'
 
 /** Asks an upstream that speaks chat completions. */
 export const askChatCompletions: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
   path: '/chat/completions',
-  headers: ['content-type', 'application/json', ...(target.apiKey === null ? [] : ['authorization', `Bearer ${target.apiKey}`])],
+  headers: bearerHeaders(target),
   body: JSON.stringify(chatBody(target, request)),
 }, (to, events) => new ChatReader(to, events), signal)
 

@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import type { UpstreamTarget } from './model.ts'
-import { countOf, objectOf, textOf, type Values } from './json-values.ts'
+import { countOf, jsonOf, objectOf, textOf, type Values } from './json-values.ts'
 
 const sentenceCharactersMax = 500
 /** A wait that is told on; an upstream that says more is not believed. */
@@ -24,7 +24,7 @@ export function brokenAnswer(target: UpstreamTarget, what: string): BerthError {
 
 /** It refused: its status, its headers and as much of its body as was read. */
 export function refusedByStatus(target: UpstreamTarget, status: number, headers: IncomingHttpHeaders, body: string): BerthError {
-  const reported = objectOf(parsed(body))
+  const reported = objectOf(jsonOf(body))
   return describe(target, status, reported && errorIn(reported), headers)
 }
 
@@ -97,12 +97,4 @@ function retryAfter(headers: IncomingHttpHeaders): number | undefined {
   if (text === undefined) return undefined
   const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - nowMs()) / 1000
   return seconds >= 0 && seconds <= retryAfterSecondsMax ? Math.ceil(seconds) : undefined
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return null // what is not JSON says nothing that could be shown
-  }
 }
