@@ -194,6 +194,16 @@ describe('deleting', () => {
     expect((await call('GET', `/sessions/${made.id}`)).body).toMatchObject({ status: 'idle', stop_reason: { type: 'retries_exhausted' }, environment_id: null, kind: 'computer' })
     expect((await call<List>('GET', `/sessions/${made.id}/events?types[]=session.error`)).body.data).toMatchObject([{ error: { type: 'environment_failed_error', retry_status: { type: 'exhausted' } } }])
   })
+
+  test('a call that is open when its environment goes is answered before the session rests', async () => {
+    const environment = (await call('POST', '/environments', { name: 'e3' })).body.id
+    const made = await make({ environment_id: environment, initial_events: [message] })
+    await append(berth.services.db, decodeId('session', made.id) ?? '', { type: 'span.model_request_start' }, { type: 'agent.tool_use', data: { name: 'bash', input: { command: 'sleep 600' }, evaluated_permission: 'allow' } })
+    expect(await call('POST', `/environments/${environment}/archive`)).toMatchObject({ status: 200 })
+    const log = (await call<List>('GET', `/sessions/${made.id}/events`)).body.data
+    const use = log.find(({ type }) => type === 'agent.tool_use')
+    expect(log.slice(-4)).toMatchObject([{ type: 'span.model_request_end', is_error: true }, { type: 'agent.tool_result', tool_use_id: use?.id, is_error: true }, { type: 'session.error' }, { type: 'session.status_idle' }])
+  })
 })
 
 describe('reading and sharing', () => {

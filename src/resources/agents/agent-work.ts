@@ -1,7 +1,11 @@
 /** What agents and environments must know of the sessions that use them. What goes when an agent goes is session-deletion.ts. */
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { pendingOf } from './pending-work.ts'
+import { endOfOpenSpan, errorEvent, resultEvent } from './session-outcomes.ts'
 import { isAtWork, type Session } from './session-rows.ts'
 import { moveSession } from './session-states.ts'
+import { failed } from './tools/results.ts'
+import { readTurnLog } from './turn-logs.ts'
 
 /**
  * Whether an agent has work that forbids its deletion (decisions.md §5): a session that is running or rescheduling.
@@ -15,12 +19,17 @@ export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
 
 /**
  * Sessions that run in an environment whose VM is being torn down get `session.error` `environment_failed_error` and go
- * idle with `retries_exhausted` (decisions.md §5). Called with the environment's row locked for update.
+ * idle with `retries_exhausted` (decisions.md §5); their open calls are answered, as before every rest (§6.2). Called
+ * with the environment's row locked for update.
  */
 export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {
   const sessions = await findAll<Session>(tx, sql`select * from sessions where environment_id = ${environmentId} order by id for no key update`)
-  const error = { type: 'environment_failed_error', message: 'The environment of this session was archived or deleted.', retry_status: { type: 'exhausted' } }
-  for (const { id } of sessions.filter(isAtWork)) await moveSession(tx, id, { to: 'idle', stopReason: { type: 'retries_exhausted' }, before: [{ type: 'session.error', data: { error } }] })
+  const error = errorEvent('environment_failed_error', 'The environment of this session was archived or deleted.', 'exhausted')
+  for (const { id } of sessions.filter(isAtWork)) {
+    const log = await readTurnLog(tx, id)
+    const answers = pendingOf(log).toolUses.map(({ event }) => resultEvent(event, failed('The environment was archived or deleted; this call may have had a part of its effect.')))
+    await moveSession(tx, id, { to: 'idle', stopReason: { type: 'retries_exhausted' }, before: [...endOfOpenSpan(log), ...answers, error] })
+  }
 }
 
 /** Whether a session is running in this environment right now: such a one is not stopped for being idle. */
