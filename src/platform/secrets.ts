@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 const version = 1
 const headerBytes = 1 + 4 + 12 + 16
@@ -52,21 +52,29 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
 export function loadSealer(secretKey: string | null, dataDir: string): Sealer {
   if (secretKey) return createSealer([Buffer.from(secretKey, 'base64')])
   const file = join(dataDir, 'secret.key')
-  if (!existsSync(file)) {
-    mkdirSync(dataDir, { recursive: true })
-    const fresh = `${file}.${process.pid}`
-    writeFileSync(fresh, randomBytes(32).toString('base64'), { mode: 0o600 })
-    chmodSync(fresh, 0o600)
-    try {
-      linkSync(fresh, file) // fails when another process was first: then its key is the one
-    } catch (error) {
-      if (!existsSync(file)) throw error
-    } finally {
-      rmSync(fresh, { force: true })
-    }
+  if (!existsSync(file)) storePrivately(file, randomBytes(32).toString('base64'))
+  return createSealer([Buffer.from(readPrivately(file).trim(), 'base64')])
+}
+
+/** Writes a file that its owner alone can read, whole or not at all. Where there is one already, that one stays. */
+export function storePrivately(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true })
+  const fresh = `${file}.${process.pid}`
+  writeFileSync(fresh, text, { mode: 0o600 })
+  chmodSync(fresh, 0o600)
+  try {
+    linkSync(fresh, file) // fails when another process was first: then its file is the one
+  } catch (error) {
+    if (!existsSync(file)) throw error
+  } finally {
+    rmSync(fresh, { force: true })
   }
+}
+
+/** Reads such a file. @throws Error when others than its owner can read it. */
+export function readPrivately(file: string): string {
   if ((statSync(file).mode & 0o077) !== 0) throw new Error(`${file} can be read by others; run: chmod 600 ${file}`)
-  return createSealer([Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')])
+  return readFileSync(file, 'utf8')
 }
 
 /** SHA-256 of a text. */
