@@ -3,13 +3,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createCompute } from '#src/drivers/compute/compute.ts'
 import { createEgress } from '#src/drivers/compute/egress.ts'
+import { createAuthority } from '#src/drivers/compute/egress-authority.ts'
 import type { Compute } from '#src/drivers/compute/machine.ts'
 import { qemuUser } from '#src/drivers/system-users.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
-import { decodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
-import { findSecretUse } from '#src/resources/agents/credential-use.ts'
+import { findSecretHosts, findSecretUse } from '#src/resources/agents/credential-use.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
 import { adoptMachines, noticeExit } from './infra/adoption.ts'
@@ -17,7 +17,7 @@ import { createGuestEnv } from './infra/guest-env.ts'
 import { startHousekeeping } from './infra/housekeeping.ts'
 import { openNodeAgent } from './infra/node-agent.ts'
 import { beat, readNodeId } from './infra/node.ts'
-import type { VmWork } from './infra/vms.ts'
+import { vmIdOf, type VmWork } from './infra/vms.ts'
 
 /** A running worker. */
 export type Worker = { readonly nodeId: string; readonly compute: Compute | null; stop: () => Promise<void> }
@@ -83,16 +83,15 @@ function workWithoutVms(services: Services, nodeId: string, stopping: AbortContr
 
 function createVmWork(services: Services, nodeId: string): VmWork {
   const { config } = services
+  const authority = createAuthority(config.dataDir)
   const egress = createEgress({
-    hostPorts: config.vmHostPorts, log,
-    findSecret: async (id, credentialId) => {
-      const vmId = decodeId('vm', `vm_${id}`)
-      return vmId ? findSecretUse(services, vmId, credentialId) : null
-    },
+    hostPorts: config.vmHostPorts, log, authority,
+    findSecret: async (id, credentialId) => findSecretUse(services, vmIdOf(id), credentialId),
+    findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
   })
   const work: VmWork = {
     services, nodeId, egress,
-    env: createGuestEnv(services),
+    env: createGuestEnv(services, authority),
     compute: createCompute({
       cacheDir: config.cacheDir, dataDir: config.dataDir, runDir: config.runDir, poolSize: config.vmPoolSize, qemuUser: qemuUser(), log,
       onEgress: (id, connection) => egress.serve(id, connection),

@@ -12,6 +12,11 @@ export function now(): Date {
   return new Date(nowMs())
 }
 
+/** The moment so many milliseconds from now; negative ones are past. */
+export function fromNow(byMs: number): Date {
+  return new Date(nowMs() + byMs)
+}
+
 /** RFC 3339, UTC, three fractional digits and `Z`, as decisions.md §0 fixes it. */
 export function timestamp(at: Date | number): string {
   return (typeof at === 'number' ? new Date(at) : at).toISOString()

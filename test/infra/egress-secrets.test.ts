@@ -1,27 +1,20 @@
 /** Placeholders of secrets on the way out of a VM: replaced towards the right hosts, in the right places, and nowhere else. */
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { decodeId, newId } from '#src/platform/ids.ts'
+import { newId } from '#src/platform/ids.ts'
 import { searchedBodyBytesMax, type SecretUse } from '#src/drivers/compute/egress-secrets.ts'
-import { EgressWorld, vm } from '../support/egress-world.ts'
+import { EgressWorld, tell, vm, type Seen } from '../support/egress-world.ts'
 
 let world: EgressWorld
 let url: string
 beforeEach(async () => {
   world = await EgressWorld.start()
   url = `http://open.test:${world.originPort}/`
-  world.handler = (req, res) => void text(req).then((body) => res.end(JSON.stringify({ path: req.url, headers: req.headers, body })))
+  world.handler = tell
 })
 afterEach(() => world.close())
 
-type Seen = { path: string; headers: Record<string, string>; body: string }
-
-/** Gives the VM a secret; answers what stands for it there. */
-function give(use: Partial<SecretUse> = {}): string {
-  const credential = newId('credential')
-  world.secrets.set(decodeId('credential', credential)!, { secret: 'the-secret', hosts: ['open.test'], inHeaders: true, inBody: false, ...use })
-  return `berth-secret-${credential}`
-}
+const give = (use?: Partial<SecretUse>): string => world.give(use)
 async function send(args: readonly string[], to = url, input = ''): Promise<Seen> {
   const { code, body, error } = await world.curl([...args, to], input)
   expect(code, error).toBe(0)

@@ -8,9 +8,10 @@ import { text } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import ssh2 from 'ssh2'
 import { expect } from 'vitest'
-import { createEgress, type Egress, type EgressLimits } from '#src/drivers/compute/egress.ts'
+import { createEgress, type Egress, type EgressLimits, type EgressOptions } from '#src/drivers/compute/egress.ts'
 import type { SecretUse } from '#src/drivers/compute/egress-secrets.ts'
 import { packageManagerHosts } from '#src/drivers/compute/egress-policies.ts'
+import { decodeId, newId } from '#src/platform/ids.ts'
 import { connectGuarded, createResolve, refusalOf } from '#src/drivers/outbound.ts'
 import { forbiddenNames } from './forbidden-hosts.ts'
 import { startNameServer, type NameServer } from './name-server.ts'
@@ -21,8 +22,9 @@ const { Client, Server: SshServer, utils } = ssh2
 export const openAddress = '127.0.0.9'
 /** One of the package registries, which answers at the open address. */
 export const packageHost = packageManagerHosts['pip']![0]! // the table has it
-/** The machine whose connections the proxy serves. */
+/** The machine whose connections the proxy serves; `machine` makes it serve another's. */
 export const vm = '01jd000000000000000000000a'
+export const otherVm = '01jd000000000000000000000b'
 
 const connectLimitMs = 1_500
 const curlLimitSeconds = 20
@@ -30,6 +32,17 @@ const curlOutputBytes = 64 * 1024 * 1024
 
 /** How curl ended: its exit code, standard output and standard error. */
 type Curled = { code: number; body: string; error: string }
+
+/** How the proxy opens TLS, when it does; and who is told what it logs as an error, which fails the test when nobody is. */
+export type SecuredOptions = Pick<EgressOptions, 'authority' | 'roots' | 'findSecretHosts'> & { onError?: (fields: object) => void }
+
+/** What the origin was sent, where its handler answers with that. */
+export type Seen = { path: string; headers: Record<string, string>; body: string }
+
+/** Answers a request with what was sent. */
+export function tell(req: IncomingMessage, res: ServerResponse): void {
+  void text(req).then((body) => res.end(JSON.stringify({ path: req.url, headers: req.headers, body })))
+}
 
 /** One proxy and what surrounds it; `handler` is what the origin server does. Close it after each test. */
 export class EgressWorld {
@@ -42,6 +55,7 @@ export class EgressWorld {
   echoPort = 0
   canaryPort = 0
   logged: object[] = []
+  machine = vm
   /** What the machine was given, by the stored uuid of the credential. */
   secrets = new Map<string, SecretUse>()
   declare egress: Egress
@@ -49,7 +63,7 @@ export class EgressWorld {
   #ends: (() => void)[] = []
   #sockets = new Set<Socket>()
 
-  static async start(limits: Partial<EgressLimits> = {}): Promise<EgressWorld> {
+  static async start(limits: Partial<EgressLimits> = {}, { onError = (fields) => expect.fail(JSON.stringify(fields)), ...options }: SecuredOptions = {}): Promise<EgressWorld> {
     const world = new EgressWorld()
     const canary = createServer((socket) => {
       world.canaryConnections++
@@ -64,14 +78,23 @@ export class EgressWorld {
     })
     const resolve = createResolve({ servers: [world.names.address], hostsFile: '/no-such-file' })
     const refuse = (address: string): ReturnType<typeof refusalOf> => (address === openAddress ? null : refusalOf(address))
-    const log = { debug: (fields: object) => world.logged.push(fields), error: (fields: object) => expect.fail(JSON.stringify(fields)) }
+    const log = { debug: (fields: object) => world.logged.push(fields), error: onError }
     world.egress = createEgress({
-      hostPorts: [world.canaryPort], limits, findSecret: async (machine, id) => (machine === vm ? world.secrets.get(id) ?? null : null), connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
+      hostPorts: [world.canaryPort], limits, connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
+      findSecret: async (machine, id) => (machine === vm ? world.secrets.get(id) ?? null : null),
+      findSecretHosts: async (machine) => (machine === vm ? [...world.secrets.values()].map(({ hosts }) => hosts) : []), ...options,
       log: log as unknown as Parameters<typeof createEgress>[0]['log'], // pino's overloads, of which these two forms are used
     })
-    world.egress.setPolicy(vm, { type: 'unrestricted' })
+    for (const machine of [vm, otherVm]) world.egress.setPolicy(machine, { type: 'unrestricted' })
     world.proxyPort = await world.listen(world.#guestSide(), '127.0.0.1')
     return world
+  }
+
+  /** Gives the machine a secret for open.test; answers what stands for it there. */
+  give(use: Partial<SecretUse> = {}): string {
+    const credential = newId('credential')
+    this.secrets.set(decodeId('credential', credential) ?? '', { secret: 'the-secret', hosts: ['open.test'], inHeaders: true, inBody: false, ...use })
+    return `berth-secret-${credential}`
   }
 
   /** Each TCP connection becomes a Duplex that is no socket, as those of an SSH connection are. */
@@ -83,7 +106,7 @@ export class EgressWorld {
       node.on('close', () => guest.destroy())
       guest.on('close', () => socket.destroySoon())
       socket.on('close', () => node.destroy())
-      this.egress.serve(vm, node)
+      this.egress.serve(this.machine, node)
     })
   }
 

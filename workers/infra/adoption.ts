@@ -1,5 +1,5 @@
 /** After a restart of the worker: what its machines and the rows say is brought together again; nothing leaks. */
-import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
@@ -9,7 +9,7 @@ import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
 import { endLostBuilds } from './build-machines.ts'
-import { machineId, type VmWork } from './vms.ts'
+import { machineId, vmIdOf, type VmWork } from './vms.ts'
 
 /** Adopts the machines that live, gives every VM that needs work a job, and removes machines that belong to nobody. */
 export async function adoptMachines(work: VmWork): Promise<void> {
@@ -49,8 +49,7 @@ async function removeStrays({ compute, services: { db } }: VmWork, known: Readon
 
 /** What the driver calls when a machine ends that nobody stopped: a guest that powered off, or a QEMU that died. */
 export async function noticeExit(work: VmWork, machine: string, how: 'guest' | 'lost'): Promise<void> {
-  const vmId = decodeId('vm', `vm_${machine}`)
-  if (!vmId) throw new Error('a machine has a name that is no id')
+  const vmId = vmIdOf(machine)
   const { services, nodeId } = work
   log.warn({ vm: encodeId('vm', vmId), how }, 'a machine ended')
   await transaction(services.db, async (tx) => {

@@ -1,7 +1,10 @@
 /** Which environment each guest has: variables are pushed when they changed, before the next command. */
+import type { EgressAuthority } from '#src/drivers/compute/egress-authority.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { trustAuthority } from '#src/drivers/compute/guest-trust.ts'
 import { pushEnv } from '#src/drivers/compute/guest-env.ts'
 import type { Background } from '#src/platform/services.ts'
+import { findSecretHosts } from '#src/resources/agents/credential-use.ts'
 import { openEnv } from '#src/resources/infra/vm-env.ts'
 
 /** Keeps guests' environments up to date. */
@@ -12,9 +15,20 @@ export type GuestEnv = {
   forget(vmId: string): void
 }
 
-/** Makes the node's keeper. A worker that restarts pushes once more, which changes nothing. */
-export function createGuestEnv(services: Background): GuestEnv {
+/**
+ * Makes the node's keeper. A worker that restarts pushes once more, which changes nothing. A guest with a placeholder
+ * is made to trust the authority, before any command can send it.
+ */
+export function createGuestEnv(services: Background, authority: EgressAuthority): GuestEnv {
   const pushed = new Map<string, { machine: Machine; generation: number }>()
+  const trusting = new WeakMap<Machine, Record<string, string>>()
+  const trust = async (vmId: string, machine: Machine): Promise<Record<string, string>> => {
+    const known = trusting.get(machine)
+    if (known || (await findSecretHosts(services, vmId)).length === 0) return known ?? {}
+    const variables = await trustAuthority(machine, await authority.certificate())
+    trusting.set(machine, variables)
+    return variables
+  }
   return {
     async push(vmId, machine, generation) {
       const known = pushed.get(vmId)
@@ -23,7 +37,7 @@ export function createGuestEnv(services: Background): GuestEnv {
         pushed.set(vmId, { machine, generation }) // never had a variable: a fresh guest is right as it is
         return false
       }
-      await pushEnv(machine, await openEnv(services, vmId))
+      await pushEnv(machine, { ...(await trust(vmId, machine)), ...(await openEnv(services, vmId)) })
       pushed.set(vmId, { machine, generation })
       return true
     },

@@ -5,7 +5,7 @@
 import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { cloneRepos } from '#src/drivers/compute/guest-repos.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { encodeId } from '#src/platform/ids.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { sql, transaction, change } from '#src/platform/postgres.ts'
@@ -184,6 +184,13 @@ async function move(work: VmWork, vm: Vm, to: VmStatus, options: Move = {}): Pro
 /** The machine's name: the id without its prefix. */
 export function machineId(vm: Pick<Vm, 'id'>): string {
   return encodeId('vm', vm.id).slice('vm_'.length)
+}
+
+/** The VM's id of a machine's name. */
+export function vmIdOf(machine: string): string {
+  const vmId = decodeId('vm', `vm_${machine}`)
+  if (!vmId) throw new Error('a machine has a name that is no id')
+  return vmId
 }
 
 function specOf(vm: Vm): MachineSpec {

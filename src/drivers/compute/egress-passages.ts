@@ -1,13 +1,11 @@
-/** One request or tunnel of a guest through the egress proxy: judged, dialled, noted, carried, ended. */
-import { request as startRequest, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
-import { isIP, type Socket } from 'node:net'
+/** One request or tunnel of a guest through the egress proxy: judged, dialled and noted, or refused. */
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { now } from '#src/platform/clock.ts'
-import { parseAuthority } from '../addresses.ts'
 import { connectGuarded, OutboundError, type OutboundTarget } from '../outbound.ts'
-import { endToEnd, framing } from './egress-headers.ts'
-import { withSecrets, type FindSecret, type Outgoing } from './egress-secrets.ts'
+import type { FindSecret, FindSecretHosts } from './egress-secrets.ts'
 import { hostName, type EgressJudge } from './egress-policies.ts'
 
 /** A host that a VM reached or tried to reach: how often with this verdict, and when last. */
@@ -21,20 +19,28 @@ export type EgressLimits = {
   waitMs: number
   /** Without a byte in either direction. */
   idleMs: number
+  /** For a host to end the TLS handshake. */
+  handshakeMs: number
   headerBytes: number
   /** Different hosts remembered for each VM; the one used longest ago makes room. */
   reachedPerVm: number
 }
 
 /** What of the proxy a passage needs. */
-type Surroundings = { log: Pick<Logger, 'debug'>; connect: (target: OutboundTarget) => Promise<Socket>; findSecret: FindSecret; limits: EgressLimits }
+type Surroundings = {
+  log: Pick<Logger, 'debug' | 'error'>
+  connect: (target: OutboundTarget) => Promise<Socket>
+  findSecret: FindSecret
+  findSecretHosts: FindSecretHosts
+  limits: EgressLimits
+}
 /** From the header of a request to its end; `stop` ends it early. */
-type Passage = { host: string; port: number; stop: AbortController }
+export type Passage = { host: string; port: number; stop: AbortController }
 /** What a guest is told when it is not let through: status, words for the status line, and a sentence. */
-type Answer = { status: number; rule: string; sentence: string }
+export type Answer = { status: number; rule: string; sentence: string }
 
-/** One VM, as the proxy knows it. */
-export type GuestMachine = { id: string; judge: EgressJudge; guests: Set<Guest>; passages: Set<Passage>; reached: Map<string, Reached> }
+/** One VM, as the proxy knows it; `secretHosts` as they were known last. */
+export type GuestMachine = { id: string; judge: EgressJudge; guests: Set<Guest>; passages: Set<Passage>; reached: Map<string, Reached>; secretHosts: Awaited<ReturnType<FindSecretHosts>> | null }
 /** One connection that a guest opened, with its number of requests under way. ssh2's channels never count as `destroyed`, so `open` says it. */
 export type Guest = { connection: Duplex; machine: GuestMachine; node: Surroundings; open: boolean; underWay: number; timer: NodeJS.Timeout | undefined }
 
@@ -49,99 +55,23 @@ export function wake(guest: Guest): void {
   clearTimeout(guest.timer)
 }
 
-/** Carries one absolute-form request to its host and the response back; the connection stays for the next. */
-export async function forward(guest: Guest, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  wake(guest)
-  guest.underWay++
-  const stop = new AbortController()
-  res.once('close', () => {
-    stop.abort() // the guest has its answer, or has gone
-    if (--guest.underWay === 0) rest(guest)
-  })
-  const url = /^http:\/\/([^/?#]+)([^#]*)/i.exec(req.url ?? '')
-  const target = url && parseAuthority(url[1] ?? '', 80)
-  if (!url || !target) return refuseRequest(req, res, { status: 400, rule: 'bad request', sentence: 'This is a proxy: send http:// requests with the whole address, and CONNECT for everything else.' })
-  const passage = { ...target, stop }
-  const socket = await openPassage(guest, passage, false)
-  if ('rule' in socket) return refuseRequest(req, res, socket)
-  const outgoing = await outgoingOf(guest, target.host, req)
-  if (!outgoing || stop.signal.aborted) return void socket.destroy()
-  // One connection for one request: a pool of them would save a round trip and cost the retries of stale ones.
-  const path = url[2] ?? ''
-  const upstream = startRequest({
-    createConnection: () => socket, method: req.method, path: path.startsWith('/') ? path : `/${path}`, maxHeaderSize: guest.node.limits.headerBytes,
-    headers: [...outgoing.headers, ...framing(req), 'Host', hostHeader(target), 'Connection', 'close'],
-  })
-  stop.signal.addEventListener('abort', () => {
-    upstream.destroy()
-    if (!res.writableFinished) guest.connection.destroy()
-  }, { once: true })
-  const lost = (): void => {
-    req.unpipe(upstream)
-    if (!res.headersSent) refuseRequest(req, res, { status: 502, rule: 'unreachable', sentence: 'The host closed the connection before it answered, or did not speak HTTP.' })
-  }
-  upstream.on('error', lost)
-  upstream.on('close', lost) // an answer that nobody asked for, such as 101, closes without an error
-  upstream.on('response', (answer) => {
-    answer.on('error', () => guest.connection.destroy()) // cut short: the guest must not take it for the whole
-    try {
-      res.sendDate = false
-      res.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders))
-    } catch {
-      return void upstream.destroy(new Error('Node will not pass on a status or header of this response.'))
-    }
-    answer.pipe(res)
-  })
-  if (outgoing.body) upstream.end(outgoing.body)
-  else req.pipe(upstream)
-}
-
-/** What is sent in the guest's stead, its placeholders replaced; null when the guest goes away while it sends. */
-async function outgoingOf({ machine, node }: Guest, host: string, req: IncomingMessage): Promise<Outgoing | null> {
-  try {
-    return await withSecrets((credentialId) => node.findSecret(machine.id, credentialId), host, endToEnd(req.rawHeaders, ['host', 'expect']), req)
-  } catch (error) {
-    if (req.errored || req.destroyed) return null
-    throw error
-  }
-}
-
-/** Joins a CONNECT request to its host, byte for byte, each direction ending on its own. */
-export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer): Promise<void> {
-  const { connection } = guest
-  wake(guest)
-  const stop = new AbortController()
-  connection.once('close', () => stop.abort())
-  const target = parseAuthority(req.url ?? '')
-  if (!target) return refuseConnection(guest, { status: 400, rule: 'bad request', sentence: 'CONNECT wants host:port.' })
-  const socket = await openPassage(guest, { ...target, stop }, true)
-  if ('rule' in socket) return refuseConnection(guest, socket)
-  stop.signal.addEventListener('abort', () => {
-    // A guest that ended its side and then closed still has its last bytes delivered; anything else cuts at once.
-    if (!guest.open && connection.readableEnded && !connection.errored) return socket.destroySoon()
-    socket.destroy()
-    connection.destroy()
-  }, { once: true })
-  socket.on('error', () => connection.destroy())
-  socket.once('close', () => rest(guest)) // what the guest has not read yet may flow that much longer
-  connection.write('HTTP/1.1 200 Connection established\r\n\r\n')
-  if (head.length > 0) socket.write(head)
-  connection.pipe(socket)
-  socket.pipe(connection)
-}
-
 /** Answers a connection that carries no more requests, and ends it. */
 export function refuseConnection(guest: Guest, answer: Answer): void {
   const { connection } = guest
   if (!guest.open) return
-  const body = `${answer.sentence}\n`
   connection.resume()
-  connection.end(`HTTP/1.1 ${answer.status} ${reason(answer)}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`)
+  connection.end(lastWords(answer))
   rest(guest)
 }
 
+/** The whole response with which a connection ends. */
+export function lastWords(answer: Answer): string {
+  const body = `${answer.sentence}\n`
+  return `HTTP/1.1 ${answer.status} ${reason(answer)}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+}
+
 /** Judges, dials and notes a passage. Resolves to its socket, or to what the guest is told. */
-async function openPassage(guest: Guest, passage: Passage, allowHalfOpen: boolean): Promise<Socket | Answer> {
+export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen: boolean): Promise<Socket | Answer> {
   const { machine, node: { connect, limits } } = guest
   const { host, port, stop: { signal } } = passage
   if (machine.passages.size >= limits.connectionsPerVm) {
@@ -192,7 +122,7 @@ function note({ machine, node }: Guest, { host, port }: Passage, verdict: Reache
 }
 
 /** Answers a request in place of its host. */
-function refuseRequest(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
+export function refuseRequest(req: IncomingMessage, res: ServerResponse, answer: Answer): void {
   if (res.destroyed) return
   req.resume() // a body under way is read and dropped, so that the answer arrives
   res.writeHead(answer.status, reason(answer), { 'content-type': 'text/plain' }).end(`${answer.sentence}\n`)
@@ -201,9 +131,4 @@ function refuseRequest(req: IncomingMessage, res: ServerResponse, answer: Answer
 /** The rule stands in the status line because that is all that git, pip and curl show of a refused tunnel. */
 function reason(answer: Answer): string {
   return `${STATUS_CODES[answer.status]} (Berth: ${answer.rule})`
-}
-
-function hostHeader({ host, port }: { host: string; port: number }): string {
-  const name = isIP(host) === 6 ? `[${host}]` : host
-  return port === 80 ? name : `${name}:${port}`
 }

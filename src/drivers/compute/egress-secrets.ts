@@ -1,6 +1,7 @@
 /**
  * Placeholders of secrets in what a VM sends: replaced on the way out, towards the hosts that a secret is for. The VM
- * never holds the secret. Only what the proxy can read is replaced: plain HTTP; inside a TLS tunnel it stays as it is.
+ * never holds the secret. Only what the proxy can read is replaced: plain HTTP, and TLS that it ends itself, which it
+ * does for these hosts alone (egress-secured.ts).
  */
 import type { IncomingMessage } from 'node:http'
 import { decodeId } from '#src/platform/ids.ts'
@@ -10,6 +11,9 @@ export type SecretUse = { secret: string; hosts: readonly string[] | null; inHea
 
 /** Finds what a machine's placeholder stands for; null when it was not given it. The id is a stored uuid. */
 export type FindSecret = (machineId: string, credentialId: string) => Promise<SecretUse | null>
+
+/** The hosts that the secrets of a machine are for, one entry for each secret; null means every host. */
+export type FindSecretHosts = (machineId: string) => Promise<readonly (readonly string[] | null)[]>
 
 /** Bodies up to this size are looked through; larger ones, packed ones and those of unknown length are carried as they are. Ours. */
 export const searchedBodyBytesMax = 64 * 1024
@@ -52,10 +56,11 @@ async function replaceIn(find: Parameters<typeof withSecrets>[0], host: string, 
   }
   return text.replaceAll(placeholder, (whole, publicId: string) => {
     const use = uses.get(publicId)
-    return use && where(use) && isFor(use, host) ? encode(use.secret) : whole
+    return use && where(use) && isFor(use.hosts, host) ? encode(use.secret) : whole
   })
 }
 
-function isFor({ hosts }: SecretUse, host: string): boolean {
+/** Whether a secret of these hosts is for this one, which is in normal form. */
+export function isFor(hosts: readonly string[] | null, host: string): boolean {
   return hosts === null || hosts.some((one) => (one.startsWith('*.') ? host.endsWith(one.slice(1)) : host === one))
 }

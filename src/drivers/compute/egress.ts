@@ -8,9 +8,13 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { connectGuarded, type OutboundTarget } from '../outbound.ts'
-import { forward, refuseConnection, rest, tunnel, wake, type EgressLimits, type Guest, type GuestMachine, type Reached } from './egress-passages.ts'
-import type { FindSecret } from './egress-secrets.ts'
+import type { EgressAuthority } from './egress-authority.ts'
+import { refuseConnection, rest, wake, type EgressLimits, type Guest, type GuestMachine, type Reached } from './egress-passages.ts'
 import { judgeOf, type EgressJudge, type EgressPolicy } from './egress-policies.ts'
+import { forward } from './egress-requests.ts'
+import type { FindSecret, FindSecretHosts } from './egress-secrets.ts'
+import { createSecured } from './egress-secured.ts'
+import { tunnel } from './egress-tunnels.ts'
 
 export type { EgressLimits, Reached } from './egress-passages.ts'
 export type { EgressPolicy } from './egress-policies.ts'
@@ -20,16 +24,24 @@ const defaultLimits: EgressLimits = {
   connectionsPerVm: 256,
   waitMs: 60_000,
   idleMs: 15 * 60_000, // long, for shells, databases and slow answers of models
+  handshakeMs: 10_000,
   headerBytes: 32 * 1024,
   reachedPerVm: 100,
 }
 
-/** What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else; `findSecret` says what a placeholder stands for. */
+/**
+ * What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else;
+ * `findSecret` says what a placeholder stands for. TLS is opened only with an `authority`, towards the hosts that
+ * `findSecretHosts` names; the hosts' own certificates are verified by `roots` (PEM), else by those that this host trusts.
+ */
 export type EgressOptions = {
   hostPorts: readonly number[]
   log: Pick<Logger, 'debug' | 'error'>
   connect?: (target: OutboundTarget) => Promise<Socket>
   findSecret?: FindSecret
+  findSecretHosts?: FindSecretHosts
+  authority?: EgressAuthority
+  roots?: readonly string[]
   limits?: Partial<EgressLimits>
 }
 
@@ -53,7 +65,10 @@ export type Egress = {
 
 /** Makes the proxy; it listens nowhere. */
 export function createEgress(options: EgressOptions): Egress {
-  const node = { log: options.log, connect: options.connect ?? connectGuarded, findSecret: options.findSecret ?? (async () => null), limits: { ...defaultLimits, ...options.limits } }
+  const node = {
+    log: options.log, connect: options.connect ?? connectGuarded, limits: { ...defaultLimits, ...options.limits },
+    findSecret: options.findSecret ?? (async () => null), findSecretHosts: options.findSecretHosts ?? (async () => []),
+  }
   const hostPorts = new Set(options.hostPorts)
   const machines = new Map<string, GuestMachine>()
   const guests = new WeakMap<Duplex, Guest>()
@@ -64,13 +79,14 @@ export function createEgress(options: EgressOptions): Egress {
     node.log.error({ machineId: guest.machine.id, error }, 'egress failed')
     guest.connection.destroy()
   }
+  const secured = options.authority ? createSecured({ authority: options.authority, roots: options.roots, limits: node.limits, failed }) : null
   server.on('request', (req, res) => {
     const guest = guests.get(req.socket)
     if (guest) forward(guest, req, res).catch((error: unknown) => failed(guest, error))
   })
   server.on('connect', (req, connection, head) => {
     const guest = guests.get(connection)
-    if (guest) tunnel(guest, req, head).catch((error: unknown) => failed(guest, error))
+    if (guest) tunnel(guest, req, head, secured).catch((error: unknown) => failed(guest, error))
   })
 
   function serve(machineId: string, connection: Duplex): void {
@@ -117,5 +133,5 @@ export function createEgress(options: EgressOptions): Egress {
 }
 
 function newMachine(id: string, judge: EgressJudge): GuestMachine {
-  return { id, judge, guests: new Set(), passages: new Set(), reached: new Map() }
+  return { id, judge, guests: new Set(), passages: new Set(), reached: new Map(), secretHosts: null }
 }

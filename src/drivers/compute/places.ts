@@ -83,3 +83,8 @@ export function folderDiskPlace(dataDir: string, folderId: string): string {
 export function foldersFolder(dataDir: string): string {
   return join(dataDir, 'folders')
 }
+
+/** The key and certificate by which the egress proxy vouches to guests for the hosts of their secrets. */
+export function authorityPlace(dataDir: string): string {
+  return join(dataDir, 'egress-authority.pem')
+}

@@ -73,7 +73,14 @@ export async function findSecretUse({ db, sealer }: Pick<Services, 'db' | 'seale
   const secrets = credential && openSecrets<EnvironmentVariableSecrets>(sealer, credential)
   if (!secrets || credential.auth.type !== 'environment_variable' || !credential.auth.networking) return null
   const { networking, injection_location: location } = credential.auth
-  return { secret: secrets.secret_value, hosts: networking.type === 'limited' ? networking.allowed_hosts : null, inHeaders: location?.header ?? true, inBody: location?.body ?? false }
+  return { secret: secrets.secret_value, hosts: hostsOf(networking), inHeaders: location?.header ?? true, inBody: location?.body ?? false }
+}
+
+/** The hosts that the secrets behind a VM's placeholders are for, one entry for each; null means every host. */
+export async function findSecretHosts({ db }: Pick<Services, 'db'>, vmId: string): Promise<(readonly string[] | null)[]> {
+  const credentials = await findAll<Credential>(db, sql`
+    select c.* from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null`)
+  return credentials.flatMap(({ auth }) => (auth.type === 'environment_variable' && auth.networking ? [hostsOf(auth.networking)] : []))
 }
 
 /** Credentials in use of these vaults, in the vaults' order. */
@@ -83,4 +90,8 @@ async function readUsable(db: Db, { organizationId, userId }: VaultOwner, vaultI
     where v.id = any(${vaultIds}::uuid[]) and v.organization_id = ${organizationId} and v.owner_user_id = ${userId} and v.archived_at is null
       and c.archived_at is null and c.key_kind = ${keyKind} and (${key}::text is null or c.key = ${key})
     order by array_position(${vaultIds}::uuid[], v.id), c.id`)
+}
+
+function hostsOf(networking: CredentialNetworking): readonly string[] | null {
+  return networking.type === 'limited' ? networking.allowed_hosts : null
 }

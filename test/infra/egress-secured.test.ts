@@ -1,0 +1,200 @@
+/** TLS towards the hosts of a machine's secrets: opened, read, and sealed again. */
+import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { closed, vm, type EgressWorld } from '../support/egress-world.ts'
+import { heard, heardUntil, makeAuthorities, removeAuthorities, SecuredWorld, type Authorities, type SecuredWorldOptions } from '../support/secured-world.ts'
+
+let authorities: Authorities
+let secured: SecuredWorld
+let world: EgressWorld
+async function start(options?: SecuredWorldOptions): Promise<void> {
+  secured = await SecuredWorld.start(authorities, options)
+  world = secured.world
+}
+async function restart(options?: SecuredWorldOptions): Promise<void> {
+  secured.close()
+  await start(options)
+}
+beforeAll(async () => {
+  authorities = await makeAuthorities()
+})
+afterAll(() => removeAuthorities(authorities))
+beforeEach(() => start())
+afterEach(() => secured.close())
+
+describe('towards the host of a secret', () => {
+  test('it is replaced in a header, in a JSON body and in basic authorization', async () => {
+    const [one, inBody] = [world.give(), world.give({ inBody: true, secret: 'a longer secret than its placeholder, by a few letters' })]
+    const sent = await secured.send(['-H', `Authorization: Bearer ${one}`, '-H', 'Content-Type: application/json', '-d', `{"key":"${inBody}","left":"${one}"}`], `${secured.url()}a?b=${one}`)
+    expect(sent).toMatchObject({ path: `/a?b=${one}`, headers: { authorization: 'Bearer the-secret', host: `open.test:${secured.port}` }, body: `{"key":"a longer secret than its placeholder, by a few letters","left":"${one}"}` })
+    const { headers } = await secured.send(['-u', `me:${one}`])
+    expect(Buffer.from(headers['authorization']!.slice('Basic '.length), 'base64').toString()).toBe('me:the-secret')
+  })
+
+  test('a guest that would speak HTTP/2 is offered HTTP/1.1, and so is the host', async () => {
+    const offered: (string | false | null)[] = []
+    secured.server.on('secureConnection', ({ alpnProtocol }: TLSSocket) => offered.push(alpnProtocol))
+    world.give()
+    const { body, error } = await secured.curl(['-v', '--http2', '-o', '/dev/null', '-w', '%{http_version}', secured.url()])
+    expect(body).toBe('1.1')
+    expect(error).toContain('ALPN: server accepted http/1.1')
+    expect(offered).toEqual(['http/1.1'])
+  })
+
+  test('requests of one connection follow each other on one connection to the host', async () => {
+    const placeholder = world.give()
+    const inside = await secured.inside()
+    for (const path of ['/1', '/2', '/3']) {
+      inside.write(secured.ask(placeholder, path))
+      expect(await heard(inside)).toMatch(new RegExp(`^HTTP/1\\.1 200 [^]*"path":"${path}"[^]*the-secret`))
+    }
+    inside.write(secured.ask(placeholder, '/4') + secured.ask(placeholder, '/5')) // at once
+    const both = await heardUntil(inside, '"/5"')
+    expect(both.indexOf('"/4"')).toBeLessThan(both.indexOf('"/5"'))
+    expect(secured.connections).toBe(1)
+    expect(world.egress.reached(vm)).toEqual([expect.objectContaining({ host: 'open.test', port: secured.port, verdict: 'allowed', count: 1 })])
+  })
+
+  test('when the host ends a connection, the guest’s ends too, after its answer', async () => {
+    const placeholder = world.give()
+    secured.handler = (_req, res) => void res.writeHead(200, { connection: 'close' }).end('last')
+    const inside = await secured.inside()
+    inside.write(secured.ask(placeholder))
+    const answer = await text(inside)
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*\r\nconnection: close\r\n[^]*last/i)
+    secured.handler = (_req, res) => void res.end('ok', () => setImmediate(() => res.socket?.destroy()))
+    const { body } = await secured.curl([secured.url(), secured.url()]) // curl asks again where its kept connection is gone
+    expect(body).toBe('okok')
+  })
+
+  test('an answer is streamed as it comes', async () => {
+    const placeholder = world.give()
+    let next: (event: string) => void = () => undefined
+    secured.handler = (req, res) => {
+      res.writeHead(200, { 'content-type': 'text/event-stream' })
+      res.write(`data: ${req.headers['x-key']}\n\n`)
+      next = (event) => res.write(event)
+    }
+    const inside = await secured.inside()
+    inside.write(secured.ask(placeholder))
+    await heardUntil(inside, 'data: the-secret\n\n')
+    next('data: second\n\n')
+    expect(await heard(inside)).toContain('data: second\n\n')
+    inside.destroy()
+  })
+
+  test('20 MB go out and come back unchanged, chunked and with a length', async () => {
+    world.give({ inBody: true })
+    secured.handler = (req, res) => void req.pipe(res)
+    const sent = randomBytes(10 * 1024 * 1024).toString('hex')
+    for (const args of [['-H', 'Transfer-Encoding: chunked'], []]) {
+      const { body, error } = await secured.curl(['--data-binary', '@-', ...args, secured.url()], sent)
+      expect(body === sent, error).toBe(true) // not toBe(sent): a difference would print 20 MB
+    }
+  })
+
+  test('it works the same through the reverse forward of a real SSH connection', async () => {
+    const placeholder = world.give()
+    await world.overSsh()
+    expect((await secured.send(['-H', `X-Key: ${placeholder}`])).headers['x-key']).toBe('the-secret')
+    await expect.poll(() => world.openChannels).toBe(0)
+  })
+})
+
+describe('web sockets', () => {
+  const upgrade = (placeholder: string): string => `GET /socket HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nAuthorization: Bearer ${placeholder}\r\n\r\n`
+
+  test('its request carries the secret, and then bytes go both ways as they are', async () => {
+    const placeholder = world.give({ inBody: true })
+    let seen: string | undefined
+    secured.server.on('upgrade', (req, socket: TLSSocket) => {
+      seen = req.headers.authorization
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello')
+      socket.pipe(socket)
+    })
+    const inside = await secured.inside()
+    inside.write(upgrade(placeholder))
+    expect(await heardUntil(inside, 'hello')).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\n/)
+    inside.write(placeholder)
+    expect(await heard(inside)).toBe(placeholder)
+    expect(seen).toBe('Bearer the-secret')
+    inside.end()
+    await closed(inside)
+  })
+
+  test('a host that declines answers the guest', async () => {
+    secured.server.on('upgrade', (_req, socket) => socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno'))
+    const placeholder = world.give()
+    const inside = await secured.inside()
+    inside.write(upgrade(placeholder))
+    expect(await text(inside)).toMatch(/^HTTP\/1\.1 403 [^]*\r\n\r\nno$/)
+  })
+})
+
+describe('when it ends', () => {
+  test('a guest that goes away in the middle takes its connection to the host with it', async () => {
+    const placeholder = world.give()
+    const gone = Promise.withResolvers<void>()
+    secured.handler = (req, res) => {
+      req.socket.once('close', () => gone.resolve())
+      res.write('begun')
+    }
+    const inside = await secured.inside()
+    inside.write(secured.ask(placeholder))
+    await heard(inside)
+    inside.destroy()
+    await gone.promise
+  })
+
+  test('a guest that goes away before anything was sent, or sends what is no HTTP, leaves nothing behind', async () => {
+    world.give()
+    const inside = await secured.inside()
+    inside.write('garbage\r\n\r\n')
+    expect(await text(inside)).toMatch(/^HTTP\/1\.1 400 /)
+    for (const bytes of ['', '\u0016\u0003', '\u0016\u0003\u0001\u0000\u0005\u0001']) {
+      const socket = await world.openTunnel(`open.test:${secured.port}`)
+      socket.write(bytes)
+      socket.destroy()
+    }
+    expect((await secured.send([])).body).toBe('') // the log of errors would have failed the test
+    await expect.poll(() => new Promise((resolve) => secured.server.getConnections((_error, count) => resolve(count)))).toBe(0)
+  })
+
+  test('a host that closes without an answer, or in the middle of one, is not taken for one that answered', async () => {
+    const placeholder = world.give()
+    secured.handler = (req) => void req.socket.destroy()
+    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, secured.url()])).body).toMatch(/^HTTP\/1\.1 502 [^]*closed the connection before it answered/)
+    secured.handler = (req, res) => void res.write('half', () => req.socket.destroy())
+    expect((await secured.curl(['-H', `X-Key: ${placeholder}`, secured.url()])).code).not.toBe(0)
+  })
+
+  test('a silent connection is closed after its time, and a new policy closes at once', async () => {
+    await restart({ limits: { idleMs: 300 } })
+    const placeholder = world.give()
+    secured.handler = (_req, res) => void res.write('begun')
+    const silent = await secured.inside()
+    silent.write(secured.ask(placeholder))
+    await closed(silent)
+    await restart()
+    world.give()
+    const refused = await secured.inside()
+    world.egress.setPolicy(vm, { type: 'none' })
+    await closed(refused)
+  })
+
+  test('while secrets cannot be looked up, what was known last holds, and who was never looked up is told to try again', async () => {
+    let broken = true
+    const errors: object[] = []
+    await restart({ findSecretHosts: async () => (broken ? Promise.reject(new Error('no database')) : [['open.test']]), onError: (fields) => errors.push(fields) })
+    const placeholder = world.give()
+    const connect = `CONNECT open.test:${secured.port} HTTP/1.1\r\n\r\n`
+    expect(await world.exchange(connect)).toMatch(/^HTTP\/1\.1 503 Service Unavailable \(Berth: secrets unknown\)\r\n[^]*Try again in a few seconds\.\n$/)
+    broken = false
+    await secured.send([])
+    broken = true
+    expect((await secured.send(['-H', `X-Key: ${placeholder}`])).headers['x-key']).toBe('the-secret')
+    expect(errors).toHaveLength(2)
+  })
+})
