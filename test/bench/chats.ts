@@ -10,7 +10,7 @@ import type { Benchmark, Effort, Findings, Goal, Table } from './benchmark.ts'
 import { chatBody, readStreams, type Gateway, type Streams } from './chat-readers.ts'
 import { cpuMsOf, residentMemoryMb } from './processes.ts'
 import { inRounds, median, ratioOf, shown, shownRatio } from './rounds.ts'
-import { inWorld, type World } from './world.ts'
+import { inWorld, startWeb, type World } from './world.ts'
 import { runWrk, type Load } from './wrk.ts'
 
 const connections = 32
@@ -60,10 +60,10 @@ async function startGateways(world: World, upstreamPort: number): Promise<{ gate
   await grantCredits(world.database.db, { organizationId, usd: grantedUsd, note: 'bench' })
   const { key } = await makeApiKey(world.database.db, { organizationId, createdBy: userId, name: 'bench', prefix: world.config.apiKeyPrefix })
   const modelsFile = { BERTH_MODELS_FILE: join(world.dataDir, 'models.yaml') }
-  const startWeb = (more: Readonly<Record<string, string>> = {}): Promise<Command> => world.start(['src/gateway/main.ts'], /the web process listens/, { ...modelsFile, ...more })
-  const web = await startWeb()
+  const web = await startWeb(world, modelsFile)
   const pairPort = String(await freePort())
-  const twins = [await startWeb({ PORT: pairPort, BERTH_WEB_PROCESSES: '2' }), await startWeb({ PORT: pairPort, BERTH_WEB_PROCESSES: '2' })]
+  const asOneOfTwo = { ...modelsFile, PORT: pairPort, BERTH_WEB_PROCESSES: '2' }
+  const twins = [await startWeb(world, asOneOfTwo), await startWeb(world, asOneOfTwo)]
   const passPort = await freePort()
   const pass = await world.start(['test/bench/chat-pass-through.ts', String(passPort), upstreamUrl], /the pass-through listens/)
   const portkeyPort = await freePort()

@@ -8,6 +8,7 @@ import { migrate } from '#src/platform/migrate.ts'
 import { openDatabase, type Database } from '#src/platform/postgres.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
 import { preparePostgres, startPostgres, stopPostgres, waitForPostgres } from '#src/start/embedded-postgres.ts'
+import { readProcfile } from '#src/start/procfile.ts'
 import { startCommand, type Command } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'
 
@@ -76,9 +77,12 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
   }
 }
 
-/** Starts the web process. */
-export function startWeb(world: World, nodeOptions: readonly string[] = []): Promise<Command> {
-  return world.start([...nodeOptions, 'src/gateway/main.ts'], /the web process listens/)
+/** Starts a web process as the Procfile does, with its options of Node. */
+export function startWeb(world: World, variables: Readonly<Record<string, string>> = {}): Promise<Command> {
+  const web = readProcfile('Procfile').processes.find(({ name }) => name === 'web')
+  if (!web) throw new Error('the Procfile has no web process')
+  const [, ...words] = web.command.split(' ') // behind `node`
+  return world.start(words, /the web process listens/, variables)
 }
 
 /** Runs the work in a world of its own, and ends it whatever happens. */
