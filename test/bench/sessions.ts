@@ -33,20 +33,20 @@ export const sessions: Benchmark = {
     await startWeb(world)
     const posted = await measurePosts(world, token, effort.rounds)
     const over = (floor: number[][]): number => ratioOf(posted.ours.map((round) => median(round)), floor.map((round) => median(round)))
-    const ratio = over(posted.append)
-    say(`POST to stream: ${shownRatio(ratio)} of the same event appended and heard; ${shownRatio(over(posted.row))} of one row; ${shownRatio(over(posted.bare))} of a bare notice`)
+    const ratio = over(posted.bare)
+    say(`POST to stream: ${shownRatio(ratio)} of a bare notice; ${shownRatio(over(posted.row))} of one row; ${shownRatio(over(posted.append))} of the same event appended and heard`)
     const { rounds, lost, repeated } = await measureReaders(world, effort.rounds)
     const p99 = median(rounds.map((round) => quantile(round, 0.99)))
     say(`${readers} streams: p99 ${shown(p99)} ms`)
     const line = (name: string, all: number[][]): string[] => [name, shown(median(all.flat())), shown(quantile(all.flat(), 0.99))]
     return {
-      how: `POST: one user.message after another to a session that runs, ${postsPerRound} a round, ${effort.rounds} rounds; until a stream has it. The floor: the same event, appended straight to Postgres by the service's own function, until a connection that only LISTENs hears its notice; beside it, one plain row with a notice, and a notice alone, which nothing durable can reach. Streams: the service's own function appends an event to each of ${readers / readersPerPerson} sessions every ${betweenEventsMs} ms, one after the other; ${readersPerPerson} streams follow each, ${readers} in one web process, and a tenth of them reconnect by their last position in each round. Readers and writer share one process, so the reader's work for ${readers} streams is in the numbers.`,
+      how: `POST: one user.message after another to a session that runs, ${postsPerRound} a round, ${effort.rounds} rounds; until a stream has it. The floor: a notice alone, until a connection that only LISTENs hears it, which nothing durable can reach; beside it, one plain row with a notice, and the same event appended straight to Postgres by the service's own function. Streams: the service's own function appends an event to each of ${readers / readersPerPerson} sessions every ${betweenEventsMs} ms, one after the other; ${readersPerPerson} streams follow each, ${readers} in one web process, and a tenth of them reconnect by their last position in each round. Readers and writer share one process, so the reader's work for ${readers} streams is in the numbers.`,
       tables: [
         { title: 'From POST to a stream', columns: ['', 'p50 ms', 'p99 ms'], rows: [line('a notice alone, heard by LISTEN', posted.bare), line('one row and a notice, heard', posted.row), line('the event appended, heard', posted.append), line('POST to stream', posted.ours)] },
         { title: `${readers} streams, 10 events a second on each`, columns: ['', 'p50 ms', 'p99 ms', 'lost', 'repeated'], rows: [[...line('append to stream', rounds), String(lost), String(repeated)]] },
       ],
       goals: [
-        { what: 'POST to stream, p50, of the LISTEN/NOTIFY floor’s', wanted: `≤ ${shownRatio(wantedRatio)}`, measured: `${shownRatio(ratio)} (${shownRatio(over(posted.row))} of one row, ${shownRatio(over(posted.bare))} of a notice alone)`, met: ratio <= wantedRatio },
+        { what: 'POST to stream, p50, of the LISTEN/NOTIFY floor’s', wanted: `≤ ${shownRatio(wantedRatio)}`, measured: `${shownRatio(ratio)} (${shownRatio(over(posted.row))} of one durable row and its notice, ${shownRatio(over(posted.append))} of the same event appended)`, met: ratio <= wantedRatio },
         { what: `p99 of ${readers} streams at 10 events a second`, wanted: `≤ ${wantedMs} ms`, measured: `${shown(p99)} ms`, met: p99 <= wantedMs },
         { what: 'events lost or repeated over reconnects', wanted: '0', measured: String(lost + repeated), met: lost + repeated === 0 },
       ],
