@@ -78,8 +78,8 @@ export async function findSecretUse({ db, sealer }: Pick<Services, 'db' | 'seale
 
 /** The hosts that the secrets behind a VM's placeholders are for, one entry for each; null means every host. */
 export async function findSecretHosts({ db }: Pick<Services, 'db'>, vmId: string): Promise<(readonly string[] | null)[]> {
-  const credentials = await findAll<Credential>(db, sql`
-    select c.* from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null`)
+  const credentials = await findAll<Pick<Credential, 'auth'>>(db, sql`
+    select c.auth from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null`)
   return credentials.flatMap(({ auth }) => (auth.type === 'environment_variable' && auth.networking ? [hostsOf(auth.networking)] : []))
 }
 
