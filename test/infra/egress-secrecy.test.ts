@@ -1,27 +1,18 @@
 /** What is not opened though it is TLS, or not TLS at all; and who never gets a secret though it is opened. */
 import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openAddress, otherVm, type EgressWorld, type Seen } from '../support/egress-world.ts'
-import { heard, heardUntil, makeAuthorities, removeAuthorities, SecuredWorld, type Authorities, type SecuredWorldOptions } from '../support/secured-world.ts'
+import { heard, heardUntil, securedWorldForEach, type Authorities, type SecuredWorld } from '../support/secured-world.ts'
 
 let authorities: Authorities
 let secured: SecuredWorld
 let world: EgressWorld
-async function start(options?: SecuredWorldOptions): Promise<void> {
-  secured = await SecuredWorld.start(authorities, options)
-  world = secured.world
-}
-async function restart(options?: SecuredWorldOptions): Promise<void> {
-  secured.close()
-  await start(options)
-}
-beforeAll(async () => {
-  authorities = await makeAuthorities()
+const restart = securedWorldForEach((fresh) => {
+  secured = fresh
+  authorities = fresh.authorities
+  world = fresh.world
 })
-afterAll(() => removeAuthorities(authorities))
-beforeEach(() => start())
-afterEach(() => secured.close())
 
 describe('what stays a tunnel', () => {
   test('a host that no secret is for proves itself to the guest, and what it is sent stays as it is', async () => {

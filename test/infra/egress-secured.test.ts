@@ -2,27 +2,16 @@
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { closed, vm, type EgressWorld } from '../support/egress-world.ts'
-import { heard, heardUntil, makeAuthorities, removeAuthorities, SecuredWorld, type Authorities, type SecuredWorldOptions } from '../support/secured-world.ts'
+import { heard, heardUntil, securedWorldForEach, type SecuredWorld } from '../support/secured-world.ts'
 
-let authorities: Authorities
 let secured: SecuredWorld
 let world: EgressWorld
-async function start(options?: SecuredWorldOptions): Promise<void> {
-  secured = await SecuredWorld.start(authorities, options)
-  world = secured.world
-}
-async function restart(options?: SecuredWorldOptions): Promise<void> {
-  secured.close()
-  await start(options)
-}
-beforeAll(async () => {
-  authorities = await makeAuthorities()
+const restart = securedWorldForEach((fresh) => {
+  secured = fresh
+  world = fresh.world
 })
-afterAll(() => removeAuthorities(authorities))
-beforeEach(() => start())
-afterEach(() => secured.close())
 
 describe('towards the host of a secret', () => {
   test('it is replaced in a header, in a JSON body and in basic authorization', async () => {

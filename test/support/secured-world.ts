@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type SecureContext, type TLSSocket } from 'node:tls'
-import { expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { createAuthority, type EgressAuthority } from '#src/drivers/compute/egress-authority.ts'
 import type { EgressLimits } from '#src/drivers/compute/egress.ts'
 import { EgressWorld, openAddress, tell, type SecuredOptions, type Seen } from './egress-world.ts'
@@ -16,7 +16,7 @@ export type Authorities = { folder: string; node: Vouching; world: Vouching }
 type Vouching = { authority: EgressAuthority; certificate: string; file: string }
 
 /** Makes both; once for a file of tests, as it takes a while. */
-export async function makeAuthorities(): Promise<Authorities> {
+async function makeAuthorities(): Promise<Authorities> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-authorities-'))
   const make = async (name: string): Promise<Vouching> => {
     const authority = createAuthority(join(folder, name))
@@ -29,7 +29,7 @@ export async function makeAuthorities(): Promise<Authorities> {
 }
 
 /** Removes their files. */
-export function removeAuthorities({ folder }: Authorities): void {
+function removeAuthorities({ folder }: Authorities): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
@@ -88,6 +88,30 @@ export class SecuredWorld {
 
   close(): void {
     this.world.close()
+  }
+}
+
+/**
+ * A fresh world for each test of the file, closed behind it; the authorities are made once.
+ * @param use is given each.
+ * @returns how a test begins another instead, with options.
+ */
+export function securedWorldForEach(use: (secured: SecuredWorld) => void): (options?: SecuredWorldOptions) => Promise<void> {
+  let authorities: Authorities
+  let current: SecuredWorld
+  const start = async (options?: SecuredWorldOptions): Promise<void> => {
+    current = await SecuredWorld.start(authorities, options)
+    use(current)
+  }
+  beforeAll(async () => {
+    authorities = await makeAuthorities()
+  })
+  afterAll(() => removeAuthorities(authorities))
+  beforeEach(() => start())
+  afterEach(() => current.close())
+  return async (options) => {
+    current.close()
+    await start(options)
   }
 }
 
