@@ -12,6 +12,9 @@ import { Berth } from './start/berth.ts'
 import { claim, clearLeftovers, makeFolders, whyNotListen } from './start/instance.ts'
 import { StartError } from './start/start-error.ts'
 
+/** Signals this close together are one wish: a Ctrl-C comes from the terminal, and once more from npm, which passes it on. */
+const sameWishMs = 1_000
+
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 async function main(): Promise<void> {
@@ -32,13 +35,14 @@ async function main(): Promise<void> {
 }
 
 function stopOnSignals(berth: Berth): void {
-  let asked = false
+  let askedAt: number | null = null
   const stop = () => {
-    if (asked) {
+    if (askedAt !== null) {
+      if (performance.now() - askedAt < sameWishMs) return
       berth.kill()
       process.exit(1)
     }
-    asked = true
+    askedAt = performance.now()
     say('Stopping; once more stops at once.')
     berth.stop().then(() => process.exit(0), fail)
   }

@@ -2,6 +2,8 @@
 # Runs a command of Berth on the Node that npm ci installed: sh src/start/node.sh src/start.ts …
 # Needed because that Node cannot say itself what it lacks: on a minimal Debian it does not even load without
 # libatomic1, and where its package was left out, an older `node` would only answer with a stack trace.
+# package.json says `exec` before it, and it says so itself: npm passes signals on to its own child only, which would
+# be a shell that ends and leaves Node behind.
 wanted=26
 
 works() { node --version >/dev/null 2>&1; }
