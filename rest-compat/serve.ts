@@ -1,13 +1,14 @@
 /** From a table of routes to Fastify routes: who is calling, limits, idempotency, the document, the answer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
-import { bearerOf } from '#schema/context.ts'
+import { bearerOf, countRefusedCredential } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, missingToken, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
+import { rateLimited } from '#src/platform/metrics.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -19,7 +20,11 @@ import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
-  scope.setErrorHandler((error, request, reply) => sendError(surface, shownError(refusedRequest(error), request.id), request, reply))
+  scope.setErrorHandler(async (error, request, reply) => {
+    const told = await refusalOf(shownError(refusedRequest(error), request.id), request, parts.services)
+    if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
+    return sendError(surface, told, request, reply)
+  })
   scope.setNotFoundHandler((request, reply) => sendError(surface, new BerthError('not_found', `There is no ${request.method} at this path; see ${surface.openapiPath}.`), request, reply))
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
@@ -139,6 +144,13 @@ async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Ca
   const caller = await authenticating
   if (caller.kind === 'nobody') throw caller.refusal
   return caller
+}
+
+/** What the caller is told: the error, unless it refuses a credential and that address has had too many refused. */
+async function refusalOf(error: BerthError, request: FastifyRequest, { limiter }: Services): Promise<BerthError> {
+  const hasCredential = (bearerOf(request.headers) ?? tokenInQuery(request)) !== undefined
+  if (error.status !== 401 || !hasCredential) return error
+  return countRefusedCredential(limiter, request.ip).then(() => error, (reason: unknown) => shownError(reason, request.id))
 }
 
 /** Counts the request against the organization's minute (decisions.md §3: per organization). */

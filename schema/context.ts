@@ -2,6 +2,8 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
 import { missingToken, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { RateLimiter } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { createTokenChecker, remoteKeys, type TrustedIssuer } from '#src/platform/tokens.ts'
 import { createMembershipChecker } from '#src/resources/infra/memberships.ts'
@@ -25,6 +27,15 @@ export function bearerOf(headers: Readonly<Record<string, string | string[] | un
   if (typeof authorization === 'string') return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''
   const alias = headers['x-api-key']
   return typeof alias === 'string' ? alias : undefined
+}
+
+/**
+ * Counts a refused credential against the address that it came from, in one minute for GraphQL, sockets and REST: who tries
+ * many is told to wait. One that is valid passes all the same, so nobody keeps out those who share the address.
+ * @throws BerthError rate_limited.
+ */
+export async function countRefusedCredential(limiter: RateLimiter, address: string): Promise<void> {
+  await limiter.spend(`refused:${address}`, limits.anonymousPerMinute)
 }
 
 /** Makes the process's authenticator. */

@@ -1,7 +1,7 @@
 /** /graphql over HTTP: GET, POST and, for subscriptions, server-sent events in distinct connections mode. */
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { bearerOf, type Authenticator } from '#schema/context.ts'
+import { bearerOf, countRefusedCredential, type Authenticator } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -10,7 +10,7 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
 import type { Services } from '#src/platform/services.ts'
-import { countRefusedCredential, type Engine, type GraphqlCall } from './graphql.ts'
+import type { Engine, GraphqlCall } from './graphql.ts'
 import { showError } from './graphql-errors.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
 

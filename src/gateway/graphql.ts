@@ -11,7 +11,7 @@ import { checkJson } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
-import type { Allowance, RateLimiter } from '#src/platform/rate-limits.ts'
+import type { Allowance } from '#src/platform/rate-limits.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
@@ -99,11 +99,6 @@ async function spend({ caller, limiter, address }: GraphqlCall, changes: boolean
 
 function whose(caller: Caller): string {
   return (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
-}
-
-/** Counts a refused credential against its address, so that guessing is slow. @throws BerthError rate_limited. */
-export async function countRefusedCredential(limiter: RateLimiter, address: string): Promise<void> {
-  await limiter.spend(`refused:${address}`, limits.anonymousPerMinute)
 }
 
 /** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */
