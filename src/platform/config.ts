@@ -61,6 +61,8 @@ export type Config = {
   s3: S3Settings | null
   /** How long a build's artifact is kept; 0 is for ever. */
   artifactDays: number
+  /** How long an upload is kept after a build last asked for it; 0 is for ever. */
+  uploadDays: number
   /** The operator's table of models; null is ours alone. */
   modelsFile: string | null
   /** A search engine for agents, which answers `?q=…&format=json` as SearXNG does; null is none. */
@@ -122,6 +124,7 @@ const settings = {
   BERTH_S3_ACCESS_KEY_ID: [z.string().min(1), 'the id of a key that may read, write and delete in the bucket'],
   BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
   BERTH_ARTIFACT_DAYS: [countText, 'how many days the artifacts of builds are kept; 0 keeps them for ever'],
+  BERTH_UPLOAD_DAYS: [countText, 'how many days an upload is kept after a build last asked for it; 0 keeps it for ever'],
   BERTH_MODELS_FILE: [z.string().min(1), 'a file of models and upstreams; see "Chat with a model" in the README'],
   BERTH_SEARCH_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address of a SearXNG search, such as http://localhost:8888/search'],
   OPENAI_API_KEY: [upstreamKey, 'a key of the OpenAI API'],
@@ -201,6 +204,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     apiKeyPrefix: set.BERTH_KEY_PREFIX ?? 'svc_live_ak_',
     s3,
     artifactDays: set.BERTH_ARTIFACT_DAYS ?? 30,
+    uploadDays: set.BERTH_UPLOAD_DAYS ?? 30,
     modelsFile: set.BERTH_MODELS_FILE ? resolve(set.BERTH_MODELS_FILE) : null,
     searchUrl: set.BERTH_SEARCH_URL ?? null,
     upstreamKey: (variable) => upstreamKey.safeParse(env[variable]).data ?? null,

@@ -540,6 +540,7 @@ create table uploads (
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
   checked_at timestamp with time zone,
+  used_at timestamp with time zone not null default now(),
   constraint uploads_pkey PRIMARY KEY (id),
   constraint uploads_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint uploads_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
@@ -547,6 +548,7 @@ create table uploads (
 CREATE INDEX uploads_created_by ON public.uploads USING btree (created_by);
 CREATE INDEX uploads_organization ON public.uploads USING btree (organization_id);
 CREATE INDEX uploads_unchecked ON public.uploads USING btree (created_at) WHERE (checked_at IS NULL);
+CREATE INDEX uploads_used ON public.uploads USING btree (used_at) WHERE (checked_at IS NOT NULL);
 
 create table usage_sessions (
   id bigint not null generated always as identity,

@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { openSource, type GitSource } from '#src/resources/infra/build-sources.ts'
 import { setBuildCommit } from '#src/resources/infra/build-states.ts'
-import { findUploadKey } from '#src/resources/infra/uploads.ts'
+import { useUpload } from '#src/resources/infra/uploads.ts'
 import { ask, checkoutFolder, failed, runStep, startStep, untilOver, type BuildRun } from './build-runs.ts'
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
@@ -79,7 +79,7 @@ function isSsh(url: string): boolean {
 async function unpack(run: BuildRun): Promise<void> {
   const { build, log, spec } = run
   const { services } = run.work
-  const key = await findUploadKey(services, build.organizationId, spec.context)
+  const key = await useUpload(services, build.organizationId, spec.context)
   if (!key) throw failed('spec.context names no upload of this organization.')
   log.say('Unpacking the upload')
   const archive = await objectStore(services).read(key).catch((error: unknown) => {

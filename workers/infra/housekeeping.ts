@@ -14,7 +14,7 @@ import { markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
 import { forgetOldArtifacts } from '#src/resources/infra/build-artifacts.ts'
 import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { turnLogDays } from '#src/resources/infra/build-logs.ts'
-import { forgetUnfinishedUploads } from '#src/resources/infra/uploads.ts'
+import { forgetUnfinishedUploads, forgetUnusedUploads } from '#src/resources/infra/upload-retention.ts'
 import { nodeLostSeconds } from '#src/resources/infra/nodes.ts'
 import { endLostProcesses, forgetInferenceProcesses } from '#src/resources/llm/lost-processes.ts'
 import { stirBuilds, sweepBuildDisks } from './build-machines.ts'
@@ -95,6 +95,7 @@ export async function markLostNodes(services: Background): Promise<void> {
 async function forget(services: Background): Promise<void> {
   const { db } = services
   await forgetUnfinishedUploads(services)
+  await forgetUnusedUploads(services)
   await forgetOldArtifacts(services)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)

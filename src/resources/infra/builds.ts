@@ -14,7 +14,7 @@ import { readSource } from './build-sources.ts'
 import { readSpec, readSpecBytes, sealSpec, type BuildSpec } from './build-specs.ts'
 import { addBuildEvent, finishBuild, isFinished } from './build-states.ts'
 import { readTemplate } from './templates.ts'
-import { findUploadKey } from './uploads.ts'
+import { useUpload } from './uploads.ts'
 
 /** What a build may be made of: the spec as an object or as bytes; absent and null mean the default. */
 export type BuildOrder = { organizationId: string; spec?: unknown; specBytes?: unknown; repoUrl?: string | null; gitRef?: string | null; commitSha?: string | null }
@@ -32,10 +32,10 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   const id = newUuid()
   const spec = readEither(order)
   const source = readSource(call.sealer, id, order)
-  await checkContext(call, scope, spec, source.repoUrl !== null)
   const missing = await missingBuildSecrets(call.db, scope.organizationId, spec.secrets)
   if (missing.length > 0) throw new BerthError('invalid_spec', `spec.secrets names ${missing[0]}, which the organization has not. Set it with the mutation setBuildSecret.`)
   return transaction(call.db, async (tx) => {
+    await checkContext({ ...call, db: tx }, scope, spec, source.repoUrl !== null)
     await checkQueue(tx, scope)
     const template = await readTemplate(tx, scope, spec.template)
     const build = await getOne<Build>(tx, sql`
@@ -112,7 +112,7 @@ function readEither({ spec, specBytes }: BuildOrder): BuildSpec {
 async function checkContext(call: Call, scope: Scope, { context }: BuildSpec, hasRepo: boolean): Promise<void> {
   const isUrl = /^https?:\/\//.test(context)
   if (hasRepo && isUrl) throw new BerthError('invalid_spec', 'spec.context must be a folder of the repository; leave repo_url out to build an upload.')
-  if (isUrl && !(await findUploadKey(call, scope.organizationId, context))) throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
+  if (isUrl && !(await useUpload(call, scope.organizationId, context))) throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
 }
 
 async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
