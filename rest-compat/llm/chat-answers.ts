@@ -14,20 +14,20 @@ import type { Handler, HandWritten } from '../routes.ts'
 import { ChatEnd, createRunningChats } from './chat-ends.ts'
 import { attemptHeaders } from './envelope.ts'
 import { sendChat, streamHeaders } from './chat-streams.ts'
-import type { StreamText } from './chunks.ts'
+import type { FailureText, StreamText } from './chunks.ts'
 
 /** A body, read: what is asked, how its stream is written, and the whole body for one that is not streamed. */
 export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (completion: Completion) => StreamText; whole: (completion: Completion) => Promise<string> }
 
 /** What is a route's own. */
-export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; read: (config: Config, body: unknown) => ReadChat }
+export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; failure: FailureText; read: (config: Config, body: unknown) => ReadChat }
 
 type Admitted = Admission & { caller: Caller; credential: string }
 /** `handle` needs what `admit` found out. */
 type ChatRequest = FastifyRequest & { admitted?: Admitted }
 
 /** Makes the handler of a chat route. */
-export function chatHandler({ route, headers, read }: ChatRoute): HandWritten['make'] {
+export function chatHandler({ route, headers, failure, read }: ChatRoute): HandWritten['make'] {
   return ({ services, authenticator, stopping }) => {
     const running = createRunningChats(stopping)
 
@@ -53,13 +53,9 @@ export function chatHandler({ route, headers, read }: ChatRoute): HandWritten['m
         const key = request.headers['idempotency-key']
         const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)
         if (claim?.kept) return sendKept(reply, chat, headers, claim.kept.body)
-        const completion = await startCompletion(services, { payer, model: chat.model, request: chat.request, route }, end.gone.signal).catch(async (error: unknown) => {
-          await claim?.release() // nothing was answered: the same key may be tried again
-          throw error
-        })
-        reply.headers(attemptHeaders(completion.upstream, completion.attempts))
-        if (isStream) return await sendChat(request, reply, chat.text(completion), completion.events, { headers, end, claim })
-        return await sendWhole(reply, chat, completion, claim)
+        const starting = startCompletion(services, { payer, model: chat.model, request: chat.request, route }, end.gone.signal)
+        if (isStream) return await sendChat(request, reply, starting, chat.text, { headers, failure, end, claim })
+        return await sendWhole(reply, chat, starting, claim)
       } catch (error) {
         throw end.reason ?? (end.gone.signal.aborted ? callerLeft : error)
       } finally {
@@ -77,12 +73,14 @@ const nothing = (): void => undefined
 /** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
 const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')
 
-async function sendWhole(reply: FastifyReply, chat: ReadChat, completion: Completion, claim: Claim | undefined): Promise<FastifyReply> {
+async function sendWhole(reply: FastifyReply, chat: ReadChat, starting: Promise<Completion>, claim: Claim | undefined): Promise<FastifyReply> {
   let body: string
   try {
+    const completion = await starting
+    reply.headers(attemptHeaders(completion.upstream, completion.attempts))
     body = await chat.whole(completion)
   } catch (error) {
-    await claim?.release()
+    await claim?.release() // nothing was answered: the same key may be tried again
     throw error
   }
   await claim?.keep({ status: 200, body })

@@ -4,7 +4,7 @@ import { collectChat } from '#src/resources/llm/chats.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
 import { chatCompletion, chatCompletionChunk, chatCompletionsBody, chatHeaders } from './chat-schemas.ts'
-import { chunkText, completionBody } from './chunks.ts'
+import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 
 /** The route, streamed and not. */
 export const chatCompletionsRoute: HandWritten = {
@@ -18,6 +18,7 @@ export const chatCompletionsRoute: HandWritten = {
   make: chatHandler({
     route: 'chat.completions',
     headers: {},
+    failure: chunkFailure,
     read(config, body) {
       const { model, request, includeUsage } = readChatRequest(config, body)
       return {

@@ -92,6 +92,6 @@ export const uiMessageChunk = object({
 
 /** Headers of every answer of a chat. */
 export const chatHeaders: Readonly<Record<string, string>> = {
-  'x-request-id': 'The request’s id, also in errors.', 'x-berth-upstream': 'Who answered.', 'x-berth-attempts': 'How many times upstreams were asked, this answer included.',
+  'x-request-id': 'The request’s id, also in errors.', 'x-berth-upstream': 'Who answered. Of a stream that began with a heartbeat this and the next two are a comment.', 'x-berth-attempts': 'How many times upstreams were asked, this answer included.',
   'x-berth-failed': 'What failed before: upstream and code, separated by commas. Absent when nothing did.', 'idempotent-replayed': 'true when this is the response kept under the Idempotency-Key.',
 }

@@ -3,7 +3,7 @@ import { readUiChatRequest } from '#src/resources/llm/chat-requests.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
 import { chatBody, chatHeaders, uiMessageChunk } from './chat-schemas.ts'
-import { uiChunkText } from './ui-chunks.ts'
+import { uiChunkFailure, uiChunkText } from './ui-chunks.ts'
 
 /** The documented header, and the one that the real client looks for (decisions.md §11.1). */
 const uiHeaders = { 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-stream': 'v1' } as const
@@ -20,6 +20,7 @@ export const chatRoute: HandWritten = {
   make: chatHandler({
     route: 'chat',
     headers: uiHeaders,
+    failure: uiChunkFailure,
     read(config, body) {
       const { model, request, continuedId } = readUiChatRequest(config, body)
       return {

@@ -4,8 +4,11 @@ import type { Completion } from '#src/resources/llm/completions.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { llmEnvelope } from './envelope.ts'
 
-/** How a route writes its stream: the text of each batch of events, which goes out in one piece, and of an error in the middle. */
-export type StreamText = { batch: (events: readonly ModelEvent[]) => string; failure: (error: BerthError, requestId: string) => string }
+/** How a route writes its stream: the text of each batch of events, which goes out in one piece. */
+export type StreamText = { batch: (events: readonly ModelEvent[]) => string }
+
+/** How it writes the error that ends a stream, whether its answer has begun or not. */
+export type FailureText = (error: BerthError, requestId: string) => string
 
 /** What a stream says of itself in every chunk. */
 export type Answering = Pick<Completion, 'id' | 'createdSeconds' | 'model'>
@@ -41,9 +44,11 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
       }
       return text
     },
-    failure: (error, requestId) => `data: ${JSON.stringify(llmEnvelope(error, requestId))}\n\n${done}`,
   }
 }
+
+/** As OpenAI's clients read it, which throw. */
+export const chunkFailure: FailureText = (error, requestId) => `data: ${JSON.stringify(llmEnvelope(error, requestId))}\n\n${done}`
 
 /** What a block is replayed with, once when it closes; and the same as OpenRouter's clients keep it. */
 function closedReasoning(index: number, { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock): Record<string, unknown> {

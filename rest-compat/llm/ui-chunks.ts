@@ -1,5 +1,6 @@
 /** The wire form of `POST /v1/chat` (decisions.md §7.5): the chunks of the AI SDK's UI message stream, those that every version knows and nothing else. */
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
+import type { BerthError } from '#src/platform/errors.ts'
 import { reasoningMetadata } from '#src/resources/llm/ui-reasoning.ts'
 import { done, usageBody, type Answering, type StreamText } from './chunks.ts'
 
@@ -67,9 +68,11 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
       for (const event of events) text += write(event)
       return text
     },
-    failure: ({ message }) => chunk({ type: 'error', errorText: message }) + chunk({ type: 'finish' }) + done,
   }
 }
+
+/** What ends a UI message stream that fails; its clients show the sentence. */
+export const uiChunkFailure = ({ message }: Pick<BerthError, 'message'>): string => chunk({ type: 'error', errorText: message }) + chunk({ type: 'finish' }) + done
 
 const textId = (number: number): string => `text-${number}`
 const reasoningId = (number: number): string => `reasoning-${number}`

@@ -137,15 +137,63 @@ describe('a silent stream', () => {
         expect(new TextDecoder().decode((await reader.read()).value)).toBe(': ping\n\n')
       }
       go()
-      let rest = ''
-      for (let read = await reader.read(); !read.done; read = await reader.read()) rest += new TextDecoder().decode(read.value)
+      const rest = await readRest(reader)
       expect(rest).toContain('{"content":" and half"}')
       expect(rest).not.toContain('ping')
     } finally {
       vi.useRealTimers()
     }
   })
+
+  test.each(paths)('of %s whose provider is silent from the start is opened by the first sign of life', async (path) => {
+    let go: () => void = () => undefined
+    world.mock.script({ before: new Promise<void>((resolve) => (go = resolve)), parts: [{ text: 'late' }] })
+    const { answer, reader } = await openByHeartbeat(path)
+    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(answer.headers.get('x-vercel-ai-ui-message-stream')).toBe(path === '/v1/chat' ? 'v1' : null)
+    go()
+    const rest = await readRest(reader)
+    expect(rest.startsWith(': x-berth-upstream: local\n: x-berth-attempts: 1\n\ndata: {')).toBe(true) // too late for headers
+    expect(rest).toContain('"late"')
+    expect(rest.endsWith('data: [DONE]\n\n')).toBe(true)
+  })
+
+  test.each(paths)('of %s that fails after its first sign of life tells it in the stream, and its idempotency key asks again', async (path) => {
+    let go: () => void = () => undefined
+    const headers = { 'idempotency-key': `late${path}` }
+    world.mock.script({ before: new Promise<void>((resolve) => (go = resolve)), status: 400, headers: { 'content-type': 'application/json' }, body: '{"error":{"message":"The prompt is odd."}}' })
+    const { answer, reader } = await openByHeartbeat(path, headers)
+    go()
+    const message = 'The upstream local refused the request: The prompt is odd.'
+    const error = { type: 'invalid_request_error', code: 'invalid_parameter', message, param: null, request_id: answer.headers.get('x-request-id'), service_id: 'local' }
+    const told = path === '/v1/chat' ? [{ type: 'error', errorText: message }, { type: 'finish' }] : [{ error }]
+    expect(await readRest(reader)).toBe(`${told.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`)
+    expect(await (await world.post(path, bodies[path], { headers })).text()).toContain('Mock ')
+  })
 })
+
+/** Asks a provider that is silent, lets ten seconds pass, and reads the sign of life. */
+async function openByHeartbeat(path: string, headers = {}): Promise<{ answer: Response; reader: ReadableStreamDefaultReader<Uint8Array> }> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    const answering = world.post(path, bodies[path], { headers })
+    await world.mock.request(0)
+    vi.advanceTimersByTime(10_000)
+    const answer = await answering
+    expect(answer.status).toBe(200)
+    const reader = answer.body!.getReader() // a stream has a body
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe(': ping\n\n')
+    return { answer, reader }
+  } finally {
+    vi.useRealTimers()
+  }
+}
+
+async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
+  let rest = ''
+  for (let read = await reader.read(); !read.done; read = await reader.read()) rest += new TextDecoder().decode(read.value)
+  return rest
+}
 
 test('a Berth that stops says so in its open streams, and lets the provider go', async () => {
   const other = await startChatWorld()

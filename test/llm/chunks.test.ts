@@ -1,8 +1,8 @@
 /** The streams of both routes, byte for byte. */
 import { describe, expect, test } from 'vitest'
-import { chunkText, completionBody } from '#rest-compat/llm/chunks.ts'
+import { chunkFailure, chunkText, completionBody } from '#rest-compat/llm/chunks.ts'
 import { attemptHeaders, llmEnvelope, llmErrorHeaders } from '#rest-compat/llm/envelope.ts'
-import { uiChunkText } from '#rest-compat/llm/ui-chunks.ts'
+import { uiChunkFailure, uiChunkText } from '#rest-compat/llm/ui-chunks.ts'
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
@@ -53,7 +53,7 @@ describe('a stream of chunks', () => {
   })
 
   test('that fails says so as OpenAI’s clients read it, and ends', () => {
-    expect(chunkText(answering, false).failure(error, 'req_1')).toBe('data: {"error":{"type":"overloaded_error","code":"upstream_overloaded","message":"Try later.","param":null,"request_id":"req_1","service_id":"openai"}}\n\ndata: [DONE]\n\n')
+    expect(chunkFailure(error, 'req_1')).toBe('data: {"error":{"type":"overloaded_error","code":"upstream_overloaded","message":"Try later.","param":null,"request_id":"req_1","service_id":"openai"}}\n\ndata: [DONE]\n\n')
   })
 
   test('not wanted is one body, without a word of reasoning', () => {
@@ -90,7 +90,7 @@ describe('a UI message stream', () => {
   })
 
   test('that fails says so, finishes and ends', () => {
-    expect(uiChunkText(answering, 'm1').failure(error, 'req_1')).toBe(`${lines({ type: 'error', errorText: 'Try later.' }, { type: 'finish' })}data: [DONE]\n\n`)
+    expect(uiChunkFailure(error)).toBe(`${lines({ type: 'error', errorText: 'Try later.' }, { type: 'finish' })}data: [DONE]\n\n`)
   })
 })
 
