@@ -1,6 +1,7 @@
 /** The QEMU driver with real machines: how they start, what they are, how they end. */
 import { readdirSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { execInGuest } from '#src/drivers/compute/guest-exec.ts'
@@ -105,6 +106,16 @@ describe('a new machine', () => {
     expect(openToOthers('run', 'vms')).toBe(false)
   })
 })
+
+test('a machine stands back behind the processes of the host, with all its threads', async () => {
+  const spec = newSpec({ folder: 'none' })
+  await node.compute.take(spec)
+  const [pid] = [...(await node.qemus()).values()]
+  const niceness = readdirSync(`/proc/${pid}/task`).map((thread) => getPriority(Number(thread)))
+  expect(niceness.length).toBeGreaterThan(1)
+  expect(new Set(niceness)).toEqual(new Set([10]))
+  await node.compute.destroy(spec.id)
+}, 90_000)
 
 describe('the size of a machine', () => {
   test('is what was asked for: processors, memory and a larger disk', async () => {

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { setPriority } from 'node:os'
 import { arch } from 'node:process'
 import type { MachinePlaces, TemplatePlaces } from './places.ts'
 
@@ -38,6 +39,11 @@ const here = boardOf[arch] ?? boardOf['x64']!
 const translationCacheMb = 128
 /** Kept of the guest's console, in bytes; a guest cannot fill the host's disk with it. */
 const consoleBytes = 64 * 1024
+/**
+ * How far machines stand back where processors are short (nice, 0 to 19): Postgres, the web process and workers go first, so
+ * that guests that compute slow no request down. Among themselves machines are equal, and alone they get everything.
+ */
+const niceness = 10
 const killWaitMs = 10_000
 const killLookEveryMs = 5
 
@@ -61,6 +67,7 @@ export async function startQemu(start: QemuStart): Promise<number> {
       stdio: ['ignore', 'ignore', errors, ...(state === undefined ? [] : [state])],
       ...(start.user ?? {}),
     })
+    if (child.pid) setPriority(child.pid, niceness) // at once: threads get what the one that starts them has
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
       child.once('error', reject)
