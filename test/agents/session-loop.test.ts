@@ -117,6 +117,16 @@ describe('an interrupt', () => {
     await until('it answers', async () => (await sessions.log(id)).some((event) => textOf(event) === 'instead' && event.type === 'agent.message'))
     expect(types(await sessions.rested(id)).filter((type) => type === 'session.status_idle')).toHaveLength(2)
   })
+
+  test('stops the message before it also when nobody took that up yet', async () => {
+    const id = await sessions.begin(await sessions.agent(), null)
+    await sessions.send(id, message('!say too late'), { type: 'user.interrupt' })
+    const log = await sessions.rested(id)
+    expect(types(log)).toEqual(['user.message', 'user.interrupt', 'session.status_running', 'session.usage', 'session.status_idle'])
+    expect(log.every(({ processed_at }) => processed_at !== null)).toBe(true)
+    await sessions.say(id, '!say here')
+    await until('it answers what came later', async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')) === 'here')
+  })
 })
 
 describe('a model that misbehaves', () => {

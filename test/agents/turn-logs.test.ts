@@ -6,7 +6,7 @@ import { conversationOf } from '#src/resources/agents/conversations.ts'
 import type { NewEvent } from '#src/resources/agents/session-log.ts'
 import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { readConversation, readTurnLog } from '#src/resources/agents/turn-logs.ts'
-import { failuresInARow, modelStepsOf, nextStep, openSpan, turnIdOf, turnLimits, type NextStep } from '#src/resources/agents/turns.ts'
+import { failuresInARow, modelStepsOf, nextStep, openSpan, stoppedMessages, turnIdOf, turnLimits, type NextStep } from '#src/resources/agents/turns.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
 import { append, makeSessionRow, readWholeLog, take } from '../support/sessions.ts'
 
@@ -80,7 +80,7 @@ test('whatever stands in a log, the part of it that a step reads decides as the 
     const [whole, part] = [await readWholeLog(db, id), await readTurnLog(db, id)]
     const facts = { toolsRunAtClient, isBudgetReached: false, nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0) }
     expect(shape(nextStep(part, facts))).toEqual(shape(nextStep(whole, facts)))
-    const rest = (log: readonly SessionEvent[]): unknown => [openSpan(log)?.id, failuresInARow(log), turnIdOf(log), modelStepsOf(log)]
+    const rest = (log: readonly SessionEvent[]): unknown => [openSpan(log)?.id, failuresInARow(log), turnIdOf(log), modelStepsOf(log), stoppedMessages(log).map((event) => event.id)]
     expect(rest(part)).toEqual(rest(whole))
     const order = { system: 's', model: 'm', seesImages: true, readsPdf: true, reasoning: new Map(), nameOf: () => 'bash' }
     expect(conversationOf(await readConversation(db, id), order)).toEqual(conversationOf(whole, order))

@@ -16,7 +16,7 @@ import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-sha
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
-import { turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
+import { stoppedMessages, turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
 
@@ -53,16 +53,16 @@ export async function stepTools(run: StepRun, { run: uses, refuse }: Extract<Nex
 
 /** The client asked to stop: ends what runs, answers what is open as denied, and comes to rest. */
 export function stopEverything(run: StepRun): Promise<void> {
-  return endTurn(run, { rest: { type: 'end_turn' }, alsoTake: 'all but messages', begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.', unbegun: 'The user interrupted; this call was denied.', events: [] })
+  return endTurn(run, { rest: { type: 'end_turn' }, take: stoppedMessages(run.log), alsoTake: 'all but messages', begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.', unbegun: 'The user interrupted; this call was denied.', events: [] })
 }
 
 /** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
 export function giveUp(run: StepRun): Promise<void> {
   const error = errorEvent('unknown_error', 'The session could not be brought further. Send a message to try again.', 'exhausted')
-  return endTurn(run, { rest: { type: 'retries_exhausted' }, alsoTake: 'all', begun: 'This call was given up after too many faults on our side; it may have run.', unbegun: 'This call could not be made, because of faults on our side.', events: [error] })
+  return endTurn(run, { rest: { type: 'retries_exhausted' }, take: [], alsoTake: 'all', begun: 'This call was given up after too many faults on our side; it may have run.', unbegun: 'This call could not be made, because of faults on our side.', events: [error] })
 }
 
-async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string }): Promise<void> {
+async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'take' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string }): Promise<void> {
   const { toolUses } = pendingOf(run.log, run)
   const begun = await readBegun(run, toolUses.map(({ event }) => event.id))
   for (const vmId of new Set([...begun.values()].flatMap((one) => one.vmId ?? []))) {
@@ -72,7 +72,7 @@ async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'alsoT
   const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? why.begun : why.unbegun)))
   const { cut } = run
   const end = cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
-  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), alsoTake: why.alsoTake, rest: why.rest })
+  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), take: why.take, alsoTake: why.alsoTake, rest: why.rest })
 }
 
 /** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */

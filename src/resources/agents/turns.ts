@@ -50,6 +50,18 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   return { do: 'ask', take: [...answers, ...messages] }
 }
 
+/**
+ * What an interrupt stops before anybody took it: the messages that began this run and came before the interrupt. Ours:
+ * they count as said and get no answer, as if they had just been taken; what was queued behind a run that goes on
+ * already is the next turn, which the interrupt brings forward.
+ */
+export function stoppedMessages<Event extends TurnEvent>(log: readonly Event[]): Event[] {
+  const began = beginOfRun(log)?.position ?? 0
+  const { interrupts, messages } = pendingOf(log)
+  const before = Math.min(began, interrupts.at(-1)?.position ?? Infinity)
+  return messages.filter(({ position }) => position < before)
+}
+
 /** The request to the model that has no end: its worker was lost. */
 export function openSpan<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
   const start = log.findLast(({ type }) => type === 'span.model_request_start')
@@ -82,10 +94,15 @@ function isModelDue(log: readonly TurnEvent[]): boolean {
 
 function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
   if (modelStepsOf(log) >= turnLimits.modelSteps) return `The turn took ${turnLimits.modelSteps} requests to the model, which is the most. Send a message to go on.`
-  const rested = log.findLast(({ type }) => type === 'session.status_idle')?.position ?? 0
-  const began = log.find(({ type, position }) => type === 'session.status_running' && position > rested)?.processedAt
+  const began = beginOfRun(log)?.processedAt
   const late = began && nowMs - Date.parse(began) > turnLimits.turnSeconds * 1000
   return late ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the longest. Send a message to go on.` : null
+}
+
+/** Where the session last went to work. */
+function beginOfRun<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
+  const rested = log.findLast(({ type }) => type === 'session.status_idle')?.position ?? 0
+  return log.find(({ type, position }) => type === 'session.status_running' && position > rested)
 }
 
 /** Where the session last came to rest with nothing left open; a rest for the client's answers is in the middle of a turn. */
