@@ -74,6 +74,13 @@ describe('beginning', () => {
     expect((await make({ agent: other })).agent).toMatchObject({ version: 3 })
   })
 
+  test('keeps its vaults in the order in which they were given, since the first that has a key is used', async () => {
+    const [first, second] = await Promise.all([1, 2].map(async () => (await call('POST', '/vaults', { display_name: 'v' })).body.id))
+    for (const order of [[second, first], [first, second]]) expect(await make({ vault_ids: order })).toMatchObject({ vault_ids: order })
+    const { id } = await make({ vault_ids: [second, first] })
+    expect((await call('POST', `/sessions/${id}`, { vault_ids: [first, second] })).body).toMatchObject({ vault_ids: [first, second] })
+  })
+
   test('with an environment it is a computer session, with vaults it names them', async () => {
     const environment = (await call('POST', '/environments', { name: 'e1' })).body.id
     const vault = (await call('POST', '/vaults', { display_name: 'v' })).body.id

@@ -59,14 +59,16 @@ export async function resolveEnvironment(tx: Tx, scope: Scope, publicId: string 
 
 const vaultIds = z.array(z.string()).max(limits.sessionVaultsMax, `a session has at most ${limits.sessionVaultsMax} vaults`)
 
-/** The stored ids of the vaults that a request names, each once. @throws BerthError invalid_request, not_found, vault_archived. */
+/** The stored ids of the vaults that a request names, each once and in its order, which decides where two hold the same key. @throws BerthError invalid_request, not_found, vault_archived. */
 export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promise<string[]> {
-  const ids = [...new Set(readShape(vaultIds, given ?? [], 'vault_ids').map((id) => decodeId('vault', id)))]
+  const named = readShape(vaultIds, given ?? [], 'vault_ids')
+  const ids = [...new Set(named.flatMap((id) => decodeId('vault', id) ?? []))]
+  if (ids.length < new Set(named).size) throw notFound('vault')
   if (ids.length === 0) return []
-  const found = await findAll<{ id: string; archivedAt: string | null }>(tx, sql`select id, archived_at from vaults where id = any(${ids.filter((id) => id !== undefined)}::uuid[]) and ${ownedByCaller(scope)}`)
+  const found = await findAll<{ archivedAt: string | null }>(tx, sql`select archived_at from vaults where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
   if (found.length < ids.length) throw notFound('vault')
   if (found.some(({ archivedAt }) => archivedAt)) throw vaultArchived()
-  return found.map(({ id }) => id)
+  return ids
 }
 
 /** The fields that every way of beginning a session reads alike. @throws BerthError invalid_request. */

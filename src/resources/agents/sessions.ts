@@ -90,7 +90,7 @@ export async function updateSession(call: Call, publicId: string, given: Session
       ...(after.budgetNanoUsd === before.budgetNanoUsd ? {} : { budget: budgetOf(after) }),
       ...(sameDefinition(after.agentDefinition, before.agentDefinition) ? {} : { agent: wireAgent(after) }),
     }
-    const sameVaults = JSON.stringify([...after.vaultIds].sort()) === JSON.stringify([...before.vaultIds].sort())
+    const sameVaults = JSON.stringify(after.vaultIds) === JSON.stringify(before.vaultIds)
     if (Object.keys(changed).length === 0 && sameVaults) return before
     const session = await getOne<Session>(tx, sql`
       update sessions set title = ${after.title}, metadata = ${JSON.stringify(after.metadata)}, budget_nano_usd = ${after.budgetNanoUsd}, vault_ids = ${after.vaultIds}::uuid[],
