@@ -45,6 +45,7 @@ test('every tool does what it says, in one folder, and says what is wrong', asyn
     ['bash', { command: 'pwd; seq 1 100000' }],
     ['bash', { command: 'sleep 60', timeout_ms: 1000 }],
     ['bash', { command: 'printf "a\\0b\\377c"' }],
+    ['bash', { command: 'yes | head -c 3000000' }],
   )
   const said = results(log)
   expect(said.map(({ text, isError }) => [isError, text.slice(0, 120)])).toEqual([
@@ -53,12 +54,13 @@ test('every tool does what it says, in one folder, and says what is wrong', asyn
     [false, 'Replaced 1 occurrence in src/a.txt.'], [true, expect.stringContaining('occurs 2 times')], [true, expect.stringContaining('does not occur')], [false, 'Replaced 2 occurrences in src/a.txt.'],
     [false, 'src/a.txt:1:fIrst\nsrc/a.txt:2:2nd "quoted" $HOME ü'], [false, 'No lines match.'], [false, 'src/a.txt'], [true, 'There is nothing at src/b.txt.'],
     [false, expect.stringContaining('/home/user')], [false, expect.stringMatching(/^\/home\/user\n1\n2\n/)], [true, expect.stringMatching(/\[Stopped: it did not end within 1 s\.\]$/)], [false, 'a\u{fffd}b\u{fffd}c'],
+    [false, expect.stringMatching(/^(?:y\n)+$/)],
   ])
   const flood = said[14]?.text ?? ''
   expect(flood).toMatch(/\[Cut: \d+ characters are left out here\.\]/)
   expect(flood).toMatch(/\n100000$/)
   expect(flood.length).toBeLessThan(31_000)
-  expect(types(log).filter((type) => type === 'agent.tool_result')).toHaveLength(17)
+  expect(types(log).filter((type) => type === 'agent.tool_result')).toHaveLength(18)
 }, 240_000)
 
 test('calls of one answer run at once, and each is answered', async () => {

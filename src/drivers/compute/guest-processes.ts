@@ -12,6 +12,8 @@ const unknown = 3
 /** A frame's head, or the last line. Unit: bytes. */
 const headBytesMax = 80
 const reportBytesMax = 4 * limits.execOutputBytes
+/** Of one piece of a stream that is followed: what was printed before the reader came arrives as one frame of up to a MiB. */
+const pieceBytesMax = 64 * 1024
 const signals = { INT: 2, KILL: 9, TERM: 15 } as const
 
 type Frame = { stream: 'stdout' | 'stderr'; offset: number; bytes: Buffer } | { status: 'running' | 'exited' | 'killed'; exitCode: number }
@@ -75,12 +77,14 @@ export async function* followBackground(machine: Machine, processId: string, fro
         if (frame.status !== 'running') yield { ended: true, exitCode: frame.exitCode, status: frame.status }
         continue
       }
-      // A character that the end of a piece cuts in two comes whole with the next piece.
-      const bytes = Buffer.concat([cut[frame.stream], frame.bytes])
-      const whole = bytes.length - cutBytes(bytes)
-      const offset = frame.offset - cut[frame.stream].length
-      cut[frame.stream] = bytes.subarray(whole)
-      if (whole > 0) yield { stream: frame.stream, offset, text: bytes.toString('utf8', 0, whole) }
+      for (let at = 0; at < frame.bytes.length; at += pieceBytesMax) {
+        // A character that the end of a piece cuts in two comes whole with the next piece.
+        const bytes = Buffer.concat([cut[frame.stream], frame.bytes.subarray(at, at + pieceBytesMax)])
+        const whole = bytes.length - cutBytes(bytes)
+        const offset = frame.offset + at - cut[frame.stream].length
+        cut[frame.stream] = bytes.subarray(whole)
+        if (whole > 0) yield { stream: frame.stream, offset, text: bytes.toString('utf8', 0, whole) }
+      }
     }
   } catch (error) {
     if (!signal.aborted) throw error
