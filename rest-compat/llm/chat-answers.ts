@@ -4,10 +4,9 @@ import { bearerOf } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
-import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
-import { admitChat, type Admission } from '#src/resources/llm/chats.ts'
+import { admitChat, callerLeft, type Admission } from '#src/resources/llm/chats.ts'
 import { startCompletion, type Completion, type CompletionOrder } from '#src/resources/llm/completions.ts'
 import { claimKey, send, setAllowance, type Claim } from '../answers.ts'
 import type { Handler, HandWritten } from '../routes.ts'
@@ -69,9 +68,6 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
 }
 
 const nothing = (): void => undefined
-
-/** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
-const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')
 
 async function sendWhole(reply: FastifyReply, chat: ReadChat, starting: Promise<Completion>, claim: Claim | undefined): Promise<FastifyReply> {
   let body: string

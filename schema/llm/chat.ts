@@ -2,7 +2,7 @@
 import { builder, type Context } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import type { FinishReason, ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
-import { askChat, collectChat, type ChatAnswer } from '#src/resources/llm/chats.ts'
+import { askChat, callerLeft, collectChat, type ChatAnswer } from '#src/resources/llm/chats.ts'
 import type { Completion } from '#src/resources/llm/completions.ts'
 
 /** One thing that happened, and whose answer it belongs to. */
@@ -93,9 +93,9 @@ const errors = 'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, 
 
 builder.mutationFields((t) => ({
   createChatCompletion: t.field({
-    type: completionType, description: `Asks a model and waits for the whole answer. Without tools and reasoning: those are streamed. ${errors}`,
+    type: completionType, description: `Asks a model and waits for the whole answer. Leaving ends the request. Without tools and reasoning: those are streamed. ${errors}`,
     args: requestArguments,
-    resolve: async (_, { maxTokens, topP, responseFormat, ...same }, call) => collectChat(await askChat(call, { ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, stream: false }, new AbortController().signal)),
+    resolve: (_, { maxTokens, topP, responseFormat, ...same }, call) => wholeAnswer(call, { ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, stream: false }),
   }),
 }))
 
@@ -113,6 +113,14 @@ builder.subscriptionFields((t) => ({
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))
+
+async function wholeAnswer(call: Context, body: Record<string, unknown>): Promise<ChatAnswer> {
+  try {
+    return await collectChat(await askChat(call, body, call.signal ?? new AbortController().signal))
+  } catch (error) {
+    throw call.signal?.aborted ? callerLeft : error
+  }
+}
 
 async function* eventsOf(call: Context, body: Record<string, unknown>): AsyncGenerator<ChatEvent> {
   const gone = new AbortController()

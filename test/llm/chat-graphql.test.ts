@@ -73,6 +73,18 @@ test('the subscription tells text, closed reasoning, tool calls in pieces, and t
   expect(events.at(-1)).toMatchObject({ finishReason: 'tool_calls', usage: { outputTokens: expect.any(Number) } })
 })
 
+test('leaving the mutation ends the request at the upstream', async () => {
+  world.mock.script({ before: 'never' })
+  const leaving = new AbortController()
+  const query = 'mutation { createChatCompletion(model: "test/plain", messages: [{ role: "user", content: "Hello" }]) { content } }'
+  const asking = fetch(`${world.berth.url}/graphql`, { method: 'POST', signal: leaving.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` }, body: JSON.stringify({ query }) })
+  const seen = await world.mock.request(0)
+  leaving.abort()
+  await expect(asking).rejects.toThrow()
+  await seen.ended
+  expect(seen.outcome).toBe('aborted')
+})
+
 test('leaving a subscription ends the request at the upstream', async () => {
   world.mock.script({ parts: [{ text: 'Once upon' }, { hang: true }] })
   for await (const { data } of follow({ model: 'test/plain', messages })) if (data?.chatCompletion.text) break

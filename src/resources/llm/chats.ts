@@ -12,6 +12,9 @@ import type { Payer } from './inference.ts'
 /** Who pays, and what is left of the caller's minute. */
 export type Admission = { payer: Payer; allowance: Allowance }
 
+/** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
+export const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')
+
 /**
  * Lets a chat in: a key with `chat:stateless`, whose organization pays, or a person who is a member or higher. A promise
  * only when the database must be asked.
