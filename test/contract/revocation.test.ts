@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { deactivateMembership } from '#src/resources/infra/memberships.ts'
+import { createMembershipChecker, deactivateMembership } from '#src/resources/infra/memberships.ts'
 import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -68,6 +68,17 @@ describe('an organization key', () => {
 
 describe('a membership', () => {
   const membershipOf = (token: string): string => decodeId('membership', decodeJwt<{ org_memberships: { membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? '') ?? ''
+
+  test('whose end is heard before what was read of it is not remembered as it was', async () => {
+    const membershipId = membershipOf(await berth.token('nick', 'acme', 'member'))
+    let hear: (id: string | null) => void = () => undefined
+    const checker = createMembershipChecker(berth.services.db, { connected: true, listen: (_topic, onNotice) => void (hear = onNotice) })
+    const reading = checker.check([membershipId])
+    hear(membershipId)
+    await reading // read before it was deactivated
+    await deactivateMembership(berth.services.db, membershipId)
+    await expect(checker.check([membershipId])).rejects.toMatchObject({ code: 'authentication_invalid' })
+  })
 
   test('that is deactivated closes every process to every token that names it, also where the token acts for another organization', async () => {
     await berth.token('nora', 'acme', 'member')

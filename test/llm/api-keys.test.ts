@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nowMs, shiftClock, timestamp } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { createApiKeyChecker } from '#src/resources/llm/api-key-checker.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startSecondProcess, type SecondProcess } from '../contract/second-process.ts'
@@ -90,6 +91,17 @@ describe('a key', () => {
     expect(await becomesTrue(async () => (await everywhere(key)).every((one) => one === 401), { limitMs: 1_000, everyMs: 10 })).toBe(true)
     expect(await ask(revoke)).toEqual({ data, said: 'ok' })
     expect(await everywhere(key)).toEqual([401, 401])
+  })
+
+  test('whose revocation is heard before what was read of it is not remembered as it was', async () => {
+    const { key, apiKey } = await make()
+    let hear: (id: string | null) => void = () => undefined
+    const checker = createApiKeyChecker(berth.services.db, { connected: true, listen: (_topic, onNotice) => void (hear = onNotice) }, 'svc_live_ak_')
+    const reading = checker.check(key)
+    hear(apiKey.id)
+    expect(await reading).toMatchObject({ kind: 'key' }) // read before it was revoked
+    await ask(`mutation { revokeApiKey(id: "${apiKey.id}") { id } }`)
+    expect(await checker.check(key)).toMatchObject({ kind: 'nobody' })
   })
 
   test('that expires is refused from then on', async () => {

@@ -80,9 +80,14 @@ export type MembershipChecker = {
 }
 
 /** Makes the process's checker. While notices arrive an answer stays true until one says otherwise; else for 5 s. */
-export function createMembershipChecker(db: Db, pubsub: Pubsub): MembershipChecker {
+export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | 'listen'>): MembershipChecker {
   const known = new Map<string, { active: boolean; readAtMs: number }>()
-  pubsub.listen('membership', (id) => (id === null ? known.clear() : known.delete(id)))
+  let notices = 0
+  pubsub.listen('membership', (id) => {
+    notices++
+    if (id === null) known.clear()
+    else known.delete(id)
+  })
   const fresh = (id: string): boolean | undefined => {
     const entry = known.get(id)
     return entry && (pubsub.connected || performance.now() - entry.readAtMs < rememberedMs) ? entry.active : undefined
@@ -101,11 +106,12 @@ export function createMembershipChecker(db: Db, pubsub: Pubsub): MembershipCheck
       if (!unknown) return
       return (async () => {
         const readAtMs = performance.now()
+        const noticesBefore = notices
         const active = new Set((await findAll<{ id: string }>(db, sql`
           select m.id from memberships m join organizations o on o.id = m.organization_id
           where m.id = any(${membershipIds}) and m.deactivated_at is null and o.deactivated_at is null`)).map((row) => row.id))
         if (known.size > remembered) known.clear()
-        for (const id of membershipIds) known.set(id, { active: active.has(id), readAtMs })
+        if (notices === noticesBefore) for (const id of membershipIds) known.set(id, { active: active.has(id), readAtMs }) // a notice may have come before what it tells of was read
         if (membershipIds.some((id) => !active.has(id))) refuse()
       })()
     },

@@ -24,10 +24,15 @@ export type ApiKeyChecker = {
 }
 
 /** Makes the process's checker. A valid key is remembered 30 s; a notice of its revocation ends that at once. */
-export function createApiKeyChecker(db: Db, pubsub: Pubsub, prefix: string): ApiKeyChecker {
+export function createApiKeyChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | 'listen'>, prefix: string): ApiKeyChecker {
   const known = new Map<string, { row: KeyRow; readAtMs: number }>()
   const notedAtMs = new Map<string, number>()
-  pubsub.listen('api_key', (keyId) => (keyId === null ? known.clear() : known.delete(keyId)))
+  let notices = 0
+  pubsub.listen('api_key', (keyId) => {
+    notices++
+    if (keyId === null) known.clear()
+    else known.delete(keyId)
+  })
 
   function remembered(keyId: string): KeyRow | undefined {
     const entry = known.get(keyId)
@@ -36,13 +41,14 @@ export function createApiKeyChecker(db: Db, pubsub: Pubsub, prefix: string): Api
 
   async function read(keyId: string): Promise<KeyRow | undefined> {
     const entry = known.get(keyId)
+    const noticesBefore = notices
     try {
       const readAtMs = nowMs()
       const row = await findOne<KeyRow>(db, sql`
         select k.key_id, k.organization_id, k.secret_sha256, k.scopes, k.expires_at, coalesce(k.revoked_at, o.deactivated_at) as revoked_at
         from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`)
       if (known.size >= rememberedMax) known.clear()
-      if (row) known.set(keyId, { row, readAtMs })
+      if (row && notices === noticesBefore) known.set(keyId, { row, readAtMs }) // a notice may have come before what it tells of was read
       return row
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
