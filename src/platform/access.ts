@@ -64,7 +64,7 @@ export type Scope = { readonly organizationId: string; readonly userId: string |
 
 /** The 401 for a request without credentials. */
 export function missingToken(): BerthError {
-  return new BerthError('unauthorized', 'Send a token: Authorization: Bearer <ACCESS_TOKEN>. `npm run -s token` makes one on a single host.', { keyCode: 'key_missing' })
+  return new BerthError('unauthorized', 'Send a token, or a key where one will do: Authorization: Bearer <ACCESS_TOKEN>. On a single host `npm run -s token` makes a token, `npm run -s key` a key.', { keyCode: 'key_missing' })
 }
 
 /** The 401 for an organization key where only a person may call. */

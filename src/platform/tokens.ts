@@ -62,7 +62,7 @@ export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { s
     try {
       claimed = decodeJwt(text)
     } catch {
-      throw refused('it is not a JWT')
+      throw refused('it is neither a JWT nor a key of this Berth')
     }
     const trusted = issuers.find((one) => one.issuer === claimed.iss)
     const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp', 'iat'], algorithms, currentDate: now() }

@@ -158,7 +158,7 @@ describe('a web socket', () => {
   it('with a wrong token is closed with 4403 and the reason', async () => {
     const { socket, closed } = await raw()
     socket.send(init('garbage'))
-    expect(await closed).toEqual({ code: 4403, reason: 'Your token is not valid here: it is not a JWT.' })
+    expect(await closed).toEqual({ code: 4403, reason: 'Your token is not valid here: it is neither a JWT nor a key of this Berth.' })
   })
 
   it('that does not say who it is within 5 s is closed with 4408', async () => {

@@ -95,8 +95,9 @@ describe('a caller is refused', () => {
   })
 
   test('before their body is read', async () => {
-    const sent = await told(await world.post('/v1/chat/completions', 'x'.repeat(8 * 1024 * 1024), { token: null }))
-    expect(sent).toBe('401 authentication_error key_missing gateway')
+    const answer = await world.post('/v1/chat/completions', 'x'.repeat(8 * 1024 * 1024), { token: null })
+    expect(await answer.clone().text()).toContain('`npm run -s key`') // a newcomer is told what to send
+    expect(await told(answer)).toBe('401 authentication_error key_missing gateway')
   })
 
   test('after 600 requests in a minute, told when to come back', async () => {
