@@ -41,7 +41,7 @@ const refusals: readonly [string, MockAnswer, { code: string; says?: RegExp; det
   ['400 that quotes the key', { status: 400, body: errorBody({ message: `temperature\u001b[31m is\nwrong ${secretKey}` }) }, { code: 'invalid_parameter', says: /temperature \[31m is wrong \[key\]/ }],
   ['400 at great length', { status: 400, body: errorBody({ message: 'x'.repeat(50_000) }) }, { code: 'invalid_parameter', says: /x{500}$/ }],
   ['400 without a word', { status: 400, body: '' }, { code: 'invalid_parameter', says: /400/ }],
-  ['404 of a model', { status: 404, body: errorBody({ message: 'The model does not exist.' }) }, { code: 'invalid_parameter', says: /does not exist/ }],
+  ['404 of a model', { status: 404, body: errorBody({ message: 'The model does not exist.' }) }, { code: 'upstream_error', says: /does not have the model: The model does not exist\. Tell your operator/ }],
   ['404 of a wrong address', { status: 404, body: '404 page not found' }, { code: 'upstream_error' }],
   ['422', { status: 422, body: errorBody({ message: 'no' }) }, { code: 'invalid_parameter' }],
   ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1/' } }, { code: 'upstream_error' }],

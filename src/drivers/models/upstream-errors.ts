@@ -71,10 +71,12 @@ function describe(target: UpstreamTarget, status: number, error: Values | null, 
       return upstreamError(target, 'upstream_rate_limited', `The upstream ${slug} has had too many requests. Try again ${retryAfterSeconds === undefined ? 'later' : `in ${retryAfterSeconds} seconds`}.`, retryAfterSeconds === undefined ? {} : { retryAfterSeconds })
     }
     case 503: case 529: return upstreamError(target, 'upstream_overloaded', `The upstream ${slug} has more to do than it can. Try again in a few seconds.`)
-    case 400: case 404: case 413: case 422:
+    case 404: // an address or a model that is not there: not the caller's doing, and another upstream may have it
+      if (said) return upstreamError(target, 'upstream_error', `The upstream ${slug} does not have the model: ${said} Tell your operator, or use another model.`)
+      break
+    case 400: case 413: case 422:
       if (isTooLong(error, said)) return upstreamError(target, 'context_length_exceeded', `The conversation is longer than the model can read: ${said || 'shorten it'}`)
-      // A 404 without a word of explanation is a wrong address, which is not the caller's doing.
-      if (said || status !== 404) return upstreamError(target, 'invalid_parameter', `The upstream ${slug} refused the request: ${said || `it answered ${status} and said no more.`}`)
+      return upstreamError(target, 'invalid_parameter', `The upstream ${slug} refused the request: ${said || `it answered ${status} and said no more.`}`)
   }
   return upstreamError(target, 'upstream_error', `The upstream ${slug} failed (${status}). Try again, or another model.`)
 }
