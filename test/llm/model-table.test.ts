@@ -93,6 +93,11 @@ models:\n  mine/best:\n    context_window: 1000\n    reasoning: { levels: [low, 
     expect(model.reasoningReplay).toBe('signature')
   })
 
+  test('says how long an upstream may take', () => {
+    const { target } = modelOf('upstreams: { slow: { kind: openai-compatible, base_url: "http://a", first_byte_seconds: 900, silence_seconds: 30.5 } }\nmodels: { local/x: { context_window: 10, upstreams: [slow] } }', 'local/x').upstreams[0]
+    expect(target).toMatchObject({ firstByteSeconds: 900, silenceSeconds: 30.5 })
+  })
+
   test('may be empty', () => {
     for (const yaml of ['', '# nothing', 'models:\nupstreams:\n', '{}']) expect([...read(yaml).models.keys()]).toEqual(['berth/demo'])
   })
@@ -112,6 +117,7 @@ describe('a file that is wrong', () => {
     ['upstreams: { x: { kind: openai-compatible } }', 'upstreams.x.base_url is needed'], ['upstreams: { x: { kind: openai, base_url: "ftp://a" } }', 'upstreams.x.base_url must be an http(s) address'],
     ['upstreams: { x: { kind: openai, base_url: "http://u:p@a" } }', 'without credentials'], ['upstreams: { x: { kind: openai, base_url: "http://a?k=1" } }', 'without credentials'],
     ['upstreams: { x: { kind: openai, base_url: "http://a", api_key_env: NOT_SET } }', 'names NOT_SET, which is not set'],
+    ['upstreams: { openai: { first_byte_seconds: 0 } }', 'first_byte_seconds must be at least 1'], ['upstreams: { openai: { silence_seconds: 4000 } }', 'silence_seconds must be at most 3600'], ['upstreams: { openai: { silence_seconds: "5" } }', 'silence_seconds must be a number of seconds'],
     ['models: { x: {} }', 'models.x must be a name of the form'], ['models: { local/x: { upstreams: [berth] } }', 'models.local/x.context_window is needed'], ['models: { local/x: { context_window: 5 } }', 'models.local/x.upstreams is needed'],
     ['models: { local/x: { context_window: 5, upstreams: [nowhere] } }', 'names nowhere, which is not among the upstreams'], [model('upstreams: []'), 'YAML'], ['models: { local/x: { context_window: 5, upstreams: [] } }', 'upstreams must be at least one'],
     [model('max_output_tokens: 11'), 'max_output_tokens must not be more'], [model('max_output_tokens: 0'), 'max_output_tokens must be at least 1'], [model('max_output_tokens: 1.5'), 'max_output_tokens must be a whole number'],

@@ -99,7 +99,7 @@ export type UpstreamTarget = {
   /** What one answer may have at most, when the caller does not say; Anthropic's format needs a number. */
   maxOutputTokens: number
   reasoningReplay: ReasoningReplay
-  /** How long it may take until its answer begins, and be silent within it; absent: 120 s each. */
+  /** How long it may take until its answer begins, and be silent within it; absent: 120 s each, and 600 s for one that comes whole. */
   firstByteSeconds?: number
   silenceSeconds?: number
 }

@@ -12,6 +12,8 @@ const connectMs = 10_000
 /** Until the answer begins, and between two of its bytes, when the target says nothing else. */
 const firstByteSecondsDefault = 120
 const silenceSecondsDefault = 120
+/** One that comes whole begins when all of it is written: as long as OpenAI's own client waits. */
+const wholeAnswerSecondsDefault = 600
 /** One answer takes no longer, however steadily it trickles. */
 const answerMsMax = 60 * 60 * 1000
 /** Of a streamed answer, and of one that comes whole. */
@@ -58,7 +60,7 @@ export function postUpstream(target: UpstreamTarget, post: UpstreamPost, stream:
   const response = new UpstreamResponse(target, origin, signal, stream ? streamBytesMax : wholeBytesMax)
   origin.pool.dispatch({
     path: `${origin.path}${post.path}`, method: 'POST', headers: post.headers, body: post.body,
-    headersTimeout: (target.firstByteSeconds ?? firstByteSecondsDefault) * 1000, bodyTimeout: (target.silenceSeconds ?? silenceSecondsDefault) * 1000,
+    headersTimeout: (target.firstByteSeconds ?? (stream ? firstByteSecondsDefault : wholeAnswerSecondsDefault)) * 1000, bodyTimeout: (target.silenceSeconds ?? silenceSecondsDefault) * 1000,
   }, response)
   return response
 }

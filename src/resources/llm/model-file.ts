@@ -10,6 +10,7 @@ const upstreamsMax = 100
 const modelsMax = 1000
 const upstreamsPerModelMax = 10
 const tokensMax = 1_000_000_000
+const patienceSecondsMax = 3_600
 
 const slug = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'a short name: lower-case letters, digits, - and _')
 const modelId = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}\/[A-Za-z0-9][A-Za-z0-9._:/@-]{0,190}$/, 'a name of the form <provider>/<model>')
@@ -20,12 +21,15 @@ const price = z.string('US dollars for a million tokens, as text: "2.50"').regex
 const day = z.string('a day such as 2026-01-31').regex(/^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/, 'a day such as 2026-01-31')
 const baseUrl = z.url({ protocol: /^https?$/, error: 'an http(s) address' }).max(2048, 'at most 2048 characters')
   .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'an address without credentials, ? and #; a key belongs into api_key_env')
+const patience = z.number('a number of seconds').min(1, 'at least 1').max(patienceSecondsMax, `at most ${patienceSecondsMax}`)
 const level = z.enum(reasoningLevels, `one of ${reasoningLevels.join(', ')}`)
 
 const upstream = z.strictObject({
   kind: z.enum(upstreamKinds, `one of ${upstreamKinds.join(', ')}`),
   base_url: baseUrl,
   api_key_env: variable.nullable(),
+  first_byte_seconds: patience,
+  silence_seconds: patience,
 }, 'an object')
 const served = z.union([slug, z.strictObject({ upstream: slug, model: text })], 'the name of an upstream, or {upstream, model}')
 const model = z.strictObject({

@@ -69,11 +69,12 @@ function merge<Entry extends object>(ours: Record<string, Entry | null> | null |
   return merged
 }
 
-type Upstream = { known: KnownUpstream; apiKey: string | null }
+type Patience = Pick<UpstreamTarget, 'firstByteSeconds' | 'silenceSeconds'>
+type Upstream = { known: KnownUpstream; apiKey: string | null; patience: Patience }
 
 function makeUpstreams(config: Config, own: ModelFile, operators: ModelFile, problems: string[]): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
-  for (const [slug, { kind, base_url: url, api_key_env: variable }] of merge<UpstreamEntry>(own.upstreams, operators.upstreams)) {
+  for (const [slug, { kind, base_url: url, api_key_env: variable, first_byte_seconds: firstByteSeconds, silence_seconds: silenceSeconds }] of merge<UpstreamEntry>(own.upstreams, operators.upstreams)) {
     if (!kind) {
       problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.kind is needed.`)
       continue
@@ -84,7 +85,7 @@ function makeUpstreams(config: Config, own: ModelFile, operators: ModelFile, pro
     // What the operator wrote is meant; our own two wait for their keys in silence.
     if (missing && operators.upstreams?.[slug]?.api_key_env) problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.api_key_env names ${variable}, which is not set in the environment.`)
     if (apiKey) neverLog(apiKey)
-    upstreams.set(slug, { known: { slug, kind, baseUrl: (url ?? '').replace(/\/+$/, ''), missing }, apiKey })
+    upstreams.set(slug, { known: { slug, kind, baseUrl: (url ?? '').replace(/\/+$/, ''), missing }, apiKey, patience: { ...(firstByteSeconds && { firstByteSeconds }), ...(silenceSeconds && { silenceSeconds }) } })
   }
   return upstreams
 }
@@ -111,7 +112,7 @@ function makeModels(entries: Map<string, ModelEntry>, upstreams: ReadonlyMap<str
       const { kind, slug, baseUrl } = found.known
       // Reasoning is the affair of one kind of provider: an upstream of another kind is asked without replay.
       const reasoningReplay = kind === first?.known.kind ? replay : 'none'
-      const target: UpstreamTarget = { slug, baseUrl, apiKey: found.apiKey, upstreamModel: way.model, model: id, maxOutputTokens, reasoningReplay }
+      const target: UpstreamTarget = { slug, baseUrl, apiKey: found.apiKey, upstreamModel: way.model, model: id, maxOutputTokens, reasoningReplay, ...found.patience }
       return [{ kind, target }]
     })
     const [head, ...rest] = usable
