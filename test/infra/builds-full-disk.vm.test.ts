@@ -1,12 +1,13 @@
 /** Builds on a node whose disk is full where their outputs go: a small file system of the test's own stands in for it. */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keptTemplatesFolder } from '#src/drivers/compute/places.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { finished, submit, type Job } from '../support/builds.ts'
+import { until } from '../support/until.ts'
 
 const buildLimitMs = 120_000
 const noRoom = 'The node has no room left for this build. Ask your operator to make room, then build again.'
@@ -112,6 +113,23 @@ describe.skipIf(problem)(`with no room for the disks of machines${skipped}`, () 
     execFileSync('umount', ['--lazy', folder])
     rmdirSync(folder)
   })
+
+  test('a VM that stands still because the node is full goes on when there is room again', async () => {
+    const { body } = await berth.call<{ vm_id: string }>('POST', '/api/v1/vms', { token, body: {} })
+    const exec = (command: string, timeout: number) => berth.call<{ stdout: string }>('POST', `/api/v1/vms/${body.vm_id}/envd/exec`, { token, body: { command, timeout } })
+    expect((await exec('true', 60)).status).toBe(200)
+    const filler = join(folder, 'filler')
+    const roomBytes = (): number => statfsSync(folder).bavail * statfsSync(folder).bsize
+    writeFileSync(filler, Buffer.alloc(roomBytes() - 1024 * 1024))
+    const writing = exec('head -c 8M /dev/urandom > big; sync', 120)
+    await until('the node is full', () => roomBytes() < 128 * 1024, buildLimitMs)
+    await exec('true', 1) // well or not: its disk wanted to grow meanwhile
+    rmSync(filler)
+    await writing // its connection may have died of the wait, the machine must not
+    await until('it goes on', async () => (await exec('sync; echo back', 20)).body.stdout === 'back\n', buildLimitMs)
+    expect((await berth.call('DELETE', `/api/v1/vms/${body.vm_id}`, { token })).status).toBe(204)
+    await until('it is gone', async () => await residents(berth) === 0)
+  }, 2 * buildLimitMs)
 
   test('a build that fills the node ends with what to do instead of standing still, and the next one has room again', async () => {
     const { job, log } = await build(berth, token, { cache: false, commands: ['head -c 2G /dev/urandom > big; sync; echo whole'] })

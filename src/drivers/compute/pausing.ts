@@ -14,11 +14,11 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
   const { node } = fleet
   const { record, qmp } = machine
   const places = machinePlaces(node.roots, record.machineUuid)
-  await qmp.execute('stop')
+  await machine.halts.halt()
   try {
     await saveState(qmp, places.saving, places.pausedMemory, true)
   } catch (error) {
-    await qmp.execute('cont')
+    await machine.halts.goOn()
     rmSync(places.pausedMemory, { force: true })
     throw error
   }

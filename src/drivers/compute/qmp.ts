@@ -18,6 +18,8 @@ export type Qmp = {
   execute(command: string, args?: Record<string, unknown>): Promise<unknown>
   /** Resolves when this event comes. @throws Error after the limit. */
   event(name: string, limitMs: number, fits?: (data: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  /** Calls back for each of these events from now on. */
+  on(name: string, onEvent: (data: Record<string, unknown>) => void): void
   /** Resolves once QEMU is gone (or has closed this connection), with how its guest ended it, if it did. */
   readonly closed: Promise<{ guestEnd: 'shutdown' | 'reset' | null }>
   /** Leaves QEMU running. */
@@ -58,7 +60,7 @@ export function open(path: string): Promise<Socket> {
 
 function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
   const pending: Pending[] = []
-  const listeners = new Set<(name: string, data: Record<string, unknown>) => void>()
+  const listeners = new Set<(name: string, data: Record<string, unknown>) => unknown>()
   let guestEnd: 'shutdown' | 'reset' | null = null
   let gone = false
   const greeting = Promise.withResolvers<void>()
@@ -116,6 +118,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
         reject(new Error('QEMU has gone'))
       })
     }),
+    on: (name, onEvent) => void listeners.add((said, data) => said === name && onEvent(data)),
     close: () => socket.destroy(),
   }
 }

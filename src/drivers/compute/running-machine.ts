@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import type { GuestLine } from './guest-line.ts'
+import { watchHalts, type Halting } from './halting.ts'
 import type { Command, Machine } from './machine.ts'
 import type { ComputeNode } from './compute-node.ts'
 import type { Qmp } from './qmp.ts'
@@ -20,6 +21,7 @@ export type RunningMachine = Machine & {
   readonly pid: number
   readonly qmp: Qmp
   readonly line: GuestLine
+  readonly halts: Halting
   /** Makes the first connection. @throws Error */
   connect(limitMs?: number): Promise<void>
   /** Lets go of the machine and leaves it running. */
@@ -34,6 +36,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
   let connection: SshConnection | undefined
   let connecting: Promise<SshConnection> | undefined
   let released = false
+  const halts = watchHalts(qmp, record.machineUuid, node.log)
 
   const takeEgress = (egress: Duplex): void => {
     if (record.id === null) egress.destroy() // nobody's machine has no business outside
@@ -79,7 +82,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     get id() { return record.id ?? '' },
     get address() { return record.address },
     get folderId() { return record.hasFolder ? record.folderId : null },
-    record, pid, qmp, line,
+    record, pid, qmp, line, halts,
     run: async (command: Command, signal) => (await connected()).run(command, signal),
     request: async (fields, signal) => (await connected()).request(fields, signal),
     async connect(limitMs = connectLimitMs) {
@@ -87,6 +90,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     },
     release() {
       released = true
+      halts.release()
       connection?.end()
       line.close()
       qmp.close()
