@@ -16,6 +16,7 @@ import { startBerth, type Berth } from '../support/berth.ts'
 import { makeVmRow } from '../support/makers.ts'
 import { freePort } from '../support/ports.ts'
 import { asAdmin } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 import { makeCallers, makeRefusingNode, type Callers } from './callers.ts'
 import { openStream, type EventStream } from './event-stream.ts'
 import { startSecondProcess, type SecondProcess } from './second-process.ts'
@@ -105,16 +106,19 @@ test('many readers of one VM all have every event, also those that come late', a
 
 test('while the line that notices come by is cut again and again, no event is lost', async () => {
   const vm = await makeVm()
+  const listens = (connected: boolean) => until(`the line is ${connected ? 'there' : 'missed'}`, () => berth.services.pubsub.connected === connected)
   const stream = await open(vm, { lastEventId: '0' })
   const reading = readUntil(stream, '31')
   for (let step = 0; step < 30; step++) {
     await move(vm, 1, step)
     if (step % 10 !== 4) continue
-    expect(await becomesTrue(() => berth.services.pubsub.connected, { limitMs: 5_000, everyMs: 5 })).toBe(true)
-    await asAdmin(inject('postgres'), async (admin) => {
+    await listens(true)
+    const missed = listens(false) // or the next cut might find only a line that is dead already
+    const cut = asAdmin(inject('postgres'), async (admin) => {
       const { rowCount } = await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and position('/' || datname || '?' in $1) > 0", [berth.services.database.url])
       expect(rowCount).toBeGreaterThan(0)
     })
+    await Promise.all([missed, cut])
   }
   expect(await reading).toEqual(await written(vm))
   stream.close()
