@@ -9,6 +9,7 @@ import { openServices, type Services } from '#src/platform/services.ts'
 import type { Worker } from '#workers/worker.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
 import type { TestPostgres } from './postgres.ts'
+import { endQemus } from './qemu-processes.ts'
 
 /** What a REST path answered. */
 export type Answer<Body> = { status: number; headers: Headers; body: Body }
@@ -47,6 +48,7 @@ export async function startBerth({ worker = false, pool = 1, settings = {}, on }
       await started?.stop()
       await workerServices?.close()
       await app.stop()
+      if (started) await endQemus(app.services.config.dataDir) // a machine may have been on its way when the others were destroyed
       rmSync(dataDir, { recursive: true, force: true })
     },
   }

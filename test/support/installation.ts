@@ -6,7 +6,7 @@ import { signal } from '../../src/start/processes.ts'
 import { findRun } from '../../src/start/run-file.ts'
 import { startCommand } from './command.ts'
 import { freePort } from './ports.ts'
-import { qemuProcesses } from './qemu-processes.ts'
+import { endQemus, qemuProcesses } from './qemu-processes.ts'
 import { until } from './until.ts'
 
 /** An instance that is ready. */
@@ -31,7 +31,7 @@ export async function startInstallation(more: Record<string, string> = {}): Prom
   const stop = async (): Promise<void> => {
     berth.child.kill('SIGTERM')
     await berth.ended
-    for (const pid of qemuProcesses(folder)) signal(pid, 'SIGKILL') // last: VMs outlive their worker, and a worker makes new ones
+    await endQemus(folder) // last: VMs outlive their worker, and a worker makes new ones
     rmSync(folder, { recursive: true, force: true })
   }
   try {

@@ -1,5 +1,16 @@
 /** Which QEMU processes there are, whatever their parent is by now: read from /proc, apart from what the product does. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { signal } from '#src/start/processes.ts'
+import { until } from './until.ts'
+
+/** Kills the QEMUs whose files lie below a folder, and waits until none is left. Their worker must have ended: it makes new ones. */
+export async function endQemus(folder: string): Promise<void> {
+  await until(`no QEMU is left of ${folder}`, () => {
+    const left = qemuProcesses(folder)
+    for (const pid of left) signal(pid, 'SIGKILL')
+    return left.length === 0
+  })
+}
 
 /** The process ids of the QEMUs whose files lie below a folder. */
 export function qemuProcesses(folder: string): number[] {
