@@ -77,10 +77,17 @@ function trustedIssuers({ config, db, pubsub }: Services): TrustedIssuer[] {
 function builtInKeys(db: Services['db'], pubsub: Services['pubsub']): JWTVerifyGetKey {
   let keys: ReturnType<typeof createLocalJWKSet> | null = null
   let readAt = 0
-  pubsub.listen('signing_keys', () => (keys = null))
+  let notices = 0
+  pubsub.listen('signing_keys', () => {
+    notices++
+    keys = null
+  })
   const read = async (): Promise<ReturnType<typeof createLocalJWKSet>> => {
     readAt = performance.now()
-    return (keys = createLocalJWKSet({ keys: await listPublicKeys(db) }))
+    const noticesBefore = notices
+    const found = createLocalJWKSet({ keys: await listPublicKeys(db) })
+    if (notices === noticesBefore) keys = found // else it may have been read before what the notice tells of
+    return found
   }
   return async (header, token) => {
     try {
