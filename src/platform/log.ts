@@ -6,10 +6,12 @@ import { pino, type Logger } from 'pino'
 
 /** Longest line kept; the rest of a longer one is dropped. Unit: characters. */
 const longestLine = 16_384
+/** Looked through for secrets; more than the longest line, so that none is cut in two before it is found. Unit: characters. */
+const longestSearched = 4 * longestLine
 
 const secretPatterns: readonly [RegExp, string][] = [
   [/svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]+/g, 'svc_live_ak_[redacted]'],
-  [/\b[A-Za-z0-9_]+_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{20,}/g, '[redacted key]'],
+  [/\b[a-z][a-z0-9_]{0,30}_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}/g, '[redacted key]'], // whatever BERTH_KEY_PREFIX is
   [/\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_=-]*/g, '[redacted jwt]'],
   [/\bbdb_[A-Za-z0-9_-]{43}/g, '[redacted database token]'],
   [/([?&](?:token|access_token|code|berth_token)=)[^&\s"\\]+/gi, '$1[redacted]'],
@@ -36,8 +38,8 @@ export function redact(text: string): string {
 
 const destination = {
   write(line: string): void {
-    const kept = line.length > longestLine ? `${line.slice(0, longestLine)}…"}\n` : line
-    process.stdout.write(redact(kept))
+    const safe = redact(line.slice(0, longestSearched))
+    process.stdout.write(safe.length > longestLine ? `${safe.slice(0, longestLine)}…"}\n` : safe)
   },
 }
 
