@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodeJwt } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { environmentWith } from '#src/platform/config.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
@@ -13,11 +13,11 @@ beforeAll(async () => {
 })
 afterAll(() => running.stop())
 
-/** Runs the command as `npm run -s token --` does. */
-function run(words: string[], variables: Record<string, string> = {}): Promise<{ code: number | null; out: string; errors: string }> {
+/** Runs a command as `npm run -s token --` does. */
+function run(words: string[], variables: Record<string, string> = {}, command = 'token'): Promise<{ code: number | null; out: string; errors: string }> {
   const { config, database } = running.services
   const own = { DATABASE_URL: database.url, BERTH_DATA_DIR: config.dataDir, PORT: String(config.port) }
-  const child = spawn(process.execPath, ['src/identity/token.ts', ...words], { env: environmentWith({ ...own, ...variables }) })
+  const child = spawn(process.execPath, [`src/identity/${command}.ts`, ...words], { env: environmentWith({ ...own, ...variables }) })
   let out = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -53,5 +53,20 @@ describe('npm run -s token', () => {
     } finally {
       rmSync(elsewhere, { recursive: true, force: true })
     }
+  })
+})
+
+describe('npm run rotate-keys', () => {
+  it('signs with a new key from now on, and a token of the one before stays good', async () => {
+    const { out: before } = await run(['--user', 'dora', '--org', 'tools'])
+    expect(await run([], {}, 'rotate-keys')).toEqual({ code: 0, out: 'A new key signs from now on.\n', errors: '' })
+    const { out: after } = await run(['--user', 'dora', '--org', 'tools'])
+    expect(decodeProtectedHeader(after.trim()).kid).not.toBe(decodeProtectedHeader(before.trim()).kid)
+    for (const token of [before, after]) expect((await running.ask('{ me { name } }', { token: token.trim() })).status).toBe(200)
+  })
+
+  it('says in one sentence that settings are wrong, or that Berth does not run', async () => {
+    expect(await run([], { PORT: 'http' }, 'rotate-keys')).toMatchObject({ code: 2, out: '', errors: expect.stringContaining('PORT must be') })
+    expect(await run([], { DATABASE_URL: '' }, 'rotate-keys')).toEqual({ code: 1, out: '', errors: 'Berth is not running here. Start Berth first: npm start\n' })
   })
 })
