@@ -10,7 +10,7 @@ import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
-import type { Allowance } from '#src/platform/rate-limits.ts'
+import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
 import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
@@ -59,7 +59,7 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
   return async (request, reply) => {
     const caller = route.open ? anybody : await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
     if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
-    const allowance = route.open ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute) : spendFor(services, caller, isPost)
+    const allowance = route.open ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute) : spendRequest(services.limiter, caller, isPost)
     if (route.headers) reply.headers(route.headers)
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
@@ -81,7 +81,7 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
   return async (request, reply) => {
     const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request) : undefined)
     const caller = await knownCaller(authenticator.authenticate(credential))
-    setAllowance(reply, await spendFor(services, caller, false))
+    setAllowance(reply, await spendRequest(services.limiter, caller, false))
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort()) // of the answer, not of the connection, which may carry more requests
     const over = beginStream('sse', callerName(caller))
@@ -151,10 +151,4 @@ async function refusalOf(error: BerthError, request: FastifyRequest, { limiter }
   const hasCredential = (bearerOf(request.headers) ?? tokenInQuery(request)) !== undefined
   if (error.status !== 401 || !hasCredential) return error
   return countRefusedCredential(limiter, request.ip).then(() => error, (reason: unknown) => shownError(reason, request.id))
-}
-
-/** Counts the request against the organization's minute (decisions.md §3: per organization). */
-function spendFor({ limiter }: Services, caller: Caller, creates: boolean): Allowance | Promise<Allowance> {
-  const whose = (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
-  return creates ? limiter.spend(`create:${whose}`, limits.createsPerMinute) : limiter.spend(`other:${whose}`, limits.otherPerMinute)
 }

@@ -5,7 +5,10 @@ import { shownError } from '#schema/public-error.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
-const reconnectMs = 2_000
+/** The headers of an event stream: proxies on the way must neither keep nor gather it. */
+export const eventStreamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', connection: 'keep-alive', 'x-accel-buffering': 'no' } as const
+/** After a stream ended, its reader comes back this much later. */
+export const reconnectMs = 2_000
 /** A reader that takes nothing for three heartbeats is gone. */
 const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 
@@ -39,10 +42,7 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   const { raw } = reply
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>), // what the request already earned: its id and its allowance
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    connection: 'keep-alive',
-    'x-accel-buffering': 'no',
+    ...eventStreamHeaders,
   })
   raw.write(`retry: ${reconnectMs}\n\n`)
   const stop = (): void => {

@@ -1,6 +1,8 @@
 /** /graphql over HTTP: GET, POST and, for subscriptions, server-sent events in distinct connections mode. */
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { setAllowance } from '#rest-compat/answers.ts'
+import { eventStreamHeaders, reconnectMs } from '#rest-compat/stream.ts'
 import { bearerOf, countRefusedCredential, type Authenticator } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, type Caller } from '#src/platform/access.ts'
@@ -14,7 +16,6 @@ import type { Engine, GraphqlCall } from './graphql.ts'
 import { showError } from './graphql-errors.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
 
-const reconnectMs = 2_000
 const stalledBeatsMax = 3 // a reader that takes nothing for three heartbeats is gone
 
 /** What the endpoint is served with. `stopping` ends open streams. */
@@ -77,10 +78,6 @@ function callOf(services: Services, caller: Caller, request: FastifyRequest, sig
   return { ...services, caller, requestId: request.id, signal, sent: request.body, address: request.ip, answer: {} }
 }
 
-function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: NonNullable<GraphqlCall['answer']['allowance']>): void {
-  reply.header('ratelimit-limit', limit).header('ratelimit-remaining', remaining).header('ratelimit-reset', resetSeconds)
-}
-
 /** Sends a subscription's events as they come, no faster than the reader takes them. */
 async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array>, gone: AbortController, stopping: AbortSignal): Promise<void> {
   reply.hijack()
@@ -98,7 +95,7 @@ async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array
   stopping.addEventListener('abort', stop, { once: true })
   raw.writeHead(reply.statusCode, {
     ...(reply.getHeaders() as Record<string, string>), // set above; all are text
-    'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', connection: 'keep-alive', 'x-accel-buffering': 'no',
+    ...eventStreamHeaders,
   })
   const reader = events.getReader()
   const leave = (): void => void reader.cancel().catch((error: unknown) => log.debug({ err: error }, 'a subscription did not end cleanly'))

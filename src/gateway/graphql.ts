@@ -5,13 +5,12 @@
 import { getOperationAST, GraphQLError, parse, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '#schema/builder.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { checkJson } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
-import type { Allowance } from '#src/platform/rate-limits.ts'
+import { spendRequest, type Allowance } from '#src/platform/rate-limits.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
@@ -85,20 +84,16 @@ async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, p
   }
 }
 
-/** Counts the operation against its caller's minute, in the same buckets as REST (decisions.md §3). */
+/** Counts the operation against its caller's minute, which is REST's too. */
 async function spend({ caller, limiter, address }: GraphqlCall, changes: boolean): Promise<Allowance> {
   try {
     // Ours: nobody may read anything, so this guards the processor only, and is not as tight as a public REST route.
     if (caller.kind === 'nobody') return await limiter.spend(`other:address:${address}`, limits.otherPerMinute)
-    return await (changes ? limiter.spend(`create:${whose(caller)}`, limits.createsPerMinute) : limiter.spend(`other:${whose(caller)}`, limits.otherPerMinute))
+    return await spendRequest(limiter, caller, changes)
   } catch (error) {
     if (error instanceof BerthError && error.code === 'rate_limited') rateLimited.inc({ surface: 'graphql' })
     throw error
   }
-}
-
-function whose(caller: Caller): string {
-  return (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
 }
 
 /** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */

@@ -35,7 +35,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
   }
 }
 
-/** How many migrations this database still lacks; for the doctor and /readyz. */
+/** The migrations that this database still lacks; for the doctor and /readyz. */
 export async function missingMigrations(query: (text: string) => Promise<{ name: string }[]>): Promise<string[]> {
   const had = new Set((await query('select name from migrations')).map((row) => row.name))
   return migrationNames().filter((name) => !had.has(name))

@@ -3,7 +3,9 @@
  * write, a process takes a small share of a bucket at once and spends it by itself (decisions.md §3).
  */
 import { performance } from 'node:perf_hooks'
+import { callerName, type Caller } from './access.ts'
 import { BerthError } from './errors.ts'
+import { limits } from './limits.ts'
 import { getOne, sql, type Db } from './postgres.ts'
 
 /** What is left of a bucket; the values of the RateLimit-* headers. */
@@ -16,6 +18,16 @@ export type RateLimiter = {
    * @throws BerthError rate_limited with retryAfterSeconds when it is empty.
    */
   spend(bucket: string, perMinute: number): Allowance | Promise<Allowance>
+}
+
+/**
+ * Counts a request against its organization's minute, or its caller's where they name none (decisions.md §3).
+ * @param changes whether it is one that changes something: those have a narrower minute of their own.
+ * @throws BerthError rate_limited.
+ */
+export function spendRequest(limiter: RateLimiter, caller: Caller, changes: boolean): Allowance | Promise<Allowance> {
+  const whose = (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
+  return changes ? limiter.spend(`create:${whose}`, limits.createsPerMinute) : limiter.spend(`other:${whose}`, limits.otherPerMinute)
 }
 
 /** A process holds at most this part of a bucket, so that two processes share it fairly. */

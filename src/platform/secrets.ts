@@ -14,7 +14,7 @@ export type Sealer = {
   seal(plain: string, place: string): Buffer
   /** @throws Error when the value was changed, moved, or sealed with another key. */
   open(sealed: Buffer, place: string): string
-  /** A token for the node's agents: proof that the caller knows the same key. */
+  /** What only those who know the same key can make of this text: a signature, or a token that proves it. */
   derive(purpose: string): string
 }
 
