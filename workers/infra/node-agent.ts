@@ -11,12 +11,12 @@ import { followBackground, forgetOutput, killBackground, readBackground, startBa
 import { removeSession, writeSession } from '#src/drivers/compute/guest-session.ts'
 import type { ExecRequest, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vm-access.ts'
 import type { GuestEnv } from './guest-env.ts'
+import { machineId } from './vms.ts'
 
 const bodyBytesMax = 2 * 1024 * 1024
 
@@ -90,7 +90,7 @@ function commandOf({ command, args, workingDir, timeoutMs, stdin }: ExecRequest)
 }
 
 function findMachine(compute: Compute, vmId: string): Machine {
-  const machine = compute.find(encodeId('vm', vmId).slice('vm_'.length))
+  const machine = compute.find(machineId({ id: vmId }))
   if (!machine) throw new BerthError('vm_unreachable', 'The VM does not answer right now. Try again in a few seconds.')
   return machine
 }

@@ -38,7 +38,7 @@ const defaults = { vcpuCount: 2, memoryMb: 2048, diskMb: 10 * 1024 }
 const sizes = {
   vcpuCount: z.int().min(1).max(16), memoryMb: z.int().min(256).max(65_536), diskMb: z.int().min(10 * 1024).max(200 * 1024),
 }
-const metadataShape = z.record(z.string().max(64), z.string().max(512)).refine((map) => Object.keys(map).length <= 16)
+const metadataShape = z.record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength)).refine((map) => Object.keys(map).length <= limits.metadataPairs)
 
 /**
  * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
@@ -240,6 +240,6 @@ function readSize(part: keyof typeof sizes, given: number | null | undefined): n
 
 function readMetadata(given: unknown): Record<string, string> {
   const outcome = metadataShape.safeParse(given ?? {})
-  if (!outcome.success) throw new BerthError('invalid_request', 'metadata must be a flat object: at most 16 keys of 64 characters, values of 512.')
+  if (!outcome.success) throw new BerthError('invalid_request', `metadata must be a flat object: at most ${limits.metadataPairs} keys of ${limits.metadataKeyLength} characters, values of ${limits.metadataValueLength}.`)
   return outcome.data
 }
