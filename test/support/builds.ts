@@ -71,7 +71,7 @@ export async function readEvents(answer: Response, most = Infinity): Promise<Ent
   return entries
 }
 
-/** Ends every queued and running build, so that the next test begins alone. */
+/** Removes every build and what belongs to it, so that the next test begins alone. */
 export async function clearBuilds(berth: Berth): Promise<void> {
   await sql`delete from build_caches`.execute(berth.services.db)
   await sql`delete from usage_sessions where build_job_id is not null`.execute(berth.services.db)
