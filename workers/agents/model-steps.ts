@@ -10,7 +10,7 @@ import { listedMcpTools, listSessionTools, type McpListing } from '#src/resource
 import { askModel, type ModelTurn } from '#src/resources/agents/model-turns.ts'
 import { holdSession } from '#src/resources/agents/session-claims.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
-import { errorEvent, readModelFault, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/session-outcomes.ts'
+import { errorEvent, readModelFault, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/step-events.ts'
 import { storable, storableText } from '#src/resources/agents/storable.ts'
 import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'

@@ -1,7 +1,7 @@
 /** What agents and environments must know of the sessions that use them. What goes when an agent goes is session-deletion.ts. */
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { pendingOf } from './pending-work.ts'
-import { endOfOpenSpan, errorEvent, resultEvent } from './session-outcomes.ts'
+import { endOfOpenSpan, errorEvent, resultEvent } from './step-events.ts'
 import { isAtWork, type Session } from './session-rows.ts'
 import { moveSession } from './session-states.ts'
 import { failed } from './tools/results.ts'

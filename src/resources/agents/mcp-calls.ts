@@ -4,7 +4,7 @@ import { credentialFor, type BearerCredential } from './credential-use.ts'
 import { askMcpServer, listServerTools, type McpTool } from './mcp-servers.ts'
 import type { RefreshServices } from './oauth-refresh.ts'
 import type { NewEvent } from './session-log.ts'
-import { errorEvent } from './session-outcomes.ts'
+import { errorEvent } from './step-events.ts'
 import { answered, failed, type ToolResult } from './tools/results.ts'
 
 /** What the servers offer, by the server's name; and an event for each that could not be asked. */
