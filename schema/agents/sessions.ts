@@ -5,6 +5,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteSession } from '#src/resources/agents/session-deletion.ts'
+import { wireOutcomes } from '#src/resources/agents/outcome-rows.ts'
 import { activityOf, markSeen, type Activity } from '#src/resources/agents/session-reading.ts'
 import { wireAgent, type Session, type SessionSource, type SessionStatus } from '#src/resources/agents/session-rows.ts'
 import { followSessionState, type SessionState } from '#src/resources/agents/session-streams.ts'
@@ -65,7 +66,7 @@ const sessionType = builder.objectRef<Session>('Session').implement({
     vaultIds: t.idList({ description: 'The vaults whose credentials it may use.', resolve: ({ vaultIds }) => vaultIds.map((id) => encodeId('vault', id)) }),
     metadata: t.field({ type: 'TextMap', description: 'The caller’s own notes.', resolve: ({ metadata }) => metadata }),
     resources: t.field({ type: 'JSON', description: 'Always empty.', resolve: () => [] }),
-    outcomeEvaluations: t.field({ type: 'JSON', description: 'Always empty.', resolve: () => [] }),
+    outcomeEvaluations: t.field({ type: 'JSON', description: 'What it was given to reach, in order: `{outcome_id, description, result, iteration, explanation, completed_at}` each; `result` is `pending`, `running`, `evaluating`, `satisfied`, `max_iterations_reached`, `failed` or `interrupted`.', resolve: (session) => wireOutcomes(session) }),
     budget: t.field({ type: 'JSON', nullable: true, description: 'What it may spend: `{type: "limit", max_list_cost: {amount, currency}}`.', resolve: (session) => budgetOf(session) }),
     usage: t.field({ type: 'JSON', description: 'What it used so far: tokens, requests, seconds and money.', resolve: (session) => usageOf(session) }),
     stats: t.field({ type: 'JSON', description: '`{active_seconds, duration_seconds}`.', resolve: (session) => statsOf(session) }),

@@ -107,7 +107,8 @@ export const limits = {
   imageBytes: 5 * 1024 * 1024,
   documentBytes: 32 * 1024 * 1024,
   attachmentUrlLength: 2048, // ours
-  outcomeIterationsMax: 20, // ours
+  outcomeIterationsMax: 20,
+  outcomesMax: 50, // ours: of one session
   outcomeLength: 100_000, // ours: characters of a description or rubric
   denyMessageLength: 10_000, // ours: characters
   sessionVaultsMax: 50,

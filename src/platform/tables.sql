@@ -480,6 +480,7 @@ create table sessions (
   step_node uuid,
   step_beat_at timestamp with time zone,
   step_tries integer not null default 0,
+  outcomes jsonb not null default '[]'::jsonb,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,

@@ -78,7 +78,7 @@ test('whatever stands in a log, the part of it that a step reads decides as the 
     const id = await makeSessionRow(db, token)
     await write(id, steps)
     const [whole, part] = [await readWholeLog(db, id), await readTurnLog(db, id)]
-    const facts = { toolsRunAtClient, isBudgetReached: false, nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0) }
+    const facts = { toolsRunAtClient, isBudgetReached: false, openOutcome: null, nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0) }
     expect(shape(nextStep(part, facts))).toEqual(shape(nextStep(whole, facts)))
     const rest = (log: readonly SessionEvent[]): unknown => [openSpan(log)?.id, failuresInARow(log), turnIdOf(log), modelStepsOf(log), stoppedMessages(log).map((event) => event.id)]
     expect(rest(part)).toEqual(rest(whole))

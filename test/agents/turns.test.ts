@@ -7,7 +7,7 @@ import { errorEvent, endOfOpenSpan, resultEvent, spanEnd } from '#src/resources/
 import { failuresInARow, nextStep, openSpan, turnLimits, type TurnEvent } from '#src/resources/agents/turns.ts'
 import { answered, failed } from '#src/resources/agents/tools/results.ts'
 
-const facts = { toolsRunAtClient: false, isBudgetReached: false, nowMs: 0 }
+const facts = { toolsRunAtClient: false, isBudgetReached: false, openOutcome: null, nowMs: 0 }
 const noUsage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
 
 /** A log in memory, written as session-log.ts writes it. */
@@ -201,6 +201,25 @@ describe('the next step', () => {
     expect(failuresInARow(log.events)).toBe(2)
     ask(log)
     expect(failuresInARow(log.events)).toBe(0)
+  })
+
+  test('is to grade the open outcome after the last answer, once, also when a grader was lost, and not beyond the budget', () => {
+    const log = start()
+    const open = { ...facts, openOutcome: 'outc_a' }
+    expect(nextStep(log.events, open).do).toBe('ask')
+    ask(log)
+    expect(nextStep(log.events, facts).do).toBe('rest')
+    expect(nextStep(log.events, open).do).toBe('evaluate')
+    expect(nextStep(log.events, { ...open, isBudgetReached: true })).toMatchObject({ do: 'rest', stopReason: { type: 'budget_reached' } })
+    log.append({ type: 'span.outcome_evaluation_start', data: { outcome_id: 'outc_a' } })
+    expect(nextStep(log.events, open).do).toBe('evaluate')
+    log.append({ type: 'span.outcome_evaluation_end', data: { outcome_id: 'outc_a', result: 'satisfied' } })
+    expect(nextStep(log.events, open).do).toBe('rest')
+    expect(nextStep(log.events, { ...facts, openOutcome: 'outc_b' }).do).toBe('evaluate')
+    log.append({ type: 'span.outcome_evaluation_end', data: { outcome_id: 'outc_b', result: 'needs_revision' } })
+    expect(nextStep(log.events, { ...facts, openOutcome: 'outc_b' }).do).toBe('ask')
+    log.append({ type: 'session.status_idle', data: { stop_reason: { type: 'end_turn' } } })
+    expect(nextStep(log.events, open).do).toBe('rest')
   })
 
   test('waits for the client’s own machine to run its tools', () => {

@@ -9,6 +9,8 @@ import { canCompact, conversationOf, needsCompaction, type Reasoning } from '#sr
 import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp-calls.ts'
 import { askModel, type ModelTurn } from '#src/resources/agents/model-turns.ts'
 import { holdSession } from '#src/resources/agents/session-claims.ts'
+import { changeOutcome } from '#src/resources/agents/outcome-evaluations.ts'
+import { definedBy } from '#src/resources/agents/outcome-rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
 import { errorEvent, readModelFault, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/step-events.ts'
 import { storable, storableText } from '#src/resources/agents/storable.ts'
@@ -69,6 +71,7 @@ async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
 async function begin({ config }: Services, tx: Tx, { session, log: before }: Before, step: AskStep, listing: McpListing): Promise<Asking> {
   const { agentDefinition: { model: wanted, system, tools } } = session
   const taken = await takeEvents(tx, session.id, step.take.map(({ id }) => id))
+  for (const { outcome_id: id } of definedBy(taken)) await changeOutcome(tx, session.id, { id, change: { result: 'running' } })
   let conversation = await readConversation(tx, session.id)
   const model = findModel(config, wanted.id) ?? null
   const offers = model?.capabilities.tools === false ? [] : offersOf({ tools }, { hasEnvironment: session.environmentId !== null, canSearch: config.searchUrl !== null, mcpTools: listing.tools })

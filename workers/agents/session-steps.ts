@@ -15,6 +15,7 @@ import { moveSession } from '#src/resources/agents/session-states.ts'
 import { readTurnLog } from '#src/resources/agents/turn-logs.ts'
 import { nextStep, type NextStep } from '#src/resources/agents/turns.ts'
 import { beginAsking, stepModel, type Asking } from './model-steps.ts'
+import { stepOutcome } from './outcome-steps.ts'
 import { factsOf, finishStep, Interrupted, merged, type StepRun } from './step-runs.ts'
 import { giveUp, stepTools, stopEverything } from './tool-steps.ts'
 
@@ -63,6 +64,7 @@ async function takeStep(run: StepRun, { step, asking, tries }: Opened): Promise<
       case 'interrupt': return await stopEverything(run)
       case 'call': return await stepTools(run, step)
       case 'ask': return await stepModel(run, asking, step)
+      case 'evaluate': return await stepOutcome(run)
       case 'rest': return await finishStep(run, { events: endOfOpenSpan(run.log), take: step.take })
     }
   } catch (error) {
@@ -82,7 +84,7 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     const step = nextStep(log, factsOf(session, toolsRunAtClient))
     const run = { claim, session, toolsRunAtClient, log: merged(log, await resume(tx, claimed, log, step)) }
     if (tries > triesMax || step.do === 'interrupt' || step.do === 'rest') return { run, step, asking: null, tries }
-    if (step.do === 'call') return { run: { ...run, log: merged(run.log, await takeEvents(tx, sessionId, step.take.map(({ id }) => id))) }, step, asking: null, tries }
+    if (step.do === 'call' || step.do === 'evaluate') return { run: { ...run, log: merged(run.log, await takeEvents(tx, sessionId, step.take.map(({ id }) => id))) }, step, asking: null, tries }
     const asking = await beginAsking(services, tx, run, step)
     return { run: asking ? { ...run, log: asking.log } : run, step, asking, tries }
   })

@@ -4,6 +4,8 @@ import type { ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { messageTypes } from '#src/resources/agents/event-types.ts'
+import { changeOutcome } from '#src/resources/agents/outcome-evaluations.ts'
+import { openOutcome, type OutcomeChange } from '#src/resources/agents/outcome-rows.ts'
 import { holdSession, type Claim } from '#src/resources/agents/session-claims.ts'
 import { stepJob } from '#src/resources/agents/session-jobs.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
@@ -19,7 +21,7 @@ export type StepRun = {
   services: Services; claim: Claim; session: Session; toolsRunAtClient: boolean; over: AbortSignal
   /** The part of the log that decides, as far as this worker knows it: see turn-logs.ts. */
   log: SessionEvent[]
-  /** A request to the model that was cut, and what it used until then. */
+  /** A request to the model, the agent's or a grader's, that was cut, and what it used until then. */
   cut?: { spanId: string; model: Model; usage: Usage }
 }
 
@@ -27,11 +29,11 @@ export type StepRun = {
 export class Interrupted extends Error {}
 
 /** How a step ended. `rest` ends the turn whatever is due, and `alsoTake` counts what is queued as processed; `againSeconds` tries once more later. */
-export type StepEnd = { events: readonly NewEvent[]; take?: readonly SessionEvent[]; alsoTake?: 'all' | 'all but messages'; usage?: UsageAdded | undefined; reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined; rest?: StopReason; againSeconds?: number }
+export type StepEnd = { events: readonly NewEvent[]; take?: readonly SessionEvent[]; alsoTake?: 'all' | 'all but messages'; usage?: UsageAdded | undefined; reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined; outcome?: OutcomeChange | undefined; rest?: StopReason; againSeconds?: number }
 
 /** What decides beside the log. */
 export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts {
-  return { toolsRunAtClient, isBudgetReached: isBudgetReached(session), nowMs: nowMs() }
+  return { toolsRunAtClient, isBudgetReached: isBudgetReached(session), openOutcome: openOutcome(session)?.outcome_id ?? null, nowMs: nowMs() }
 }
 
 /** Writes something down in the middle of a step. @throws ClaimLost */
@@ -45,13 +47,14 @@ export async function noteInStep(run: StepRun, events: readonly NewEvent[], usag
 }
 
 /** Ends the step: the next one is enqueued, or the session comes to rest. @throws ClaimLost */
-export async function finishStep(run: StepRun, { events, take = [], alsoTake, usage, reasoning, rest, againSeconds }: StepEnd): Promise<void> {
+export async function finishStep(run: StepRun, { events, take = [], alsoTake, usage, reasoning, outcome, rest, againSeconds }: StepEnd): Promise<void> {
   const { services: { db, jobs }, claim, toolsRunAtClient } = run
   const { sessionId } = claim
   await transaction(db, async (tx) => {
     let session = await holdSession(tx, claim, { release: true })
     if (usage) session = (await addUsage(tx, sessionId, usage)) ?? session
     if (reasoning && reasoning.blocks.length > 0) await change(tx, sql`insert into session_reasoning (span_id, session_id, blocks) values (${reasoning.spanId}, ${sessionId}, ${JSON.stringify(reasoning.blocks)}::jsonb)`)
+    if (outcome) session = (await changeOutcome(tx, sessionId, outcome)) ?? session
     const queued = await findAll<SessionEvent>(tx, sql`select ${eventColumns} from session_events where session_id = ${sessionId} and processed_at is null order by position`)
     const others = alsoTake === undefined ? [] : queued.filter(({ type }) => alsoTake === 'all' || !messageTypes.includes(type))
     const taken = await takeEvents(tx, sessionId, [...take, ...others].map(({ id }) => id))

@@ -6,11 +6,12 @@ import { change, findAll, findOne, sql, transaction } from '#src/platform/postgr
 import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credential-use.ts'
 import { ensureEnvironmentVm } from '#src/resources/agents/environment-vms.ts'
 import { callMcpTool } from '#src/resources/agents/mcp-calls.ts'
+import { evaluationEnd, openEvaluation } from '#src/resources/agents/outcome-evaluations.ts'
 import { pendingOf } from '#src/resources/agents/pending-work.ts'
 import { ClaimLost } from '#src/resources/agents/session-claims.ts'
 import type { NewEvent } from '#src/resources/agents/session-log.ts'
 import { endOfOpenSpan, errorEvent, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/step-events.ts'
-import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
+import type { SessionEvent, StopReason } from '#src/resources/agents/session-rows.ts'
 import { forgetInGuest, guestVm, killInGuest, MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
 import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-shapes.ts'
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
@@ -71,8 +72,18 @@ async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'take'
   }
   const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? why.begun : why.unbegun)))
   const { cut } = run
-  const end = cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
-  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), take: why.take, alsoTake: why.alsoTake, rest: why.rest })
+  const graded = endOfEvaluation(run, why.rest)
+  const end = graded ? [graded.event] : cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
+  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), outcome: graded?.outcome, take: why.take, alsoTake: why.alsoTake, rest: why.rest })
+}
+
+/** The end of a grading that nobody goes on with; null when there is none. */
+function endOfEvaluation({ session, log, cut }: StepRun, rest: StopReason): ReturnType<typeof evaluationEnd> | null {
+  const left = openEvaluation(log)
+  const outcome = session.outcomes.find(({ outcome_id }) => outcome_id === left?.data['outcome_id'])
+  if (!left || !outcome) return null
+  const said = rest.type === 'end_turn' ? { result: 'interrupted', explanation: 'The user interrupted while this was graded.' } as const : { result: 'failed', explanation: 'It could not be graded, because of faults on our side.' } as const
+  return evaluationEnd(left.id, outcome, said, cut?.usage ?? null)
 }
 
 /** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */

@@ -3,6 +3,7 @@ import { messageTokens } from '#src/drivers/models/estimates.ts'
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { messageTypes, resultTypes, toolUseTypes } from './event-types.ts'
+import { feedbackOf } from './outcome-feedback.ts'
 import { placeOf, type TurnEvent } from './turns.ts'
 
 /** What the log does not show: a model's reasoning, by the uuid of the request's start. */
@@ -66,7 +67,7 @@ function answersOf(events: readonly TurnEvent[]): (Answer | TurnEvent)[] {
   const found: (Answer | TurnEvent)[] = []
   let answer: Answer | null = null
   for (const event of events) {
-    if (messageTypes.includes(event.type)) found.push(event)
+    if (messageTypes.includes(event.type) || feedbackOf(event) !== null) found.push(event)
     else if (event.type === 'span.model_request_start') answer = push(found, { spanId: event.id, text: '', uses: [] })
     else if (event.type === 'agent.message' && answer) answer.text += textsOf(event.data['content'])
     else if (toolUseTypes.includes(event.type) && answer) answer.uses.push(event)
@@ -92,9 +93,11 @@ function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean)
   return { role: 'tool', toolCallId, text: text === '' ? '(no output)' : text, isError: result.data['is_error'] === true }
 }
 
-function said({ type, data }: TurnEvent, order: ConversationOrder): Message[] {
+function said(event: TurnEvent, order: ConversationOrder): Message[] {
+  const { type, data } = event
   if (type === 'system.message') return [{ role: 'system', text: textsOf(data['content']) }]
-  if (type === 'user.define_outcome') return [{ role: 'user', name: null, parts: [{ type: 'text', text: outcomeText(data) }] }]
+  const text = type === 'user.define_outcome' ? outcomeText(data) : feedbackOf(event)
+  if (text !== null) return [{ role: 'user', name: null, parts: [{ type: 'text', text }] }]
   const parts = blocksOf(data['content']).map((block) => partOf(block, order))
   return parts.length === 0 ? [] : [{ role: 'user', name: null, parts }]
 }

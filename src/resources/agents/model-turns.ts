@@ -28,15 +28,15 @@ export type ModelTurn = {
   cut: 'length' | 'signal' | null; messageId: string | null; thinkingId: string | null
 }
 
-/** What is asked of which model, for which session. */
-export type ModelOrder = { session: Pick<Session, 'id' | 'organizationId' | 'ownerUserId'>; model: Model; request: ModelRequest }
+/** What is asked of which model, for which session. `isPrivate`: nobody sees the answer while it is made. */
+export type ModelOrder = { session: Pick<Session, 'id' | 'organizationId' | 'ownerUserId'>; model: Model; request: ModelRequest; isPrivate?: true }
 
 /**
  * Asks the model, and waits for the whole answer.
  * @param signal ends the request; what came until then is answered.
  * @throws BerthError as startCompletion, also in the middle.
  */
-export async function askModel(services: Background, { session, model, request }: ModelOrder, signal: AbortSignal): Promise<ModelTurn> {
+export async function askModel(services: Background, { session, model, request, isPrivate }: ModelOrder, signal: AbortSignal): Promise<ModelTurn> {
   const answer = gather(request)
   const preview = previewing(services, session.id)
   try {
@@ -44,8 +44,8 @@ export async function askModel(services: Background, { session, model, request }
     const { events } = await startCompletion(services, { payer, model, request, route: 'agent' }, signal)
     for await (const batch of events) {
       for (const event of batch) {
-        if (event.type === 'text') preview.text(event.text)
-        else if (event.type === 'reasoning') preview.thinking()
+        if (!isPrivate && event.type === 'text') preview.text(event.text)
+        else if (!isPrivate && event.type === 'reasoning') preview.thinking()
         answer.add(event)
       }
       if (answer.isTooLong()) {

@@ -8,6 +8,7 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { ifShort, noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/statements.ts'
+import { definedBy } from './outcome-rows.ts'
 import { eventColumns, type SessionEvent } from './session-rows.ts'
 
 /**
@@ -50,11 +51,13 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
   if (events.length === 0) return []
   const rows = events.map(newRow)
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
+  const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
   const entry = sql`'[' || position || (${rows.map(({ said }) => said)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ']'`
   const stored = await findAll<Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>>(db, sql`
     with counted as (
       update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
+        ${outcomes.length > 0 ? sql`, outcomes = outcomes || ${JSON.stringify(outcomes)}::jsonb` : sql``}
       where id = ${sessionId} and ${condition}
       returning event_position - ${rows.length} as before ${interrupts ? sql`, ${noticeOf(interruptTopic, sql`id`)} as interrupted` : sql``})
     ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}

@@ -7,6 +7,7 @@ import type { RawBuilder } from 'kysely'
 import type { AgentDefinition } from './agent-rows.ts'
 import { builtinAgentId } from './builtin-agents.ts'
 import type { Metadata } from './field-rules.ts'
+import type { Outcome } from './outcome-rows.ts'
 
 /** Terminated is for ever (decisions.md §6.1). */
 export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'
@@ -21,7 +22,7 @@ export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'ru
 export type Session = {
   id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null; agentVersion: number; agentDefinition: AgentDefinition
   environmentId: string | null; deploymentId: string | null; kind: 'chat' | 'computer'; source: SessionSource
-  title: string | null; metadata: Metadata; vaultIds: string[]; budgetNanoUsd: number | null
+  title: string | null; metadata: Metadata; vaultIds: string[]; budgetNanoUsd: number | null; outcomes: Outcome[]
   status: SessionStatus; stopReason: StopReason | null; runningSince: string | null; activeMs: number
   inputTokens: number; outputTokens: number; cacheReadInputTokens: number;
   cacheCreation5mInputTokens: number; cacheCreation1hInputTokens: number; webSearchRequests: number; webFetchRequests: number; costNanoUsd: number

@@ -2,6 +2,7 @@
 import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
+import { definedBy } from './outcome-rows.ts'
 import { appendEvents, isClientType, type NewEvent } from './session-log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './session-rows.ts'
 
@@ -46,7 +47,7 @@ export async function waitOn(tx: Tx, id: string, stopReason: StopReason, before:
 export function afterAppending(session: Session, events: readonly SessionEvent[]): Session {
   const last = events.at(-1)
   const fromService = events.filter(({ type }) => !isClientType(type)).length
-  return last ? { ...session, eventPosition: last.position, serviceEvents: session.serviceEvents + fromService, lastEventId: last.id, lastEventAt: last.createdAt } : session
+  return last ? { ...session, eventPosition: last.position, serviceEvents: session.serviceEvents + fromService, lastEventId: last.id, lastEventAt: last.createdAt, outcomes: [...session.outcomes, ...definedBy(events)] } : session
 }
 
 function statusEvent(status: SessionStatus, stopReason: StopReason | undefined): NewEvent {

@@ -29,14 +29,13 @@ export function resultEvent(use: Pick<TurnEvent, 'id' | 'type'>, { text, isError
 
 /** The end of a request to the model; without usage it brought nothing. */
 export function spanEnd(spanId: string, isError: boolean, usage: Usage | null): NewEvent {
+  return { type: 'span.model_request_end', data: { model_request_start_id: encodeId('sessionEvent', spanId), is_error: isError, model_usage: modelUsage(usage) } }
+}
+
+/** The usage of one or more requests, as events tell it. */
+export function modelUsage(usage: Usage | null): Record<string, number> {
   const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreation5mInputTokens } = usageOfRequest(usage)
-  return {
-    type: 'span.model_request_end',
-    data: {
-      model_request_start_id: encodeId('sessionEvent', spanId), is_error: isError,
-      model_usage: { input_tokens: inputTokens, output_tokens: outputTokens, cache_read_input_tokens: cacheReadInputTokens, cache_creation_input_tokens: cacheCreation5mInputTokens },
-    },
-  }
+  return { input_tokens: inputTokens, output_tokens: outputTokens, cache_read_input_tokens: cacheReadInputTokens, cache_creation_input_tokens: cacheCreation5mInputTokens }
 }
 
 /** Ends the request that its worker, or an interrupt, left open. */

@@ -35,7 +35,7 @@ export async function readTurnLog(db: Db, sessionId: string): Promise<SessionEve
 }
 
 /** What conversations.ts makes a conversation of. */
-const toldTypes = [...messageTypes, ...toolUseTypes, ...resultTypes, 'agent.message', 'span.model_request_start', 'agent.thread_context_compacted']
+const toldTypes = [...messageTypes, ...toolUseTypes, ...resultTypes, 'agent.message', 'span.model_request_start', 'span.outcome_evaluation_end', 'agent.thread_context_compacted']
 
 /** The part of a log that the model is told of, in the order of the log. */
 export async function readConversation(db: Db, sessionId: string): Promise<TurnEvent[]> {

@@ -3,6 +3,7 @@
  * before would have done (decisions.md §6.1, §6.2).
  */
 import { promptTypes, resultTypes } from './event-types.ts'
+import { feedbackOf } from './outcome-feedback.ts'
 import { pendingOf, type OpenToolUse } from './pending-work.ts'
 import type { SessionEvent, StopReason } from './session-rows.ts'
 
@@ -19,20 +20,22 @@ export const turnLimits = {
 /** The part of an event that decides. */
 export type TurnEvent = Pick<SessionEvent, 'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'position' | 'takenPosition'>
 
-/** What decides beside the log. */
-export type TurnFacts = { toolsRunAtClient: boolean; isBudgetReached: boolean; nowMs: number }
+/** What decides beside the log. `openOutcome`: the public id of the outcome to be reached. */
+export type TurnFacts = { toolsRunAtClient: boolean; isBudgetReached: boolean; openOutcome: string | null; nowMs: number }
 
 /**
  * The next thing to do. `take`: what clients sent that counts as processed with it.
  * - `interrupt`: stop everything; answer `open`, which nobody runs any more.
  * - `call`: run `run`, refuse `refuse`.
  * - `ask`: one request to the model.
+ * - `evaluate`: grade the open outcome.
  * - `rest`: nothing, until a client sends something.
  */
 export type NextStep<Event extends TurnEvent> =
   | { do: 'interrupt'; take: Event[]; open: OpenToolUse<Event>[] }
   | { do: 'call'; take: Event[]; run: OpenToolUse<Event>[]; refuse: OpenToolUse<Event>[] }
   | { do: 'ask'; take: Event[] }
+  | { do: 'evaluate'; take: Event[] }
   | { do: 'rest'; take: Event[]; stopReason: StopReason; limit: string | null }
 
 /** What to do next. @param log the session's events in the order of the log: all, or what turn-logs.ts reads of them. */
@@ -43,11 +46,12 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   const refuse = toolUses.filter(({ needs }) => needs === 'refuse')
   if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
   if (waitingFor.length > 0) return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
-  if (!messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
+  const isEvaluationDue = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
+  if (isEvaluationDue && !isUngraded(log, facts.openOutcome)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
   if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
   const limit = limitReached(log, facts.nowMs)
   if (limit) return { do: 'rest', take: answers, stopReason: { type: 'retries_exhausted' }, limit }
-  return { do: 'ask', take: [...answers, ...messages] }
+  return isEvaluationDue ? { do: 'evaluate', take: answers } : { do: 'ask', take: [...answers, ...messages] }
 }
 
 /**
@@ -86,10 +90,16 @@ export function modelStepsOf(log: readonly TurnEvent[]): number {
   return log.filter((event) => isAnswer(event) && event.position > since).length
 }
 
-/** Whether the model has not answered something that was said to it, or that a tool answered, since the session last came to rest. */
+/** Whether the model has not answered something that was said to it, or that a tool or a grader answered, since the session last came to rest. */
 function isModelDue(log: readonly TurnEvent[]): boolean {
   const since = Math.max(settledAt(log), lastAnswerAt(log))
-  return log.some((event) => placeOf(event) > since && (resultTypes.includes(event.type) || (promptTypes.includes(event.type) && event.processedAt !== null)))
+  return log.some((event) => placeOf(event) > since && (resultTypes.includes(event.type) || feedbackOf(event) !== null || (promptTypes.includes(event.type) && event.processedAt !== null)))
+}
+
+/** Whether the model has answered since the session last came to rest, and its answer was not graded for this outcome. */
+function isUngraded(log: readonly TurnEvent[], outcomeId: string | null): boolean {
+  const answered = lastAnswerAt(log)
+  return outcomeId !== null && answered > settledAt(log) && !log.some(({ type, data, position }) => type === 'span.outcome_evaluation_end' && position > answered && data['outcome_id'] === outcomeId)
 }
 
 function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {

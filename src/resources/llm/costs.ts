@@ -8,6 +8,14 @@ export const nanoUsdPerUsd = 1_000_000_000
 /** No tokens. */
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
 
+/** Tokens of several requests together. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens, cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens, reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+  }
+}
+
 /** What these tokens cost at these prices: those read from or written to the cache at prices of their own, reasoning as output. */
 export function costNanoUsd(pricing: Pricing, usage: Usage): number {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage

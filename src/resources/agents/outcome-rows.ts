@@ -1,0 +1,44 @@
+/**
+ * Outcomes as their session's row has them: what a client wants reached by `user.define_outcome`, and how far it is. They
+ * change with the events that say so. Names and results are those of Anthropic's API.
+ */
+import { limits } from '#src/platform/limits.ts'
+
+/** How an outcome ended. */
+export type OutcomeEnd = 'satisfied' | 'max_iterations_reached' | 'failed' | 'interrupted'
+
+/** An outcome in its session's row; keys as on the wire. `iteration` is the cycle it is in, from 0. */
+export type Outcome = {
+  outcome_id: string; description: string; max_iterations: number
+  result: 'pending' | 'running' | 'evaluating' | OutcomeEnd; iteration: number; explanation: string | null; completed_at: string | null
+}
+
+/** What changes of an outcome. */
+export type OutcomeChange = { id: string; change: Partial<Outcome> }
+
+type WithOutcomes = { outcomes: readonly Outcome[] }
+
+const iterationsUsual = 3
+
+/** The outcomes that these events define. */
+export function definedBy(events: readonly { type: string; data?: Readonly<Record<string, unknown>> | undefined }[]): Outcome[] {
+  return events.filter(({ type }) => type === 'user.define_outcome').map(({ data = {} }) => ({
+    outcome_id: String(data['outcome_id']), description: String(data['description']), max_iterations: Number(data['max_iterations'] ?? iterationsUsual),
+    result: 'pending', iteration: 0, explanation: null, completed_at: null,
+  }))
+}
+
+/** The outcome that is to be reached now: the first that has not ended. */
+export function openOutcome({ outcomes }: WithOutcomes): Outcome | undefined {
+  return outcomes.find(({ completed_at }) => completed_at === null)
+}
+
+/** The outcomes as callers see them. */
+export function wireOutcomes({ outcomes }: WithOutcomes): Record<string, unknown>[] {
+  return outcomes.map(({ max_iterations: _cycles, ...shown }) => ({ type: 'outcome_evaluation', ...shown }))
+}
+
+/** How many further outcomes a session may be given. */
+export function outcomesLeft({ outcomes }: WithOutcomes): number {
+  return limits.outcomesMax - outcomes.length
+}

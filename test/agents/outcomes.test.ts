@@ -1,0 +1,153 @@
+/** Outcomes: graded whenever the agent rests, told to it until they are reached, and ended by all that may end them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { limits } from '#src/platform/limits.ts'
+import { readVerdict } from '#src/resources/agents/grading.ts'
+import { writeModels } from '../llm/chat-makers.ts'
+import { agentSessions, message, textOf, types, type AgentSessions, type Event } from '../support/agent-sessions.ts'
+import { callAgents } from '../support/agents-service.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
+
+let berth: Berth
+let mock: MockUpstream
+let folder: string
+let token: string
+let sessions: AgentSessions
+beforeAll(async () => {
+  mock = await startMockUpstream()
+  folder = mkdtempSync(join(tmpdir(), 'berth-outcomes-'))
+  berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url) } })
+  token = await berth.token()
+  sessions = agentSessions(berth, token)
+})
+afterAll(async () => {
+  await berth?.stop()
+  await mock?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+beforeEach(() => mock.forget())
+
+const outcome = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({ type: 'user.define_outcome', description: 'A poem', rubric: { type: 'text', content: 'It has a title.' }, ...fields })
+const said = (text: string): { parts: [{ text: string }] } => ({ parts: [{ text }] })
+const verdict = (result: string, explanation: string): { parts: [{ text: string }] } => said(JSON.stringify({ result, explanation }))
+const begin = async (...events: Record<string, unknown>[]): Promise<string> => sessions.begin(await sessions.agent({ model: 'test/plain', system: 'You are a poet.' }), null, { initial_events: events })
+const outcomesOf = async (id: string): Promise<Record<string, unknown>[]> => (await sessions.get(id) as unknown as { outcome_evaluations: Record<string, unknown>[] }).outcome_evaluations
+const evaluations = (log: readonly Event[]): unknown[] => log.filter(({ type }) => type === 'span.outcome_evaluation_end').map(({ iteration, result, explanation }) => [iteration, result, explanation])
+const round = ['span.model_request_start', 'agent.message', 'span.model_request_end', 'span.outcome_evaluation_start', 'span.outcome_evaluation_end']
+
+test('work that is not there yet is revised until it is', async () => {
+  mock.script(said('roses'), verdict('needs_revision', 'The title is missing.'), said('Roses: roses'), verdict('satisfied', 'It has one.'))
+  const id = await begin(outcome())
+  const log = await sessions.rested(id)
+  expect(types(log)).toEqual(['user.define_outcome', 'session.status_running', ...round, ...round, 'session.usage', 'session.status_idle'])
+  expect(evaluations(log)).toEqual([[0, 'needs_revision', 'The title is missing.'], [1, 'satisfied', 'It has one.']])
+  const [defined, starts, ends] = [log[0], ...['start', 'end'].map((edge) => log.filter(({ type }) => type === `span.outcome_evaluation_${edge}`))]
+  expect(ends?.map((end) => end['outcome_evaluation_start_id'])).toEqual(starts?.map((start) => start.id))
+  expect(ends?.[0]).toMatchObject({ outcome_id: defined?.['outcome_id'], usage: { input_tokens: mock.requests[1]?.inputTokens, output_tokens: mock.requests[1]?.outputTokens } })
+  expect(await outcomesOf(id)).toEqual([{ type: 'outcome_evaluation', outcome_id: defined?.['outcome_id'], description: 'A poem', result: 'satisfied', iteration: 1, explanation: 'It has one.', completed_at: expect.any(String) }])
+  expect((await sessions.get(id)).usage).toMatchObject({ input_tokens: mock.requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0) })
+
+  const [, grader, revising] = mock.requests.map(({ body }) => body as { tools?: unknown; messages: { role: string; content: string }[] })
+  expect(grader?.tools).toBeUndefined()
+  expect(JSON.stringify(grader?.messages)).not.toContain('You are a poet.')
+  expect(JSON.stringify(grader?.messages[1])).toMatch(/A poem.*It has a title\..*agent:.*roses/)
+  expect(revising?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
+  expect(JSON.stringify(revising?.messages[3])).toContain('The title is missing.')
+  const { body } = await berth.call<{ data: { session: { outcomeEvaluations: unknown } } }>('POST', '/graphql', { token, body: { query: 'query ($id: ID!) { session(id: $id) { outcomeEvaluations } }', variables: { id } } })
+  expect(body.data.session.outcomeEvaluations).toEqual(await outcomesOf(id))
+})
+
+test('an outcome is shown from the answer on that took it', async () => {
+  const agent = await sessions.agent()
+  const made = await callAgents<{ id: string; outcome_evaluations: unknown[] }>(berth, token, 'POST', '/sessions', { agent, initial_events: [outcome()] })
+  expect(made.body.outcome_evaluations).toMatchObject([{ description: 'A poem', result: 'pending', iteration: 0, explanation: null, completed_at: null }])
+  await sessions.rested(made.body.id)
+})
+
+test('after its last cycle the agent says what is missing, and is graded no more', async () => {
+  mock.script(said('roses'), verdict('needs_revision', 'No title.'), said('A title is missing.'))
+  const id = await begin(outcome({ max_iterations: 1 }))
+  const log = await sessions.rested(id)
+  expect(types(log).slice(2)).toEqual([...round, ...round.slice(0, 3), 'session.usage', 'session.status_idle'])
+  expect(evaluations(log)).toEqual([[0, 'max_iterations_reached', 'No title.']])
+  expect(JSON.stringify(mock.requests[2]?.body)).toContain('for the last time')
+  await sessions.say(id, 'thank you')
+  await expect.poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message'))).toContain('thank you')
+  expect(evaluations(await sessions.rested(id))).toHaveLength(1)
+})
+
+test('several outcomes are graded one after the other, also when work goes on between', async () => {
+  mock.script(said('both'), verdict('satisfied', 'first'), verdict('needs_revision', 'not the second'), said('again'), verdict('satisfied', 'second'))
+  const id = await begin(outcome(), outcome({ description: 'Another' }))
+  expect(evaluations(await sessions.rested(id))).toEqual([[0, 'satisfied', 'first'], [0, 'needs_revision', 'not the second'], [1, 'satisfied', 'second']])
+  expect((await outcomesOf(id)).map(({ result }) => result)).toEqual(['satisfied', 'satisfied'])
+})
+
+test('a grader that answers with something else is asked once more, and then the outcome has failed', async () => {
+  mock.script(said('roses'), said('I like it!'), said('{"result": "great", "explanation": ""}'))
+  const id = await begin(outcome())
+  expect(evaluations(await sessions.rested(id))).toEqual([[0, 'failed', 'The grader did not answer with a verdict.']])
+  expect(mock.requests).toHaveLength(3)
+  expect((await sessions.get(id)).stop_reason).toEqual({ type: 'end_turn' })
+})
+
+test('a verdict may have words around it', () => {
+  expect(readVerdict('Here it is:\n```json\n{"result": "satisfied", "explanation": "a {brace}"}\n```\nDone.')).toEqual({ result: 'satisfied', explanation: 'a {brace}' })
+  for (const text of ['', '{', '}{', 'null', '{"result": "satisfied"}']) expect(readVerdict(text), text).toBeNull()
+})
+
+test('a fault of the grader’s model that may pass is tried again within the same evaluation', async () => {
+  mock.script(said('roses'), { status: 529, body: '{}' }, { status: 529, body: '{}' }, verdict('satisfied', 'It has one.'))
+  const id = await begin(outcome())
+  const log = await sessions.rested(id)
+  expect(types(log).slice(5)).toEqual(['span.outcome_evaluation_start', 'session.error', 'session.status_rescheduled', 'session.status_running', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
+  expect(evaluations(log)).toEqual([[0, 'satisfied', 'It has one.']])
+})
+
+test('one that does not pass ends the outcome and the turn', async () => {
+  mock.script(said('roses'), { status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
+  const id = await begin(outcome())
+  expect((await sessions.rested(id)).at(-1)).toMatchObject({ stop_reason: { type: 'retries_exhausted' } })
+  expect(await outcomesOf(id)).toMatchObject([{ result: 'failed', explanation: expect.stringContaining('It could not be graded') }])
+})
+
+test('an interrupt ends the grading and the outcome', async () => {
+  mock.script(said('roses'), { parts: [{ text: '{"result":' }, { hang: true }] })
+  const id = await begin(outcome())
+  await mock.request(1)
+  await expect.poll(async () => (await outcomesOf(id))[0]?.['result']).toBe('evaluating')
+  await sessions.send(id, { type: 'user.interrupt' })
+  const log = await sessions.rested(id, limits.interruptSeconds * 1000)
+  expect(types(log).slice(-4)).toEqual(['user.interrupt', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
+  expect(evaluations(log)).toEqual([[0, 'interrupted', 'The user interrupted while this was graded.']])
+  expect(mock.requests[1]?.outcome).toBe('aborted')
+})
+
+test('an interrupt of the work leaves the outcome open: the next turn is graded', async () => {
+  mock.script({ parts: [{ text: 'ro' }, { hang: true }] }, said('Roses: roses'), verdict('satisfied', 'It has one.'))
+  const id = await begin(outcome())
+  await mock.request(0)
+  await sessions.send(id, { type: 'user.interrupt' })
+  expect(evaluations(await sessions.rested(id))).toEqual([])
+  expect(await outcomesOf(id)).toMatchObject([{ result: 'running' }])
+  await sessions.say(id, 'go on')
+  await expect.poll(async () => (await outcomesOf(id))[0]?.['result']).toBe('satisfied')
+})
+
+test('a session has a limit of outcomes, and what is too many changes nothing', async () => {
+  const id = await sessions.begin(await sessions.agent(), null)
+  const many = Array.from({ length: limits.outcomesMax + 1 }, () => outcome())
+  const answer = await callAgents(berth, token, 'POST', `/sessions/${id}/events`, { events: [message('hello'), ...many] })
+  expect(answer).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining(`${limits.outcomesMax} outcomes`) } } })
+  expect(await sessions.log(id)).toEqual([])
+  expect(await outcomesOf(id)).toEqual([])
+})
+
+test('the built-in model grades by the script of the rubric', async () => {
+  const rubric = 'It greets.\n!say {"result": "satisfied", "explanation": "It greets."}'
+  const id = await sessions.begin(await sessions.agent(), null, { initial_events: [outcome({ rubric: { type: 'text', content: rubric } })] })
+  expect(evaluations(await sessions.rested(id))).toEqual([[0, 'satisfied', 'It greets.']])
+})

@@ -1,0 +1,83 @@
+/** The grading of an outcome: the agent has rested, and a request of its own decides whether that is where its client wants it. */
+import type { Usage } from '#src/drivers/models/model.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { log as processLog } from '#src/platform/log.ts'
+import { transaction } from '#src/platform/postgres.ts'
+import { gradingMessages, readVerdict } from '#src/resources/agents/grading.ts'
+import { askModel } from '#src/resources/agents/model-turns.ts'
+import { changeOutcome, evaluationEnd, evaluationStart, openEvaluation, type Verdict } from '#src/resources/agents/outcome-evaluations.ts'
+import { openOutcome, type Outcome } from '#src/resources/agents/outcome-rows.ts'
+import { holdSession } from '#src/resources/agents/session-claims.ts'
+import { appendEvents } from '#src/resources/agents/session-log.ts'
+import { errorEvent, readModelFault, usageAdded } from '#src/resources/agents/step-events.ts'
+import { readConversation } from '#src/resources/agents/turn-logs.ts'
+import { failuresInARow, turnLimits, type TurnEvent } from '#src/resources/agents/turns.ts'
+import { addUsage, noUsage } from '#src/resources/llm/costs.ts'
+import type { Model } from '#src/resources/llm/model-rows.ts'
+import { findModel } from '#src/resources/llm/models.ts'
+import { finishStep, merged, type StepEnd, type StepRun } from './step-runs.ts'
+
+/** How often a grader that does not answer as it was told is asked. */
+const asksMax = 2
+
+type Grading = { startId: string; outcome: Outcome; conversation: readonly TurnEvent[] }
+
+/** Grades the open outcome, and writes down the verdict. */
+export async function stepOutcome(run: StepRun): Promise<void> {
+  const { session, services } = run
+  const grading = await begin(run)
+  if (!grading) return finishStep(run, { events: [] })
+  const model = findModel(services.config, session.agentDefinition.model.id)
+  if (!model) return finishStep(run, failed(grading, `The model ${session.agentDefinition.model.id} is not served here any more.`))
+  try {
+    const { verdict, usage } = await grade(run, grading, model)
+    const { event, outcome } = evaluationEnd(grading.startId, grading.outcome, verdict, usage)
+    await finishStep(run, { events: [event], outcome, usage: usageAdded(model, usage) })
+  } catch (error) {
+    run.over.throwIfAborted()
+    const fault = readModelFault(error)
+    if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a grader’s request failed on our side')
+    const failures = failuresInARow(run.log)
+    if (!fault.mayPass || failures >= turnLimits.retries) return finishStep(run, { ...failed(grading, fault.message, errorEvent(fault.type, fault.message, 'exhausted')), rest: { type: 'retries_exhausted' } })
+    await finishStep(run, { events: [errorEvent(fault.type, fault.message, 'retrying')], againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })
+  }
+}
+
+/** Writes down that the grader begins, where no worker before this one did. @throws ClaimLost */
+async function begin(run: StepRun): Promise<Grading | null> {
+  return transaction(run.services.db, async (tx) => {
+    const outcome = openOutcome(await holdSession(tx, run.claim, { release: false }))
+    if (!outcome) return null
+    const left = openEvaluation(run.log)
+    const startId = left?.id ?? newUuid()
+    if (!left) {
+      await changeOutcome(tx, run.session.id, { id: outcome.outcome_id, change: { result: 'evaluating' } })
+      run.log = merged(run.log, await appendEvents(tx, run.session.id, [evaluationStart(startId, outcome)]))
+    }
+    return { startId, outcome, conversation: await readConversation(tx, run.session.id) }
+  })
+}
+
+async function grade(run: StepRun, { startId, outcome, conversation }: Grading, model: Model): Promise<{ verdict: Verdict; usage: Usage }> {
+  const request = {
+    messages: gradingMessages(conversation, outcome, model), tools: [], toolChoice: null, parallelToolCalls: null, reasoningEffort: model.defaultReasoningLevel,
+    maxTokens: null, temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
+  }
+  let usage = noUsage
+  for (let asked = 0; asked < asksMax; asked++) {
+    const turn = await askModel(run.services, { session: run.session, model, request, isPrivate: true }, run.over)
+    usage = addUsage(usage, turn.usage)
+    if (turn.cut === 'signal') {
+      run.cut = { spanId: startId, model, usage }
+      throw run.over.reason
+    }
+    const verdict = readVerdict(turn.text)
+    if (verdict) return { verdict, usage }
+  }
+  return { verdict: { result: 'failed', explanation: 'The grader did not answer with a verdict.' }, usage }
+}
+
+function failed({ startId, outcome: graded }: Grading, why: string, ...errors: StepEnd['events']): Pick<StepEnd, 'events' | 'outcome'> {
+  const { event, outcome } = evaluationEnd(startId, graded, { result: 'failed', explanation: `It could not be graded: ${why}` }, null)
+  return { events: [event, ...errors], outcome }
+}
