@@ -148,13 +148,23 @@ describe('a request', () => {
   })
 
   test('that requires a call gets one, with arguments that fit the tool’s schema', async () => {
-    const schema = { type: 'object', required: ['path', 'depth', 'mode', 'options', 'tags'], properties: { path: { type: 'string' }, depth: { type: 'integer', minimum: 2 }, mode: { enum: ['fast', 'slow'] }, options: { $ref: '#/$defs/options' }, tags: { type: 'array', minItems: 1, items: { type: 'boolean' } }, more: { type: 'string' } }, $defs: { options: { type: 'object', required: ['deep'], properties: { deep: { anyOf: [{ type: 'null' }, { type: 'string' }] } } } } }
+    const schema = { type: 'object', required: ['path', 'depth', 'mode', 'options', 'tags'], properties: { path: { type: 'string' }, depth: { type: 'integer', minimum: 2 }, mode: { enum: ['fast', 'slow'] }, options: { $ref: '#/$defs/options' }, tags: { type: 'array', minItems: 2, items: { type: 'boolean' } }, more: { type: 'string' } }, $defs: { options: { type: 'object', required: ['deep'], properties: { deep: { anyOf: [{ type: 'null' }, { type: 'string' }] } } } } }
     const both = [tool('read', schema), tool('bash')]
     const required = await ask('look', { tools: both, toolChoice: 'required' })
     expect(required.calls.map(({ name }) => name)).toEqual(['read'])
-    expect(JSON.parse(required.calls[0]!.arguments)).toEqual({ path: 'look', depth: 2, mode: 'fast', options: { deep: null }, tags: [false] })
+    expect(JSON.parse(required.calls[0]!.arguments)).toEqual({ path: 'look', depth: 2, mode: 'fast', options: { deep: null }, tags: [false, false] })
     expect((await ask('look', { tools: both, toolChoice: { name: 'bash' } })).calls.map((call) => [call.name, call.arguments])).toEqual([['bash', '{}']])
     expect((await ask('!tool read {"a":1}\n!tool+ bash {"b":2}', { tools: both, toolChoice: { name: 'bash' } })).calls.map((call) => call.arguments)).toEqual(['{"b":2}'])
+  })
+
+  test('with a schema that holds itself many times is answered at once, and shortly', async () => {
+    const names = Array.from({ length: 100 }, (_, at) => `p${at}`)
+    const holdsItself = { type: 'object', required: names, properties: Object.fromEntries(names.map((name) => [name, { $ref: '#' }])) }
+    const long = { type: 'array', minItems: 1_000_000, items: { default: 'x'.repeat(100_000) } }
+    for (const schema of [holdsItself, { type: 'array', minItems: 1e9, items: { $ref: '#' } }, { type: 'object', required: ['long'], properties: { long } }]) {
+      const { calls } = await ask('x', { tools: [tool('read', schema)], toolChoice: 'required' })
+      expect(calls[0]?.arguments.length).toBeLessThan(200_000)
+    }
   })
 
   test('that wants one call at a time gets one', async () => {

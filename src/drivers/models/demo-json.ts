@@ -1,29 +1,66 @@
 /** A JSON value that fits a JSON Schema, as far as the built-in model needs one: the smallest, and always the same. */
 
 const deepest = 8
+/** Of one sample, all in all: a schema that holds itself several times would otherwise grow without end. */
+const valuesMax = 1_000
+/** What a schema gives as it is counts as one value for each so many characters. */
+const charactersPerValue = 100
+const referenceLengthMax = 1_000
+
+type Schema = Readonly<Record<string, unknown>>
 
 /** A value for this schema: its default, its first choice, or the least of its type; objects have what they require. */
-export function sampleOf(schema: unknown, text: string, root: unknown = schema, depth = 0): unknown {
-  if (typeof schema !== 'object' || schema === null || depth > deepest) return text
-  const at = schema as Readonly<Record<string, unknown>> // an object, as just seen
-  if ('default' in at) return at['default']
-  if ('const' in at) return at['const']
-  if (Array.isArray(at['enum'])) return at['enum'][0]
-  if (typeof at['$ref'] === 'string') return sampleOf(follow(at['$ref'], root), text, root, depth + 1)
-  for (const choice of [at['anyOf'], at['oneOf'], at['allOf']]) if (Array.isArray(choice)) return sampleOf(choice[0], text, root, depth + 1)
-  const type = Array.isArray(at['type']) ? at['type'][0] : at['type']
-  const least = (name: string): number => (typeof at[name] === 'number' ? at[name] : 0)
-  if (type === 'integer' || type === 'number') return least('minimum')
-  if (type === 'boolean') return false
-  if (type === 'null') return null
-  if (type === 'array') return least('minItems') > 0 ? [sampleOf(at['items'], text, root, depth + 1)] : []
-  if (type !== 'object' && at['properties'] === undefined) return text
-  const properties = typeof at['properties'] === 'object' && at['properties'] !== null ? (at['properties'] as Record<string, unknown>) : {}
-  const required = Array.isArray(at['required']) ? at['required'].filter((name): name is string => typeof name === 'string' && name !== '__proto__') : []
-  return Object.fromEntries(required.map((name) => [name, sampleOf(properties[name], text, root, depth + 1)]))
+export function sampleOf(root: unknown, text: string): unknown {
+  let values = 0
+
+  function sample(schema: unknown, depth: number): unknown {
+    values++
+    if (typeof schema !== 'object' || schema === null || depth > deepest) return text
+    const at = schema as Schema // an object, as just seen
+    if ('default' in at) return asGiven(at['default'])
+    if ('const' in at) return asGiven(at['const'])
+    if (Array.isArray(at['enum'])) return asGiven(at['enum'][0])
+    if (typeof at['$ref'] === 'string') return sample(follow(at['$ref'], root), depth + 1)
+    for (const choice of [at['anyOf'], at['oneOf'], at['allOf']]) if (Array.isArray(choice)) return sample(choice[0], depth + 1)
+    const type = Array.isArray(at['type']) ? at['type'][0] : at['type']
+    if (type === 'integer' || type === 'number') return least(at, 'minimum')
+    if (type === 'boolean') return false
+    if (type === 'null') return null
+    if (type === 'array') return items(at, depth)
+    return type === 'object' || at['properties'] !== undefined ? fields(at, depth) : text
+  }
+
+  function asGiven(value: unknown): unknown {
+    values += Math.floor((JSON.stringify(value) ?? '').length / charactersPerValue)
+    return value
+  }
+
+  function items(at: Schema, depth: number): unknown[] {
+    const made: unknown[] = []
+    while (made.length < least(at, 'minItems') && values < valuesMax) made.push(sample(at['items'], depth + 1))
+    return made
+  }
+
+  function fields({ properties, required }: Schema, depth: number): object {
+    const known = typeof properties === 'object' && properties !== null ? (properties as Schema) : {}
+    const made: [string, unknown][] = []
+    for (const name of Array.isArray(required) ? (required as unknown[]).slice(0, valuesMax) : []) {
+      if (values >= valuesMax) break
+      if (typeof name === 'string' && name !== '__proto__') made.push([name, sample(known[name], depth + 1)])
+    }
+    return Object.fromEntries(made)
+  }
+
+  return sample(root, 0)
+}
+
+function least(at: Schema, name: 'minimum' | 'minItems'): number {
+  const given = at[name]
+  return typeof given === 'number' ? given : 0
 }
 
 function follow(reference: string, root: unknown): unknown {
+  if (reference.length > referenceLengthMax) return undefined
   let at = root
   for (const name of reference.replace(/^#\/?/, '').split('/').filter(Boolean)) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined
