@@ -39,7 +39,7 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
     security: [{ bearer: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A person’s token, which is a JWT; or an organization key, where its scopes reach.' } },
       schemas: { Error: errorSchema(surface) },
     },
   }

@@ -8,11 +8,11 @@ const model = `id object type created created_at: createdAt owned_by: ownedBy di
 /** The list of models, and one of them as the OpenAI and Anthropic clients retrieve it. */
 export const modelRoutes: Routes = {
   'GET /v1/models': {
-    status: 200, errors: [], summary: 'The models that may be asked, with their reasoning levels, abilities and prices',
+    status: 200, errors: [503], summary: 'The models that may be asked, with their reasoning levels, abilities and prices',
     operation: `query { body: models { object data { ${model} } has_more: hasMore first_id: firstId last_id: lastId } }`,
   },
   'GET /v1/models/{model}': {
-    status: 200, errors: [404], additive: true, summary: 'One model',
+    status: 200, errors: [404, 503], additive: true, summary: 'One model',
     operation: `query ($model: ID!) { body: model(id: $model) { ${model} } }`,
   },
 }

@@ -70,6 +70,7 @@ describe('the description', () => {
     const operations = operationsOf(documents['llm']!)
     expect(operations.map(([key]) => key.replace(' ', ' /llm')).sort()).toEqual(Object.keys(gatewayRows).sort())
     expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documentedOfGateway].sort())
+    for (const [key, { responses }] of operations) expect(Object.keys(responses), key).toEqual(expect.arrayContaining(['400', '401', '403', '503'])) // what the document lists for all of them
   })
 
   test('of the agents service has every routed path too, and marks what is ours', () => {
