@@ -10,6 +10,7 @@ const object = (properties: Record<string, JsonSchema>, required: readonly strin
 const list = (items: JsonSchema, most?: number): JsonSchema => ({ type: 'array', items, ...(most ? { maxItems: most } : {}) })
 const named = (...names: string[]): JsonSchema => ({ type: 'string', enum: names })
 
+const stopText: JsonSchema = { type: 'string', minLength: 1, maxLength: limits.chatStopLength }
 const tool = object({ type: named('function'), function: object({ name: { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }, description: text, parameters: { type: 'object', description: 'A JSON Schema.' }, strict: flag }, ['name']) }, ['type', 'function'])
 
 /** Everything beside the messages, the same on both routes. */
@@ -21,7 +22,7 @@ const parameters: Record<string, JsonSchema> = {
   tools: { ...list(tool, limits.chatToolsMax), description: 'Only with stream: true.' },
   tool_choice: { oneOf: [named('none', 'auto', 'required'), object({ type: named('function'), function: object({ name: text }, ['name']) }, ['type', 'function'])] },
   parallel_tool_calls: flag,
-  stop: { oneOf: [text, list(text, limits.chatStopsMax)] },
+  stop: { oneOf: [stopText, list(stopText, limits.chatStopsMax)] },
   temperature: { type: ['number', 'null'], minimum: 0, maximum: 2 },
   top_p: { type: ['number', 'null'], minimum: 0, maximum: 1 },
   max_tokens: { type: ['integer', 'null'], minimum: 1 },

@@ -141,6 +141,7 @@ export const limits = {
   chatPartsMax: 1000, // ours: of a message
   chatToolsMax: 128, // offered, and called in one message
   chatStopsMax: 4,
+  chatStopLength: 1000, // ours: characters of one stop text
   chatIdLength: 512, // ours: characters of the ids and names that a caller sends back
   chatStreamsPerCaller: 1000, // ours: a key serves a whole application
   chatStreamStalledSeconds: 300, // ours: a reader that takes nothing for so long is gone

@@ -75,8 +75,8 @@ function integerFrom(body: Fields, name: string, least: number): number | null {
 function readStop(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   const stops: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const isRight = (stop: unknown): stop is string => typeof stop === 'string' && stop !== ''
-  if (stops.length > limits.chatStopsMax || !stops.every(isRight)) throw wrongParameter('stop', `must be a string, or a list of at most ${limits.chatStopsMax}, none of them empty.`)
+  const isRight = (stop: unknown): stop is string => typeof stop === 'string' && stop !== '' && stop.length <= limits.chatStopLength
+  if (stops.length > limits.chatStopsMax || !stops.every(isRight)) throw wrongParameter('stop', `must be a string of 1 to ${limits.chatStopLength} characters, or a list of at most ${limits.chatStopsMax}.`)
   return stops
 }
 
