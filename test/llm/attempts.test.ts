@@ -37,7 +37,7 @@ const request: ModelRequest = {
   messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }], name: null }], tools: [], toolChoice: null, parallelToolCalls: null, reasoningEffort: null, maxTokens: null,
   temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
 }
-const ask = (model: Model, signal = new AbortController().signal): Promise<BegunAnswer> => askInTurn(model, request, signal)
+const ask = (model: Model, signal = new AbortController().signal): Promise<BegunAnswer> => askInTurn(model, request, signal, () => undefined)
 const attemptsOf = ({ attempts }: BegunAnswer): string[] => attempts.map(({ upstream, status }) => `${upstream} ${status}`)
 const refusal = async (asking: Promise<unknown>): Promise<BerthError> => asking.then(() => expect.unreachable('it was answered'), (error: unknown) => (expect(error).toBeInstanceOf(BerthError), error as BerthError))
 async function textOf(answer: BegunAnswer): Promise<string> {

@@ -2,9 +2,11 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { findOne, sql } from '#src/platform/postgres.ts'
 import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { idsOf, makeKey } from '../support/makers.ts'
+import { until } from '../support/until.ts'
 import { startChatWorld, type ChatWorld } from './chat-world.ts'
 
 let world: ChatWorld
@@ -124,6 +126,24 @@ async function openByHand(path: string): Promise<IncomingMessage> {
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   return answer
 }
+
+test.each(['test/plain', 'test/signed'])('who leaves before the first word of %s pays for what its provider has read, not for what it refused', async (model) => {
+  const { db } = world.berth.services
+  const row = () => findOne<{ status: string; upstream: string | null; inputTokens: number; outputTokens: number }>(db, sql`
+    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} order by id desc limit 1`)
+  world.mock.script({ parts: [{ hang: true }] })
+  const leaving = new AbortController()
+  const answer = world.post('/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(400) }] }, { signal: leaving.signal })
+  await until('the ledger knows that the provider has it', async () => ((await row())?.inputTokens ?? 0) > 0)
+  leaving.abort()
+  await expect(answer).rejects.toThrow()
+  await until('the request is settled', async () => (await row())?.status === 'cut_by_client')
+  expect(await row()).toMatchObject({ upstream: model === 'test/plain' ? 'local' : 'anthropic', inputTokens: 100 })
+
+  world.mock.script({ status: 400, body: '{"error":{"message":"No."}}' })
+  await world.post('/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(400) }] })
+  expect(await row()).toEqual({ status: 'failed', upstream: null, inputTokens: 0, outputTokens: 0 })
+})
 
 describe('a silent stream', () => {
   test('says every ten seconds that it lives, and goes on as if nothing had been', async () => {

@@ -20,18 +20,21 @@ const triesPerUpstream: Partial<Record<ErrorCode, number>> = { upstream_error: 2
 const waitMsFirst = 200
 const waitMsMax = 1_000
 
+/** Hears when an upstream has taken the request, from when on it costs, and what it says of that before its answer begins. */
+export type HearUpstream = (upstream: string, events: readonly ModelEvent[]) => void
+
 /**
  * The first answer of the model's upstreams.
  * @throws BerthError the last upstream's error when none answered, or at once what is the request's own fault.
  */
-export async function askInTurn(model: Model, request: ModelRequest, signal: AbortSignal): Promise<BegunAnswer> {
+export async function askInTurn(model: Model, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<BegunAnswer> {
   const attempts: Attempt[] = []
   let last: BerthError | undefined
   for (const [place, upstream] of model.upstreams.entries()) {
     const isLast = place === model.upstreams.length - 1
     for (let tries = 1; attempts.length < attemptsMax; tries++) {
       try {
-        const events = await begin(upstream, request, signal)
+        const events = await begin(upstream, request, signal, hear)
         attempts.push({ upstream: upstream.target.slug, status: 'ok' })
         return { upstream: upstream.target.slug, attempts, events }
       } catch (error) {
@@ -56,9 +59,10 @@ function waitBefore(error: BerthError, tries: number): number {
 }
 
 /** Asks one upstream, and waits until it has said something: an upstream that answers 200 and then fails may still be left. */
-async function begin({ kind, target }: ModelUpstream, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+async function begin({ kind, target }: ModelUpstream, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<ModelAnswer> {
   const begun = await askUpstream(kind)(target, request, signal)
   if (begun instanceof WholeAnswer) return begun
+  hear(target.slug, [])
   const answer = begun[Symbol.asyncIterator]()
   const held: ModelEvent[] = []
   for (;;) {
@@ -66,6 +70,7 @@ async function begin({ kind, target }: ModelUpstream, request: ModelRequest, sig
     if (done) throw new BerthError('upstream_error', `The upstream ${target.slug} ended without an answer.`, { upstream: target.slug })
     held.push(...value)
     if (value.some((event) => event.type !== 'usage')) return resumed(held, answer)
+    hear(target.slug, value)
   }
 }
 

@@ -38,8 +38,15 @@ export async function startCompletion(services: Background, order: CompletionOrd
   const { payer, model, request, route } = order
   const opening = inferenceOf(services).open({ payer, model: model.id, pricing: model.pricing, route, maxCostNanoUsd: maxCost(model, request) })
   const metered = opening instanceof Promise ? await opening : opening
-  const begun = await askInTurn(model, request, signal).catch(async (error: unknown) => {
-    await metered.finish(signal.aborted ? 'cut_by_client' : 'failed', null, noUsage)
+  const count = new UsageCount(request)
+  let taker: string | null = null
+  const begun = await askInTurn(model, request, signal, (upstream, events) => {
+    taker = upstream
+    for (const event of events) count.add(event)
+    metered.progress(upstream, count.soFar)
+  }).catch(async (error: unknown) => {
+    if (!signal.aborted) await metered.finish('failed', null, noUsage)
+    else await metered.finish('cut_by_client', taker, taker === null ? noUsage : count.soFar()) // who has it reads it, and bills that
     throw error
   })
   return {
@@ -48,7 +55,7 @@ export async function startCompletion(services: Background, order: CompletionOrd
     model,
     upstream: begun.upstream,
     attempts: begun.attempts,
-    events: begun.events instanceof WholeAnswer ? await settledWhole(begun.events, begun.upstream, metered) : settled(begun, request, metered, signal),
+    events: begun.events instanceof WholeAnswer ? await settledWhole(begun.events, begun.upstream, metered) : settled(begun, request, metered, count, signal),
   }
 }
 
@@ -66,8 +73,7 @@ async function settledWhole(answer: WholeAnswer, upstream: string, metered: Mete
 }
 
 /** The events, counted as they pass; whichever way it ends, the ledger is told once. */
-async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Metered, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
-  const count = new UsageCount(request)
+async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Metered, count: UsageCount, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
   let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // what it is when the reader just leaves
   try {
     for await (const batch of begun.events) {
