@@ -13,7 +13,7 @@ export type JobSource<Data> = {
   fetch: (most: number) => Promise<TakenJob<Data>[]>
   /** Says that these are still worked on. */
   touch: (jobs: TakenJob<Data>[]) => Promise<void>
-  complete: (job: TakenJob<Data>) => Promise<void>
+  complete: (jobs: TakenJob<Data>[]) => Promise<void>
   /** Gives the job back, to be tried again. */
   fail: (job: TakenJob<Data>, reason: string) => Promise<void>
 }
@@ -32,6 +32,7 @@ const pollMs = 2_000
 /** Starts taking jobs. */
 export function startSlots<Data>(queue: string, source: JobSource<Data>, { concurrency, touchMs }: { concurrency: number; touchMs: number }, handler: (job: TakenJob<Data>) => Promise<void>): Slots {
   const running = new Map<TakenJob<Data>, Promise<void>>()
+  const complete = together(source.complete)
   let stopping = false
   let due = true // whether there may be a job that nobody has taken
   let rouse: (() => void) | null = null
@@ -42,7 +43,7 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
   }
 
   function start(job: TakenJob<Data>): void {
-    const working = work(source, handler, job, (error) => {
+    const working = work({ complete, fail: source.fail }, handler, job, (error) => {
       if (!stopping) log.error({ job: queue, data: job.data, err: error }, 'a job failed and will be tried again')
     })
       .catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'how a job ended could not be recorded; it will run again'))
@@ -98,12 +99,32 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
 }
 
 /** Handles one job and records how it ended. */
-async function work<Data>(source: JobSource<Data>, handler: (job: TakenJob<Data>) => Promise<void>, job: TakenJob<Data>, onFailure: (error: unknown) => void): Promise<void> {
+async function work<Data>(record: { complete: (job: TakenJob<Data>) => Promise<void>; fail: JobSource<Data>['fail'] }, handler: (job: TakenJob<Data>) => Promise<void>, job: TakenJob<Data>, onFailure: (error: unknown) => void): Promise<void> {
   try {
     await handler(job)
-    await source.complete(job)
+    await record.complete(job)
   } catch (error) {
     onFailure(error)
-    await source.fail(job, error instanceof Error ? error.message : String(error))
+    await record.fail(job, error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Jobs that end while a completion is on its way are completed together with the next, so that a backlog of short ones costs few queries. */
+function together<Data>(complete: JobSource<Data>['complete']): (job: TakenJob<Data>) => Promise<void> {
+  let next: { jobs: TakenJob<Data>[]; done: Promise<void> } | null = null
+  let last: Promise<unknown> = Promise.resolve()
+  return (job) => {
+    if (next) {
+      next.jobs.push(job)
+      return next.done
+    }
+    const jobs = [job]
+    const done = last.then(() => {
+      next = null
+      return complete(jobs)
+    })
+    next = { jobs, done }
+    last = done.catch(() => undefined) // each of its jobs hears of it
+    return done
   }
 }

@@ -107,7 +107,7 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       slots.set(kind.name, startSlots<Data>(kind.name, {
         fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
         touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
-        complete: async (job) => void (await boss.complete(kind.name, job)),
+        complete: async (jobs) => void (await boss.complete(kind.name, jobs)),
         fail: async (job, reason) => void (await boss.fail(kind.name, job, { reason })),
       }, { concurrency, touchMs: (heartbeatSeconds * 1000) / 3 }, ({ id, data }) => handler({ id, data, signal: stopping.signal })))
     },
