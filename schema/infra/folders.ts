@@ -1,4 +1,5 @@
 /** Workspace folders and templates in GraphQL. */
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -31,5 +32,5 @@ builder.queryFields((t) => ({
   templates: t.field({ type: [template], description: 'The templates a VM may be made from.', resolve: (_, _arguments, call) => listTemplates(call) }),
 }))
 builder.mutationFields((t) => ({
-  deleteFolder: t.field({ type: 'ID', description: 'Deletes a folder and its disk. Errors: NOT_FOUND, INVALID_TRANSITION while a VM has it.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: async (_, { id }, call) => (await deleteFolder(call, id), id) }),
+  deleteFolder: t.field({ type: 'ID', description: 'Deletes a folder and its disk. Errors: NOT_FOUND, INVALID_TRANSITION while a VM has it.', args: idArguments, resolve: async (_, { id }, call) => (await deleteFolder(call, id), id) }),
 }))

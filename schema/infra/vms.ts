@@ -1,4 +1,5 @@
 /** VMs in GraphQL. */
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
@@ -91,7 +92,7 @@ const gitRepoInput = builder.inputType('GitRepoInput', {
 })
 
 builder.queryFields((t) => ({
-  vm: t.field({ type: vmType, description: 'One VM. Errors: NOT_FOUND.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: (_, { id }, call) => getVm(call, id) }),
+  vm: t.field({ type: vmType, description: 'One VM. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => getVm(call, id) }),
   vmByExternalRef: t.field({ type: vmType, description: 'The VM made with this external reference. Errors: NOT_FOUND.', args: { externalRef: t.arg.string({ required: true, description: 'As given at creation.' }) }, resolve: (_, { externalRef }, call) => getVmByExternalRef(call, externalRef) }),
   vms: t.field({ type: vmConnection, description: 'The organization’s VMs, newest first.', args: pageArguments, resolve: (_, page, call) => pageVms(call, page) as never }), // see pages.ts
   vmList: t.field({
@@ -126,24 +127,24 @@ builder.mutationFields((t) => ({
   updateVm: t.field({
     type: vmType, description: 'Changes a VM; a network policy applies at once. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: {
-      id: t.arg.id({ required: true, description: 'Its id.' }),
+      ...idArguments,
       name: t.arg.string({ description: 'A new name.' }),
       metadata: t.arg({ type: 'JSON', description: 'Replaces the metadata.' }),
       networkPolicy: t.arg({ type: 'JSON', description: 'As for createVm.' }),
     },
     resolve: (_, { id, ...input }, call) => updateVm(call, id, input),
   }),
-  deleteVm: t.field({ type: 'ID', description: 'Deletes a VM and its disk; its folder stays. Errors: NOT_FOUND.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: async (_, { id }, call) => (await deleteVm(call, id), id) }),
-  startVm: t.field({ type: vmType, description: 'Starts a stopped or failed VM from its disk. Errors: NOT_FOUND, INVALID_TRANSITION.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: (_, { id }, call) => requestStatus(call, id, 'running') }),
-  stopVm: t.field({ type: vmType, description: 'Stops a running VM; its disk stays. Errors: NOT_FOUND, INVALID_TRANSITION.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: (_, { id }, call) => requestStatus(call, id, 'stopped') }),
-  pauseVm: t.field({ type: vmType, description: 'Saves a running VM with its memory; paused time is not billed. Errors: NOT_FOUND, INVALID_TRANSITION.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: (_, { id }, call) => requestStatus(call, id, 'paused') }),
-  resumeVm: t.field({ type: vmType, description: 'Continues a paused VM exactly where it was. Errors: NOT_FOUND, INVALID_TRANSITION.', args: { id: t.arg.id({ required: true, description: 'Its id.' }) }, resolve: (_, { id }, call) => requestStatus(call, id, 'running') }),
+  deleteVm: t.field({ type: 'ID', description: 'Deletes a VM and its disk; its folder stays. Errors: NOT_FOUND.', args: idArguments, resolve: async (_, { id }, call) => (await deleteVm(call, id), id) }),
+  startVm: t.field({ type: vmType, description: 'Starts a stopped or failed VM from its disk. Errors: NOT_FOUND, INVALID_TRANSITION.', args: idArguments, resolve: (_, { id }, call) => requestStatus(call, id, 'running') }),
+  stopVm: t.field({ type: vmType, description: 'Stops a running VM; its disk stays. Errors: NOT_FOUND, INVALID_TRANSITION.', args: idArguments, resolve: (_, { id }, call) => requestStatus(call, id, 'stopped') }),
+  pauseVm: t.field({ type: vmType, description: 'Saves a running VM with its memory; paused time is not billed. Errors: NOT_FOUND, INVALID_TRANSITION.', args: idArguments, resolve: (_, { id }, call) => requestStatus(call, id, 'paused') }),
+  resumeVm: t.field({ type: vmType, description: 'Continues a paused VM exactly where it was. Errors: NOT_FOUND, INVALID_TRANSITION.', args: idArguments, resolve: (_, { id }, call) => requestStatus(call, id, 'running') }),
 }))
 
 builder.subscriptionFields((t) => ({
   vmEvents: t.field({
     type: vmEventOrHeartbeat, description: 'What happens to a VM: first what happened after the cursor (without one, its status now), then live, until it is deleted. Errors: NOT_FOUND.',
-    args: { id: t.arg.id({ required: true, description: 'Its id.' }), after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
+    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followVm(call, id, after)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
