@@ -15,8 +15,8 @@ import { stage } from './object-staging.ts'
 /** The path below which the web process serves the folder. */
 export const objectsPath = '/objects'
 const algorithm = 'BERTH-HMAC-SHA256'
-/** An address may not be signed for longer. Unit: seconds. */
-const expiryMax = 7 * 86_400
+/** An address may not be signed for longer. */
+const expirySecondsMax = 7 * 86_400
 
 /** Makes the store; nothing is on disk before the first file. */
 export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir' | 'publicUrl'>, sealer: Sealer): ObjectStore {
@@ -68,7 +68,7 @@ export function isSigned(sealer: Sealer, method: SignedMethod, key: string, quer
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(parameters.get('X-Amz-Date') ?? '') ?? []
   const signedMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
   const expiresInSeconds = Number(parameters.get('X-Amz-Expires'))
-  return expiresInSeconds > 0 && expiresInSeconds <= expiryMax && nowMs() < signedMs + expiresInSeconds * 1000
+  return expiresInSeconds > 0 && expiresInSeconds <= expirySecondsMax && nowMs() < signedMs + expiresInSeconds * 1000
 }
 
 function signature(sealer: Sealer, method: SignedMethod, key: string, parameters: URLSearchParams): string {

@@ -5,10 +5,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { readConfig } from './config.ts'
+import { lockNumbers } from './lock-numbers.ts'
 import { log } from './log.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
-const lockNumber = 4_823_091 // any number, as long as it is always this one
 const lockWaitMs = 120_000
 
 /** The migrations there are, oldest first. */
@@ -24,7 +24,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-migrate', statement_timeout: lockWaitMs })
   await client.connect()
   try {
-    await client.query('select pg_advisory_lock($1)', [lockNumber])
+    await client.query('select pg_advisory_lock($1)', [lockNumbers.migrations])
     await client.query('create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())')
     const had = new Set((await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name))
     const missing = migrationNames().filter((name) => !had.has(name))

@@ -5,6 +5,7 @@
 import { BerthError } from '#src/platform/errors.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
+import { lockNumbers } from '#src/platform/lock-numbers.ts'
 import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { runBuildJob } from './build-jobs.ts'
@@ -12,7 +13,6 @@ import type { Build } from './build-rows.ts'
 import { finishBuild, moveBuild } from './build-states.ts'
 import { nodeLostSeconds, reserveNode } from './nodes.ts'
 
-const dispatchLock = 4_823_093 // any number, as long as it is always this one
 const perRunMax = 100
 const organizationsMax = 200
 const batchMax = 100
@@ -23,7 +23,7 @@ type Candidate = Pick<Build, 'id' | 'organizationId' | 'memoryMb'> & { templateN
 export async function dispatchBuilds({ db, jobs }: Pick<Background, 'db' | 'jobs'>): Promise<number> {
   for (let given = 0; given < perRunMax; given++) {
     const moved = await transaction(db, async (tx) => {
-      await findOne(tx, sql`select pg_advisory_xact_lock(${dispatchLock})`)
+      await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.buildDispatch})`)
       for (const candidate of await candidates(tx)) {
         const nodeId = await nodeFor(tx, candidate)
         if (!nodeId) continue // a smaller build of another organization may fit; this one is tried again at the next turn

@@ -4,6 +4,7 @@
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
+import { lockNumbers } from '#src/platform/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Build } from './build-rows.ts'
@@ -21,7 +22,6 @@ const daysKept = 2
 const tailChunksMax = 200
 const pieceLinesMax = 500
 const pieceCharactersMax = 512 * 1024
-const ddlLock = 4_823_092 // any number, as long as it is always this one
 
 /** Makes the ids of one build's entries: the clock's milliseconds, never going back, and a number within each. */
 export function createNumbering(): () => LogPosition {
@@ -133,7 +133,7 @@ async function makeDay(db: Db, day: number): Promise<void> {
 
 async function withDdlLock<Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> {
   return transaction(db, async (tx) => {
-    await findOne(tx, sql`select pg_advisory_xact_lock(${ddlLock})`)
+    await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.buildLogDays})`)
     return work(tx)
   })
 }

@@ -16,7 +16,7 @@ export type Identity = {
 }
 
 const membershipsInToken = 100
-const remembered = 100_000
+const rememberedMax = 100_000
 const rememberedMs = 5_000
 
 /**
@@ -110,7 +110,7 @@ export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected'
         const active = new Set((await findAll<{ id: string }>(db, sql`
           select m.id from memberships m join organizations o on o.id = m.organization_id
           where m.id = any(${membershipIds}) and m.deactivated_at is null and o.deactivated_at is null`)).map((row) => row.id))
-        if (known.size > remembered) known.clear()
+        if (known.size > rememberedMax) known.clear()
         if (notices === noticesBefore) for (const id of membershipIds) known.set(id, { active: active.has(id), readAtMs }) // a notice may have come before what it tells of was read
         if (membershipIds.some((id) => !active.has(id))) refuse()
       })()

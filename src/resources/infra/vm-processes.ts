@@ -19,14 +19,14 @@ export type VmProcess = { id: string; vmId: string; command: string; status: 'ru
 /** A record with the last MiB of each output; empty when its VM does not run any more. */
 export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 
-const commandShown = 1024
+const commandCharactersShown = 1024
 const callSilenceMs = 15_000
 const listMax = 200
 
 /** Starts a process and answers its public id. The record is there before the process is: a crash leaves no process without one. */
 export async function startProcess(call: Call, vm: RunningVm, request: ExecRequest): Promise<string> {
   const id = newUuid()
-  const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandShown)
+  const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandCharactersShown)
   await sql`insert into vm_processes (id, vm_id, command, status) values (${id}, ${vm.id}, ${shown}, 'running')`.execute(call.db)
   try {
     await vm.node.call('startProcess', { ...request, processId: id }, { silenceMs: callSilenceMs })
