@@ -29,14 +29,14 @@ const manyStreams = 10_000
 export const chats: Benchmark = {
   name: 'chats', title: 'Inference gateway',
   measure: (effort, say) => inModelsWorld(async (world, upstreamPort): Promise<Findings> => {
-    const { gateways, pair } = await startGateways(world, upstreamPort)
+    const { gateways, besides } = await startGateways(world, upstreamPort)
     const tables: Table[] = []
     const goals: Goal[] = []
-    await measureAnswers([...gateways, pair], effort, tables, goals, say)
+    await measureAnswers([...gateways, ...besides], effort, tables, goals, say)
     await measureStreams(gateways, effort, tables, goals, say)
     await measureMemory(gateways[0] as Gateway, effort, tables, goals, say) // ours is the first of them
     return {
-      how: `One upstream in Node that speaks OpenAI's format, one process for each gateway; ${connections} connections of wrk for answers, our own reader for streams; the goals are for one web process of ours, as the others have one, and beside it stand two on one port (BERTH_WEB_PROCESSES), which write into one organization's ledger in turns; ${effort.rounds} rounds in rotated order. Ours checks the key, its scope, its rate limit, the plan, the credits and the budgets of every request, reads and writes every message by its shape, and writes each request into the ledger before its last byte. The others check nothing. Portkey 1.15.2 answers 500 to streams on this Node until a preload gives it an answer whose headers can be changed (portkey-streams.mjs).`,
+      how: `One upstream in Node that speaks OpenAI's format, one process for each gateway; ${connections} connections of wrk for answers, our own reader for streams; the goals are for one web process of ours, as the others have one, and beside it stand two on one port (BERTH_WEB_PROCESSES), which write into one organization's ledger in turns, and the smallest gateway that hashes a key, reads and writes JSON both ways and commits a row for each request before it answers, and does nothing else (chat-smallest.ts); ${effort.rounds} rounds in rotated order. Ours checks the key, its scope, its rate limit, the plan, the credits and the budgets of every request, reads and writes every message by its shape, and writes each request into the ledger before its last byte. The others check nothing. Portkey 1.15.2 answers 500 to streams on this Node until a preload gives it an answer whose headers can be changed (portkey-streams.mjs).`,
       tables, goals,
     }
   }),
@@ -52,8 +52,8 @@ async function inModelsWorld<Result>(work: (world: World, upstreamPort: number) 
   })
 }
 
-/** Ours, the direct way, the pass-through, Portkey: in this order; and two processes of ours on one port. */
-async function startGateways(world: World, upstreamPort: number): Promise<{ gateways: readonly Gateway[]; pair: Gateway }> {
+/** Ours, the direct way, the pass-through, Portkey: in this order; and two processes of ours on one port, and the smallest gateway. */
+async function startGateways(world: World, upstreamPort: number): Promise<{ gateways: readonly Gateway[]; besides: readonly Gateway[] }> {
   const upstream = await world.start(['test/bench/chat-upstream.ts', String(upstreamPort)], /the upstream listens/)
   const upstreamUrl = `http://127.0.0.1:${upstreamPort}`
   const { organizationId, userId } = idsOf(await world.token())
@@ -68,6 +68,8 @@ async function startGateways(world: World, upstreamPort: number): Promise<{ gate
   const pass = await world.start(['test/bench/chat-pass-through.ts', String(passPort), upstreamUrl], /the pass-through listens/)
   const portkeyPort = await freePort()
   const portkey = await world.start(['--import', './test/bench/portkey-streams.mjs', 'node_modules/@portkey-ai/gateway/build/start-server.js', `--port=${portkeyPort}`, '--headless'], /gateway|running|ready/i)
+  const smallestPort = await freePort()
+  const smallest = await world.start(['test/bench/chat-smallest.ts', String(smallestPort), upstreamUrl, world.databaseUrl], /the smallest gateway listens/)
   const same = (name: string): string => name
   const ours = { headers: { authorization: `Bearer ${key}` }, model: (name: string) => `mock/${name}` }
   return {
@@ -77,7 +79,10 @@ async function startGateways(world: World, upstreamPort: number): Promise<{ gate
       { name: 'bare undici pass-through', url: `http://127.0.0.1:${passPort}`, headers: {}, model: same, pids: pidsOf(pass) },
       { name: 'Portkey', url: `http://127.0.0.1:${portkeyPort}`, headers: { authorization: 'Bearer none', 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `${upstreamUrl}/v1` }, model: same, pids: pidsOf(portkey) },
     ],
-    pair: { name: 'Berth, two web processes', url: `http://127.0.0.1:${pairPort}/llm`, ...ours, pids: pidsOf(...twins) },
+    besides: [
+      { name: 'Berth, two web processes', url: `http://127.0.0.1:${pairPort}/llm`, ...ours, pids: pidsOf(...twins) },
+      { name: 'the smallest with a ledger', url: `http://127.0.0.1:${smallestPort}`, headers: { authorization: 'Bearer secret' }, model: same, pids: pidsOf(smallest) },
+    ],
   }
 }
 
