@@ -75,7 +75,7 @@ test('a start ends with addresses and a ready line, and SIGTERM stops web, worke
 })
 
 test('SIGTERM to the npm of `npm start`, and to nobody else, stops everything in order', async () => {
-  const npm = startCommand(['node_modules/npm/bin/npm-cli.js', 'start', '--', '--without-vms', '--procfile', join(folder, 'Procfile')], variables)
+  const npm = startCommand(['node_modules/npm/bin/npm-cli.js', 'start', '--', '--without-vms', '--procfile', join(folder, 'Procfile')], { ...variables, npm_config_update_notifier: 'false' })
   started.push(npm)
   await npm.line(/Berth is ready/)
   const left = currentRun()
