@@ -45,7 +45,7 @@ const message: JsonSchema = {
   oneOf: [
     object({ role: named('system', 'developer'), content: contentOf(textPart) }, ['role', 'content']),
     object({ role: named('user'), content: contentOf(textPart, imagePart, filePart, audioPart), name: text }, ['role', 'content']),
-    object({ role: named('assistant'), content: { oneOf: [...(contentOf(textPart, reasoningPart)['oneOf'] as JsonSchema[]), { type: 'null' }] }, tool_calls: list(toolCall, limits.chatToolsMax), reasoning_content: text, reasoning_details: list({ type: 'object' }) }, ['role']),
+    object({ role: named('assistant'), content: { oneOf: [...(contentOf(textPart, reasoningPart)['oneOf'] as JsonSchema[]), { type: 'null' }] }, tool_calls: list(toolCall, limits.chatToolsMax), refusal: { type: ['string', 'null'] }, reasoning_content: text, reasoning_details: list({ type: 'object' }) }, ['role']),
     object({ role: named('tool'), tool_call_id: text, content: contentOf(textPart) }, ['role', 'tool_call_id', 'content']),
   ],
 }

@@ -99,6 +99,11 @@ describe('messages', () => {
     ])
   })
 
+  test('may hold a refusal as OpenAI’s clients keep it: beside a content of null', () => {
+    expect(read({ messages: [user, { role: 'assistant', content: null, refusal: 'I will not.' }, user] }).request.messages[1]).toMatchObject({ role: 'assistant', text: 'I will not.' })
+    expect(read({ messages: [user, { role: 'assistant', content: 'Yes.', refusal: null }, user] }).request.messages[1]).toMatchObject({ text: 'Yes.' })
+  })
+
   test('may replay reasoning as OpenRouter’s details, whose pieces of one block are put together', () => {
     const details = (model: string, ...reasoning_details: unknown[]): unknown => (read({ model, messages: [user, { role: 'assistant', content: 'x', reasoning_details }] }).request.messages[1] as { reasoning: unknown }).reasoning
     expect(details('test/signed', { type: 'reasoning.text', text: 'a', index: 0 }, { type: 'reasoning.text', text: 'b', signature: 's', index: 0 }, { type: 'reasoning.encrypted', data: 'hidden', index: 1 })).toEqual([

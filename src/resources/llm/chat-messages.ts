@@ -112,7 +112,8 @@ function readFile(file: Fields, place: string): UserPart {
 type AssistantMessage = Extract<Message, { role: 'assistant' }>
 
 function readAssistant(reader: Reader, fields: Fields, place: string): AssistantMessage {
-  const { text, reasoning } = readAssistantContent(reader, fields['content'], `${place}.content`)
+  const { text: said, reasoning } = readAssistantContent(reader, fields['content'], `${place}.content`)
+  const text = said ?? optionalTextAt(fields['refusal'], `${place}.refusal`) // OpenAI's clients keep it beside a content of null
   const toolCalls = readToolCalls(fields['tool_calls'], `${place}.tool_calls`)
   optionalTextAt(fields['reasoning_content'], `${place}.reasoning_content`) // what was shown; to go on from it takes reasoning_meta
   // Both say the same; the blocks in the content are the documented form.
