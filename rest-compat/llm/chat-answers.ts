@@ -12,6 +12,7 @@ import { claimKey, send, setAllowance, type Claim } from '../answers.ts'
 import type { Handler, HandWritten } from '../routes.ts'
 import { ChatEnd, createRunningChats } from './chat-ends.ts'
 import { attemptHeaders } from './envelope.ts'
+import { bodyLength, holdBody } from './held-bodies.ts'
 import { sendChat, streamHeaders } from './chat-streams.ts'
 import type { FailureText, StreamText } from './chunks.ts'
 
@@ -37,12 +38,14 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
       const admission = admitChat({ caller, limiter: services.limiter })
       const { payer, allowance } = admission instanceof Promise ? await admission : admission
       setAllowance(reply, allowance)
+      holdBody(payer.organizationId, bodyLength(request.headers) ?? 0, reply.raw)
       request.admitted = { payer, allowance, caller, credential: credential ?? '' }
     }
 
     const handle: Handler = async (request: ChatRequest, reply) => {
       if (!request.admitted) throw new Error('a chat was handled that nobody let in')
       const { payer, caller, credential } = request.admitted
+      if (bodyLength(request.headers) === undefined) holdBody(payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
       const chat = read(services.config, request.body)
       const isStream = chat.request.stream
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing

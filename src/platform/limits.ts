@@ -145,6 +145,7 @@ export const limits = {
   chatIdLength: 512, // ours: characters of the ids and names that a caller sends back
   chatStreamsPerCaller: 1000, // ours: a key serves a whole application
   chatStreamStalledSeconds: 300, // ours: a reader that takes nothing for so long is gone
+  chatBodyBytesPerOrganization: 512 * 1024 * 1024, // ours: of bodies whose answers are not over, in one process
   chatReplayBytes: 4 * 1024 * 1024, // ours: a stream that is longer is not kept under its Idempotency-Key
 
   apiKeysMax: 200, // ours: keys of an organization that are neither revoked nor expired

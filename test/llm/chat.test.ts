@@ -1,8 +1,11 @@
 /** The chat routes over HTTP: who is let in, what is answered and what is refused, on a real Berth before a provider that fails on request. */
+import { once } from 'node:events'
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { setPlan } from '#src/resources/llm/plans.ts'
 import { idsOf, makeKey } from '../support/makers.ts'
+import { until } from '../support/until.ts'
 import { startChatWorld, type ChatWorld } from './chat-world.ts'
 
 let world: ChatWorld
@@ -98,6 +101,23 @@ describe('a caller is refused', () => {
     const answer = await world.post('/v1/chat/completions', 'x'.repeat(8 * 1024 * 1024), { token: null })
     expect(await answer.clone().text()).toContain('`npm run -s key`') // a newcomer is told what to send
     expect(await told(answer)).toBe('401 authentication_error key_missing gateway')
+  })
+
+  test('while its organization’s large bodies hold 512 MiB, before one more is read', async () => {
+    await world.post('/v1/chat/completions', body) // the key is known from here on, so all are let in at once
+    const declare = (): ClientRequest => {
+      const asking = httpRequest(`${world.berth.url}/llm/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${world.key}`, 'content-type': 'application/json', 'content-length': 32 * 1024 * 1024, expect: '100-continue' } })
+      asking.on('error', () => undefined).flushHeaders()
+      return asking
+    }
+    const holding = Array.from({ length: 16 }, declare)
+    await Promise.all(holding.map((one) => once(one, 'continue')))
+    const refused = declare()
+    const [answer] = (await once(refused, 'response')) as [IncomingMessage]
+    expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '1'])
+    expect(await world.post('/v1/chat/completions', body).then(({ status }) => status)).toBe(200) // a small one passes
+    for (const one of [...holding, refused]) one.destroy()
+    await until('their room is free again', async () => (await world.post('/v1/chat/completions', { ...body, user: 'x'.repeat(16 * 1024 * 1024) })).status === 200)
   })
 
   test('after 600 requests in a minute, told when to come back', async () => {
