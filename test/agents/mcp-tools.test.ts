@@ -57,9 +57,13 @@ test('a server that says nothing is given up after 10 s, and keeps no other one 
 
 test('a credential in one of the caller’s vaults is sent to its server, and nobody else’s is', async () => {
   const vault = await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } })
-  const put = await berth.call('POST', `/agents/v1/vaults/${vault.body.id}/credentials`, { token, body: { display_name: 'c', auth: { type: 'static_bearer', mcp_server_url: closed.url, token: 'good' } } })
+  const put = await berth.call<{ id: string }>('POST', `/agents/v1/vaults/${vault.body.id}/credentials`, { token, body: { display_name: 'c', auth: { type: 'static_bearer', mcp_server_url: closed.url, token: 'good' } } })
   expect(put.status, JSON.stringify(put.body)).toBe(201)
   expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'ok', tools: [{ name: 'add' }] }])
+  const rotate = (secret: string): Promise<unknown> => berth.call('PUT', `/agents/v1/vaults/${vault.body.id}/credentials/${put.body.id}`, { token, body: { auth: { type: 'static_bearer', token: secret } } })
+  await rotate('bad')
+  expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'auth_required', error: expect.stringContaining('refuses the credential') }])
+  await rotate('good')
   free.tokens.length = 0
   expect(await discover({ free: free.url })).toMatchObject([{ status: 'ok' }])
   expect(free.tokens).not.toContain('good')

@@ -26,8 +26,9 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
   const over = signal ? AbortSignal.any([late, signal]) : late
   const noticed = noticing(outboundFetch(services.config))
   const ask = (token: string | null): Promise<Result> => withMcp({ url, token, fetch: noticed.fetch, limitMs, signal: over }, (client) => work(client, over))
+  let credential: BearerCredential | null = null
   try {
-    const credential = await bearer()
+    credential = await bearer()
     try {
       return { status: 'ok', result: await ask(credential?.token ?? null) }
     } catch (error) {
@@ -36,7 +37,7 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch (error) {
-    if (noticed.refused()) return { status: 'auth_required', error: 'The server wants a credential. Put one for its address into a vault.' }
+    if (noticed.refused()) return { status: 'auth_required', error: credential ? 'The server refuses the credential that your vault has for its address. Give it a new one.' : 'The server wants a credential. Put one for its address into a vault.' }
     log.debug({ reason: error instanceof Error ? error.message : String(error) }, 'a tool server could not be asked')
     return { status: 'unreachable', error: whyUnreachable(noticed.failure(), late, limitMs) }
   }
