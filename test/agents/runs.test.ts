@@ -32,6 +32,8 @@ describe('without a VM', () => {
     const chat = await call('POST', '/runs', { mode: 'chat' })
     expect(chat.body.sandbox_id).toBeNull()
     expect(await read(chat.body.session_id)).toMatchObject({ status: 'idle', kind: 'chat', agent_id: expect.stringMatching(/^agt_/), agent: { name: 'chat', version: 1, model: { id: 'berth/demo' } } })
+    const mine = (await call<{ data: { id: string }[] }>('GET', `/sessions?agent_id=${String((await read(chat.body.session_id))['agent_id'])}`)).body.data
+    expect(mine.map(({ id }) => id)).toEqual([chat.body.session_id])
     const researcher = await call('POST', '/runs', { builtin: 'researcher', input: 'what is it' })
     expect(await read(researcher.body.session_id)).toMatchObject({ status: 'running', agent: { name: 'researcher', tools: [{ configs: expect.arrayContaining([expect.objectContaining({ name: 'bash', enabled: false })]) }] } })
   })

@@ -44,6 +44,11 @@ export function builtinAgentId(name: string): string {
   return encodeId('agent', (own ?? ownAgents.chat).id)
 }
 
+/** The name of Berth's own agent with this id, a uuid; null for any other. */
+export function builtinNameOf(id: string): string | null {
+  return Object.entries(ownAgents).find(([, own]) => own.id === id)?.[0] ?? null
+}
+
 /** One of Berth's own agents, ready to begin a session; and whether it works in a VM. @throws BerthError unknown_model when no model is served. */
 export function builtinAgent(config: Config, name: BuiltinName | ModeName): { definition: AgentDefinition; needsVm: boolean } {
   const { needsVm, description, system, without } = ownAgents[name]

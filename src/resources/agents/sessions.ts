@@ -9,6 +9,7 @@ import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWin
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, sameDefinition } from './agent-definitions.ts'
+import { builtinNameOf } from './builtin-agents.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { discardEnvironment } from './environments.ts'
 import { readInitialEvents } from './event-shapes.ts'
@@ -124,7 +125,7 @@ async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: n
   const ascending = filter.order === 'asc'
   const conditions: RawBuilder<unknown>[] = [
     sql`${ownedByCaller(scope)}`,
-    sql`(${agentId}::uuid is null or agent_id = ${agentId})`,
+    sql`(${agentId}::uuid is null or agent_id = ${agentId} or builtin_agent = ${agentId && builtinNameOf(agentId)})`,
     sql`(${deploymentId}::uuid is null or deployment_id = ${deploymentId})`,
     archived === 'include' ? sql`true` : archived === 'only' ? sql`archived_at is not null` : sql`archived_at is null`,
     sql`(${filter.statuses ?? null}::text[] is null or status = any(${filter.statuses ?? null}::text[]))`,
