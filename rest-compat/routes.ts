@@ -44,7 +44,7 @@ export type Route = {
    * `{id, type: "<kind>_deleted"}` instead, as that client expects; the id is the path's last parameter.
    */
   deletes?: string
-  /** An organization key is refused here with 401, although its scope opens the same elsewhere. */
+  /** An organization key is refused here with 401, whatever it sent and whatever its scopes open elsewhere. */
   peopleOnly?: true
   /** Not in the documents: ours, and marked so in OpenAPI. */
   additive?: true

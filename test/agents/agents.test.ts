@@ -228,8 +228,9 @@ describe('whose an agent is', () => {
       expect((await send(key)).status, path).toBeLessThan(300)
       expect((await send(weak)), path).toMatchObject({ status: 403, body: { error: { type: 'permission_error' } } })
     }
-    for (const [method, path] of [['DELETE', `/agents/${id}`], ['GET', `/agents/${id}/mcp-tools`], ['GET', '/tools'], ['GET', '/models'], ['GET', '/models/berth%2Fdemo'], ['GET', '/environments'], ['POST', '/environments']] as const) {
-      for (const as of [key, weak]) expect(await berth.call(method, `/agents/v1${path}`, { token: as, ...(method === 'POST' ? { body: { name: 'x' } } : {}) }), path).toMatchObject({ status: 401, body: { error: { type: 'authentication_error', message: expect.stringContaining('requires a user token') } } })
+    for (const [method, path] of [['DELETE', `/agents/${id}`], ['GET', `/agents/${id}/mcp-tools`], ['GET', '/tools'], ['GET', '/models'], ['GET', '/models/berth%2Fdemo'], ['GET', '/environments'], ['POST', '/environments'], ['POST', `/agents/${id}`], ['GET', '/sessions'], ['POST', '/sessions'], ['GET', '/vaults'], ['POST', '/vaults'], ['POST', '/runs']] as const) {
+      // Also with a body that is wrong: who calls is looked at first.
+      for (const as of [key, weak]) for (const body of [{ name: 'x' }, []]) expect(await berth.call(method, `/agents/v1${path}`, { token: as, ...(method === 'POST' ? { body } : {}) }), path).toMatchObject({ status: 401, body: { error: { type: 'authentication_error', message: expect.stringContaining('requires a user token') } } })
     }
   })
 

@@ -33,7 +33,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   'POST /agents/v1/agents': { outcomes: makesDefinition('201'), body: { name: 'x', model } },
   'GET /agents/v1/agents/{id}': { of: 'agent', outcomes: readsDefinition('200') },
   'PATCH /agents/v1/agents/{id}': { of: 'agent', outcomes: writesDefinition('200'), body: { version: 1, name: 'y' } },
-  'POST /agents/v1/agents/{id}': { of: 'agent', outcomes: writesDefinition('200'), body: { name: 'y' } },
+  'POST /agents/v1/agents/{id}': { of: 'agent', outcomes: writes('200'), body: { name: 'y' } },
   'POST /agents/v1/agents/{id}/archive': { of: 'agent', outcomes: writesDefinition('200') },
   'GET /agents/v1/agents/{id}/versions': { of: 'agent', outcomes: readsDefinition('200') },
   'GET /agents/v1/agents/{id}/mcp-tools': { of: 'agent', outcomes: reads('200') },
