@@ -99,8 +99,10 @@ function describeSuccess(route: Route, definition: OperationDefinitionNode, sche
   if (!root) return { description: route.summary }
   const whole = selectionSchema(root, definition.selectionSet, schema)
   const properties = whole['properties'] as Json
-  const content = 'body' in properties ? properties['body'] : whole
-  return { description: 'Success', content: { [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: content } } }
+  const content = 'body' in properties ? (properties['body'] as Json) : whole
+  // A named frame has the event in its data, and the position in its id: see namedFrames in stream.ts.
+  const shown = route.frames === 'named' ? (content['properties'] as Json)['event'] : content
+  return { description: 'Success', content: { [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown } } }
 }
 
 function bodySchema(variables: readonly VariableDefinitionNode[], schema: GraphQLSchema): Json {

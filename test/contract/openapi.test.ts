@@ -91,6 +91,12 @@ describe('the description', () => {
     }
   })
 
+  test('of a session’s stream is of its events, which stand in the data of each frame as they are', () => {
+    const stream = documents['agents']!.paths['/v1/sessions/{id}/events/stream']?.['get']?.responses['200']?.content?.['text/event-stream']?.schema
+    expect(stream).toMatchObject({ description: expect.stringContaining('{id, type, processed_at') })
+    expect(stream).not.toHaveProperty('properties')
+  })
+
   test('of every surface is OpenAPI 3.1 with a server, a license and security', () => {
     for (const { name, mount } of surfaces) {
       const document = documents[name]!
