@@ -60,6 +60,12 @@ describe('web_fetch', () => {
   test('leaves markup out, whatever it is', () => {
     expect(textOfHtml('<!-- x --><ul><li>a</li><li>b &lt;c&gt;</li></ul><script>no end')).toBe('a\n\nb <c>')
   })
+
+  test('is done with a page soon, however it is made to be searched again and again', () => {
+    const startedMs = performance.now()
+    for (const piece of ['<', '<p ', '<script ', '<script>', '</script ', '<!--', '< \n']) textOfHtml(piece.repeat(Math.floor(1_000_000 / piece.length)))
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
+  })
 })
 
 test('web_search asks the operator’s engine', async () => {

@@ -81,17 +81,18 @@ function whyNot(error: unknown): string {
   return 'The address could not be reached.'
 }
 
-const blocks = /<\/?(?:p|div|br|li|ul|ol|tr|h[1-6]|section|article|header|footer|pre|blockquote|table)\b[^>]*>/gi
+// Within a tag no other one begins: a page of many `<` and no `>` would otherwise be searched to its end from each of them.
+const blocks = /<\/?(?:p|div|br|li|ul|ol|tr|h[1-6]|section|article|header|footer|pre|blockquote|table)\b[^<>]*>/gi
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 
 /** What a reader sees of a page: without markup, scripts and styles. */
 export function textOfHtml(html: string): string {
   return html
-    .replace(/<(script|style|noscript|template|svg)\b[^>]*>[^]*?(?:<\/\1\s*>|$)/gi, ' ')
+    .replace(/<(script|style|noscript|template|svg)\b[^<>]*>[^]*?(?:<\/\1\s*>|$)/gi, ' ')
     .replace(/<!--[^]*?(?:-->|$)/g, ' ')
     .replace(/[ \t\r\n]+/g, ' ')
     .replace(blocks, '\n')
-    .replace(/<[^>]*>/g, '')
+    .replace(/<[^<>]*>/g, '')
     .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
       if (name) return entities[name.toLowerCase()] ?? whole
       const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16)
