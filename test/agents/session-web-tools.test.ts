@@ -107,6 +107,18 @@ describe('what a model is offered', () => {
     const strange = bash && { ...bash, tool: { ...bash.tool, parameters: { $ref: '#/nowhere' } } }
     expect(readArguments('{}', strange).problem).toBeNull()
   })
+
+  test('may be made when its schema would take for ever to be checked, and keeps nobody else waiting', () => {
+    const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
+    const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
+    const endless = { type: 'object', $defs: Object.fromEntries([...Array.from({ length: 60 }, (_, at) => [`d${at}`, twice(at + 1)]), ['d60', {}]]), ...twice(0) }
+    const startedMs = performance.now()
+    for (const parameters of [{ type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } }, endless]) {
+      const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
+      for (let calls = 0; calls < 20; calls++) expect(readArguments(JSON.stringify({ x: `${'a'.repeat(60)}!` }), offer).problem).toBeNull()
+    }
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
+  })
 })
 
 describe('the conversation of a log', () => {

@@ -2,6 +2,7 @@
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
+import { runBounded } from '#src/platform/bounded.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { AgentDefinition, AgentTool, ToolSetting } from '../agent-rows.ts'
@@ -41,6 +42,10 @@ export function mcpToolName(serverName: string, name: string): string {
 }
 
 const validators = new CfWorkerJsonSchemaValidator()
+/** A check of arguments takes a millisecond; a schema that needs longer than this is not checked again. Ours. */
+const checkMs = 100
+const slowMax = 1_000
+const slowSchemas = new Set<string>()
 const problemLength = 1_000
 const invalidLength = 10_000
 
@@ -56,11 +61,15 @@ export function readArguments(text: string, offer: Offer | undefined): { input: 
   return { input, problem: problemWith(input, offer.tool.parameters) }
 }
 
-/** How arguments do not fit a schema; null when they do. A schema that cannot be read refuses nothing: its tool decides. */
+/** How arguments do not fit a schema; null when they do. A schema that cannot be read, or that takes for ever, refuses nothing: its tool decides. */
 function problemWith(input: Record<string, unknown>, schema: Tool['parameters']): string | null {
+  const name = sha256(JSON.stringify(schema)).toString('base64')
+  if (slowSchemas.has(name)) return null
   try {
-    const outcome = validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input)
-    return outcome.valid ? null : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
+    const outcome = runBounded(checkMs, () => validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input))
+    if (!outcome) slowSchemas.add(name)
+    for (const oldest of slowSchemas) if (slowSchemas.size > slowMax) slowSchemas.delete(oldest)
+    return !outcome || outcome.valid ? null : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
   } catch {
     return null
   }
