@@ -19,6 +19,13 @@ export type GuestCall = { id: string; order: GuestOrder; begunIn: { vmId: string
 /** The machine in which a call was begun is gone. */
 export class MachineLost extends Error {}
 
+/** The machine is there, and does not end a command that is over its limit. Trying again would wait for the same. */
+class Overdue extends BerthError {
+  constructor() {
+    super('timeout', 'The machine did not end the command at its limit. It may be overloaded.')
+  }
+}
+
 const callSilenceMs = 15_000
 const againMs = 500
 /** How long a VM may be out of reach before its call is given up, ms; ours. */
@@ -51,11 +58,14 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
       begunIn = { vmId: vm.id, vmStartedAt: vm.startedAt }
       await vm.node.call('startProcess', { ...requestOf(vm, call.order), processId: call.id }, { silenceMs: callSilenceMs })
       lastReachedMs = performance.now()
-      const end = await follow(vm, call, signal)
+      const end = await follow(vm, call, signal).catch((error: unknown) => {
+        if (error instanceof BerthError && error.code === 'vm_unreachable') lastReachedMs = performance.now() // it was there until now
+        throw error
+      })
       if (end) return end
     } catch (error) {
       signal.throwIfAborted()
-      const passes = error instanceof BerthError && (error.code === 'vm_unreachable' || error.code === 'timeout')
+      const passes = error instanceof BerthError && (error.code === 'vm_unreachable' || error.code === 'timeout') && !(error instanceof Overdue)
       if (!passes || performance.now() - lastReachedMs > unreachableMs) throw error
       log.debug({ reason: error.message, vm: begunIn?.vmId }, 'a tool’s VM is out of reach; trying again')
     }
@@ -89,7 +99,7 @@ async function follow(vm: GuestVm, { id, order }: GuestCall, signal: AbortSignal
       if (!(error instanceof BerthError) || error.code !== 'not_found' || tries >= unknownTriesMax) throw error
     }
     signal.throwIfAborted()
-    if (late.aborted) throw new BerthError('timeout', 'The machine did not end the command at its limit. It may be overloaded.')
+    if (late.aborted) throw new Overdue()
     const { status } = await vm.node.call('readProcess', { vmId: vm.id, processId: id }, { silenceMs: callSilenceMs }).catch((error: unknown) => {
       if (error instanceof BerthError && error.code === 'not_found' && tries < unknownTriesMax) return { status: 'unknown' as const }
       throw error
