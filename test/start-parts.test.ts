@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { missingRequirements } from '../src/drivers/vm-requirements.ts'
 import { isRunning, markProcess } from '../src/start/processes.ts'
@@ -56,6 +57,12 @@ describe('progress', () => {
 test('an older Node is told which one Berth needs and how to get it', () => {
   expect(nodeProblem('26.10.0')).toBeNull()
   expect(nodeProblem('24.21.0')).toMatch(/Node 26 or newer, and this is Node 24\.21\.0.*npm start/)
+})
+
+test('compiled code is kept between starts, or where the operator says', () => {
+  const folder = (variables: Record<string, string>): string => execFileSync('sh', ['src/start/node.sh', '-p', "require('node:module').getCompileCacheDir() ?? 'none'"], { env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...variables }, encoding: 'utf8' }).trim()
+  expect(folder({})).toContain(join(process.cwd(), 'node_modules/.cache/node-compile'))
+  expect(folder({ NODE_COMPILE_CACHE: '' })).toBe('none')
 })
 
 test('what VMs lack is named in one command to run', () => {
