@@ -11,6 +11,11 @@ export const modelRoutes: Routes = {
     status: 200, errors: [503], summary: 'The models that may be asked, with their reasoning levels, abilities and prices',
     operation: `query { body: models { object data { ${model} } has_more: hasMore first_id: firstId last_id: lastId } }`,
   },
+  // Ids have a slash, and not every client encodes it.
+  'GET /v1/models/{provider}/{name}': {
+    status: 200, errors: [404, 503], additive: true, summary: 'One model, its id not encoded',
+    operation: `query ($provider: String!, $name: ID!) { body: model(provider: $provider, id: $name) { ${model} } }`,
+  },
   'GET /v1/models/{model}': {
     status: 200, errors: [404, 503], additive: true, summary: 'One model',
     operation: `query ($model: ID!) { body: model(id: $model) { ${model} } }`,

@@ -82,7 +82,7 @@ const modelList = builder.objectRef<Model[]>('ModelList').implement({
 
 builder.queryFields((t) => ({
   models: t.field({ type: modelList, description: 'The models that may be asked: those with an upstream that the operator has set up.', resolve: (_, _arguments, call) => listModels(call) }),
-  model: t.field({ type: modelType, description: 'One model. Errors: NOT_FOUND.', args: { id: t.arg.id({ required: true, description: 'Its id, or what stands behind the provider.' }) }, resolve: (_, { id }, call) => getModel(call, id) }),
+  model: t.field({ type: modelType, description: 'One model. Errors: NOT_FOUND.', args: { id: t.arg.id({ required: true, description: 'Its id, or what stands behind the provider.' }), provider: t.arg.string({ description: 'What stands before the slash, when `id` is only what stands behind it.' }) }, resolve: (_, { id, provider }, call) => getModel(call, provider ? `${provider}/${id}` : id) }),
 }))
 
 /** 2,500 nano-dollars for one token are 2.5 dollars for a million. */

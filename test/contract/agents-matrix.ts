@@ -47,6 +47,7 @@ export const agentsRows: Readonly<Record<string, RestRow>> = {
   'GET /agents/v1/tools': { outcomes: lists('200') },
   'GET /agents/v1/models': { outcomes: lists('200') },
   'GET /agents/v1/models/{model}': { outcomes: lists('200') },
+  'GET /agents/v1/models/{provider}/{name}': { outcomes: lists('200') },
 }
 
 const agent = 'id: "{agent}"'

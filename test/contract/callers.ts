@@ -42,7 +42,7 @@ export type Target = { vm: string; process: string; folder: string; externalRef:
 export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
   const { vm, process, folder, externalRef, build, secret, organization, apiKey } = target
   const names: Readonly<Record<string, string>> = {
-    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', apikey: apiKey,
+    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', provider: 'berth', name: 'demo', apikey: apiKey,
     agent: target.agent, environment: target.environment, vault: target.vault, cid: target.credential, session: target.session, event: target.event, fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)

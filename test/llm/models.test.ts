@@ -53,6 +53,7 @@ describe('GET /llm/v1/models', () => {
     for await (const model of openai.models.list()) listed.push(model.id)
     expect(listed).toContain('dead/model')
     expect(await openai.models.retrieve('dead/model')).toEqual(deadModel)
+    for (const id of ['dead/model', 'dead%2Fmodel', 'model']) expect((await berth.call('GET', `/llm/v1/models/${id}`, { token: key })).body, id).toEqual(deadModel) // not every client encodes the slash
     const anthropic = new Anthropic({ apiKey: key, baseURL: `${berth.url}/llm` })
     const named: string[] = []
     for await (const model of anthropic.models.list()) named.push(`${model.id} ${model.display_name}`)
