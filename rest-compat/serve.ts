@@ -1,7 +1,7 @@
 /** From a table of routes to Fastify routes: who is calling, limits, idempotency, the document, the answer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
-import { bearerOf, countRefusedCredential } from '#schema/context.ts'
+import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { callerName, missingToken, userTokenRequired, type Caller } from '#src/platform/access.ts'
@@ -20,8 +20,9 @@ import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
-  scope.setErrorHandler(async (error, request, reply) => {
-    const told = await refusalOf(shownError(refusedRequest(error), request.id), request, parts.services)
+  scope.setErrorHandler((error, request, reply) => {
+    // A 401 stays one however often it comes: it is what tells a client to renew its token, and the documents list no other status.
+    const told = shownError(refusedRequest(error), request.id)
     if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
     return sendError(surface, told, request, reply)
   })
@@ -144,11 +145,4 @@ async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Ca
   const caller = await authenticating
   if (caller.kind === 'nobody') throw caller.refusal
   return caller
-}
-
-/** What the caller is told: the error, unless it refuses a credential and that address has had too many refused. */
-async function refusalOf(error: BerthError, request: FastifyRequest, { limiter }: Services): Promise<BerthError> {
-  const hasCredential = (bearerOf(request.headers) ?? tokenInQuery(request)) !== undefined
-  if (error.status !== 401 || !hasCredential) return error
-  return countRefusedCredential(limiter, request.ip).then(() => error, (reason: unknown) => shownError(reason, request.id))
 }

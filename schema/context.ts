@@ -30,7 +30,7 @@ export function bearerOf(headers: Readonly<Record<string, string | string[] | un
 }
 
 /**
- * Counts a refused credential against the address that it came from, in one minute for GraphQL, sockets and REST: who tries
+ * Counts a refused credential against the address that it came from, in one minute for GraphQL and its sockets: who tries
  * many is told to wait. One that is valid passes all the same, so nobody keeps out those who share the address.
  * @throws BerthError rate_limited.
  */
