@@ -22,7 +22,7 @@ import { variableReader } from './variables.ts'
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
   scope.setErrorHandler((error, request, reply) => {
     // A 401 stays one however often it comes: it is what tells a client to renew its token, and the documents list no other status.
-    const told = shownError(refusedRequest(error), request.id)
+    const told = shownError(refusedRequest(error, request, reply), request.id)
     if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
     return sendError(surface, told, request, reply)
   })

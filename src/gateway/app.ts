@@ -56,7 +56,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     frameworkErrors: (error, request, reply) => {
       const plain = reply as FastifyReply // Fastify types a reply without a route in a way of its own
       markAnswer(request.id, plain)
-      sendPlainError(refusedRequest(error), request.id, plain, request.url)
+      sendPlainError(refusedRequest(error, request, plain), request.id, plain, request.url)
     },
   })
   const stopping = new AbortController()
@@ -88,7 +88,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   app.addHook('onRoute', (route) => {
     route.onResponse = timeRoute(route.url)
   })
-  app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error), request.id, reply))
+  app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error, request, reply), request.id, reply))
   app.setNotFoundHandler((request, reply) => sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply))
   acceptJsonBodies(app)
   reportConnections(services.database)

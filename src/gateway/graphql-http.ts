@@ -23,7 +23,7 @@ export type GraphqlParts = { services: Services; engine: Engine; authenticator: 
 
 /** Adds /graphql: the page for browsers, the endpoint for everyone else. */
 export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void {
-  scope.setErrorHandler((error, request, reply) => sendFailure(refusedRequest(error), request, reply))
+  scope.setErrorHandler((error, request, reply) => sendFailure(refusedRequest(error, request, reply), request, reply))
   scope.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/graphql',

@@ -3,7 +3,7 @@
  * hold. Used for every surface, for GraphQL and for web socket messages.
  */
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 
@@ -109,10 +109,25 @@ const frameworkErrors: Readonly<Record<string, BerthError>> = {
   FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
 }
 
+/** Of a body that is too large, this much more is read and thrown away, bytes; for how long, the app says as for any body. Ours. */
+const discardedBytesMax = 64 * 1024 * 1024
+
 /** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */
-export function refusedRequest(thrown: unknown): unknown {
+export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string') return thrown
   // Node's error for a client that left in the middle of its body; nobody reads the answer, but it is no failure of ours.
   if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted') return new BerthError('invalid_request', 'The connection ended before the body did.')
+  if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') readOn(request, reply)
   return frameworkErrors[thrown.code] ?? thrown
+}
+
+/** Takes the rest of a body that was refused: a client that finds the connection closed while it still sends never reads why. */
+function readOn({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection') // the library closes it here
+  let bytes = 0
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > discardedBytesMax) raw.socket.destroy()
+  })
+  raw.resume()
 }
