@@ -18,14 +18,18 @@ const connectionsPerOrigin = 20
 
 const agents = new Map<string, Agent>()
 
-/** The process's guarded fetch for these settings. */
-export function outboundFetch({ privateHosts }: { privateHosts: readonly string[] }): OutboundFetch {
+/** What may be read of the bodies of several answers together; `tooMuch` is told when that is used up. */
+export type BodyAllowance = { bytesMax: number; tooMuch: (error: OutboundError) => void }
+
+/** The process's guarded fetch for these settings. @param together for all answers; without it each may have 32 MiB. */
+export function outboundFetch({ privateHosts }: { privateHosts: readonly string[] }, together?: BodyAllowance): OutboundFetch {
+  const count = together && countUpTo(together)
   const agent = agentOf(privateHosts)
   return async (url, init = {}) => {
     if (!mayBeAsked(privateHosts, new URL(url))) throw new OutboundError('refused', 'Only https:// addresses may be reached, and http:// of hosts that the operator lists in BERTH_PRIVATE_HOSTS.')
     // undici's own types are the standard's; TypeScript knows them under two names.
     const response = await fetch(url, { ...(init as object), dispatcher: agent })
-    return limited(response as unknown as Response)
+    return limited(response as unknown as Response, count ?? countUpTo({ bytesMax: bodyBytesMax }))
   }
 }
 
@@ -74,14 +78,25 @@ function agentOf(privateHosts: readonly string[]): Agent {
   return made
 }
 
+/** Counts bytes. @returns a function that answers what is wrong, once they are too many. */
+function countUpTo({ bytesMax, tooMuch }: Omit<BodyAllowance, 'tooMuch'> & Partial<BodyAllowance>): (bytes: number) => OutboundError | null {
+  let sum = 0
+  return (bytes) => {
+    sum += bytes
+    if (sum <= bytesMax) return null
+    const error = new OutboundError('refused', `The host answered with more than ${bytesMax / 1024 / 1024} MiB.`)
+    tooMuch?.(error)
+    return error
+  }
+}
+
 /** The answer with a body that fails when it grows too large, unpacked: a few bytes may be packed gigabytes. */
-function limited(response: Response): Response {
+function limited(response: Response, count: (bytes: number) => OutboundError | null): Response {
   if (!response.body) return response
-  let bytes = 0
   const counted = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      bytes += chunk.byteLength
-      if (bytes > bodyBytesMax) controller.error(new OutboundError('refused', `The host answered with more than ${bodyBytesMax / 1024 / 1024} MiB.`))
+      const error = count(chunk.byteLength)
+      if (error) controller.error(error)
       else controller.enqueue(chunk)
     },
   }))

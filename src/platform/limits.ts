@@ -85,6 +85,7 @@ export const limits = {
   toolDescriptionLength: 4096, // ours: characters
   toolSchemaBytes: 64 * 1024, // ours: of one custom tool's input_schema
   mcpDiscoverySeconds: 10, // for each tool server
+  mcpListingBytes: 1024 * 1024, // ours: all that one tool server answers while its tools are listed
   environmentsPerMinute: 60,
   environmentsInFlightMax: 5, // ours: in flight is one whose VM is being made, started or prepared; multiplied as the rates it stands among
   environmentIdleSecondsDefault: 900,

@@ -2,6 +2,9 @@
 import { createServer, type Server } from 'node:http'
 import { once } from 'node:events'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { listedMcpTools, listSessionTools, type McpSession } from '#src/resources/agents/mcp-calls.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
 import { freePort } from '../support/ports.ts'
@@ -70,6 +73,38 @@ test('a credential in one of the caller’s vaults is sent to its server, and no
   expect(await discover({ closed: closed.url }, await berth.token('mallory', 'evil', 'owner'))).toMatchObject([{ status: 'auth_required' }])
   await berth.call('POST', `/agents/v1/vaults/${vault.body.id}/archive`, { token })
   expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'auth_required' }])
+})
+
+/** Makes the free server answer listings with these pages, one after the other and again. */
+function listsPages(pages: readonly { tools: object[]; nextCursor?: string }[]): void {
+  let asked = 0
+  free.intercept = (_req, res, body) => {
+    const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }
+    if (method !== 'tools/list') return false
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...pages[asked++ % pages.length] } }))
+    return true
+  }
+}
+const bigTool = (name: string, bytes: number): object => ({ name, description: 'x'.repeat(bytes), inputSchema: { type: 'object' } })
+
+test('a listing of more than 1 MiB is refused, in one answer and over many pages', async () => {
+  const big = limits.mcpListingBytes * 0.6
+  for (const pages of [[{ tools: [bigTool('one', 2 * big)] }], [{ tools: [bigTool('one', big)], nextCursor: 'next' }, { tools: [bigTool('two', big)] }]]) {
+    listsPages(pages)
+    expect(await discover({ free: free.url })).toMatchObject([{ status: 'unreachable', error: 'The host answered with more than 1 MiB.', tools: [] }])
+  }
+  listsPages([{ tools: [bigTool('one', big)] }])
+  expect(await discover({ free: free.url })).toMatchObject([{ status: 'ok', tools: [{ name: 'one' }] }])
+  free.intercept = null
+})
+
+test('of large listings only the newest are kept', async () => {
+  listsPages([{ tools: [bigTool('one', limits.mcpListingBytes * 0.9)] }])
+  const session = { id: newUuid(), organizationId: newUuid(), ownerUserId: newUuid(), vaultIds: [], agentDefinition: { mcp_servers: [{ type: 'url', name: 'free', url: free.url }] } } as unknown as McpSession // the part that listing reads
+  const turns = Array.from({ length: 40 }, (_, turn) => `turn ${turn}`)
+  for (const turn of turns) expect((await listSessionTools(berth.services, session, turn, new AbortController().signal)).errors).toEqual([])
+  expect(turns.map((turn) => listedMcpTools(session, turn) !== undefined)).toEqual(turns.map((_, place) => place >= 5))
+  free.intercept = null
 })
 
 test('an agent without tool servers has none to ask', async () => {

@@ -14,10 +14,13 @@ export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; error
 export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
 
 const callMs = 120_000 // ours
+/** So many listings are kept, and so many characters of them as JSON; in memory that is a few times as much. Ours. */
 const keptMax = 500
+const keptCharactersMax = 32 * 1024 * 1024
 
-/** In this process, by session and turn; another process lists once more. */
-const listings = new Map<string, McpListing>()
+/** In this process, by session and turn; who does not find one here lists once more. */
+const listings = new Map<string, McpListing & { characters: number }>()
+let keptCharacters = 0
 
 /** What was listed in this turn; undefined when it has to be asked, which may take 10 s. */
 export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
@@ -35,9 +38,21 @@ export async function listSessionTools(services: RefreshServices, session: McpSe
     else errors.push(failure(outcome.status, outcome.error, name))
   }))
   signal.throwIfAborted()
-  listings.set(keyOf(session, turnId), { tools, errors: [] })
-  for (const oldest of listings.keys()) if (listings.size > keptMax) listings.delete(oldest)
+  keep(keyOf(session, turnId), tools)
   return { tools, errors }
+}
+
+/** Keeps a listing, and as many of the newest others as have room. */
+function keep(key: string, tools: McpListing['tools']): void {
+  const characters = JSON.stringify([...tools]).length
+  keptCharacters += characters - (listings.get(key)?.characters ?? 0)
+  listings.delete(key) // so that it is the newest
+  listings.set(key, { tools, errors: [], characters })
+  for (const [oldest, { characters: freed }] of listings) {
+    if (oldest === key || (listings.size <= keptMax && keptCharacters <= keptCharactersMax)) return
+    listings.delete(oldest)
+    keptCharacters -= freed
+  }
 }
 
 /** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */

@@ -14,17 +14,18 @@ export type McpTool = { name: string; description: string | null; inputSchema: u
 /** What came of asking a server. `error` is a sentence of ours: what a server says may hold anything. */
 export type McpOutcome<Result> = { status: 'ok'; result: Result } | { status: 'auth_required' | 'unreachable'; error: string }
 
-/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it. */
-export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; signal?: AbortSignal }
+/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it; `bytesMax` is for all that it answers. */
+export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; bytesMax?: number; signal?: AbortSignal }
 
 const toolsMax = 1000 // ours: of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
 /** Connects, works, and leaves; within `limitMs` in all. */
-export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
+export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, bytesMax, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
   const late = AbortSignal.timeout(limitMs)
-  const over = signal ? AbortSignal.any([late, signal]) : late
-  const noticed = noticing(outboundFetch(services.config))
+  const full = new AbortController()
+  const over = AbortSignal.any([late, full.signal, ...(signal ? [signal] : [])])
+  const noticed = noticing(outboundFetch(services.config, bytesMax === undefined ? undefined : { bytesMax, tooMuch: (error) => full.abort(error) }))
   const ask = (token: string | null): Promise<Result> => withMcp({ url, token, fetch: noticed.fetch, limitMs, signal: over }, (client) => work(client, over))
   let credential: BearerCredential | null = null
   try {
@@ -39,13 +40,13 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
   } catch (error) {
     if (noticed.refused()) return { status: 'auth_required', error: credential ? 'The server refuses the credential that your vault has for its address. Give it a new one.' : 'The server wants a credential. Put one for its address into a vault.' }
     log.debug({ reason: error instanceof Error ? error.message : String(error) }, 'a tool server could not be asked')
-    return { status: 'unreachable', error: whyUnreachable(noticed.failure(), late, limitMs) }
+    return { status: 'unreachable', error: whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs) }
   }
 }
 
-/** Asks a server for all its tools, for 10 s: the client follows the pages, within its own bound. */
-export function listServerTools(services: RefreshServices, order: Omit<McpOrder, 'limitMs'>): Promise<McpOutcome<McpTool[]>> {
-  return askMcpServer(services, { ...order, limitMs: listMs }, async (client, signal) => {
+/** Asks a server for all its tools, for 10 s and 1 MiB: the client follows the pages, within its own bound. */
+export function listServerTools(services: RefreshServices, order: Omit<McpOrder, 'limitMs' | 'bytesMax'>): Promise<McpOutcome<McpTool[]>> {
+  return askMcpServer(services, { ...order, limitMs: listMs, bytesMax: limits.mcpListingBytes }, async (client, signal) => {
     const { tools } = await client.listTools(undefined, { timeout: listMs, signal })
     return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
   })
