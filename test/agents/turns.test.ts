@@ -172,6 +172,22 @@ describe('the next step', () => {
     expect(nextStep(log.events, facts)).toMatchObject({ do: 'interrupt', take: [{ type: 'user.interrupt' }], open: [{ event: { type: 'agent.tool_use' } }] })
   })
 
+  test('is to end the evaluation that has begun, whatever came since; but an interrupt ends it first', () => {
+    const log = start()
+    ask(log)
+    const open = { ...facts, openOutcome: 'outc_1' }
+    const begun: NewEvent = { type: 'span.outcome_evaluation_start', data: { outcome_id: 'outc_1', iteration: 0 } }
+    log.append(begun, errorEvent('model_overloaded_error', 'x', 'retrying'), { type: 'user.message', data: {} })
+    expect(nextStep(log.events, { ...open, isBudgetReached: true })).toMatchObject({ do: 'evaluate' })
+    expect(nextStep(log.events, { ...open, openOutcome: 'outc_2' })).toMatchObject({ do: 'ask' }) // that one is gone
+    expect(failuresInARow(log.events)).toBe(1)
+    log.append({ type: 'span.outcome_evaluation_end', data: { outcome_id: 'outc_1', result: 'needs_revision', explanation: 'x' } })
+    expect(nextStep(log.events, open)).toMatchObject({ do: 'ask', take: [{ type: 'user.message' }] })
+    expect(failuresInARow(log.events)).toBe(0) // the grader's are not the agent's
+    log.append(begun, { type: 'user.interrupt' })
+    expect(nextStep(log.events, open)).toMatchObject({ do: 'interrupt' })
+  })
+
   test('is nothing after an interrupt, and the next message after that', () => {
     const log = start()
     ask(log)

@@ -6,7 +6,7 @@ import { change, findAll, findOne, sql, transaction } from '#src/platform/postgr
 import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credential-use.ts'
 import { ensureEnvironmentVm } from '#src/resources/agents/environment-vms.ts'
 import { callMcpTool } from '#src/resources/agents/mcp-calls.ts'
-import { evaluationEnd, openEvaluation } from '#src/resources/agents/outcome-evaluations.ts'
+import { evaluationEnd } from '#src/resources/agents/outcome-evaluations.ts'
 import { pendingOf } from '#src/resources/agents/pending-work.ts'
 import { ClaimLost } from '#src/resources/agents/session-claims.ts'
 import type { NewEvent } from '#src/resources/agents/session-log.ts'
@@ -17,7 +17,7 @@ import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-sha
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
-import { stoppedMessages, turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
+import { openEvaluation, stoppedMessages, turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
 

@@ -11,7 +11,6 @@ import type { Outcome, OutcomeChange } from './outcome-rows.ts'
 import type { Session } from './session-rows.ts'
 import { modelUsage } from './step-events.ts'
 import { storableText } from './storable.ts'
-import type { TurnEvent } from './turns.ts'
 
 /** What a grader says. */
 export type Verdict = { result: 'satisfied' | 'needs_revision' | 'failed'; explanation: string }
@@ -25,13 +24,6 @@ export async function changeOutcome(tx: Tx, sessionId: string, { id, change }: O
       select jsonb_agg(case when one ->> 'outcome_id' = ${id} then one || ${JSON.stringify(change)}::jsonb else one end order by place)
       from jsonb_array_elements(outcomes) with ordinality as every (one, place))
     where id = ${sessionId} and outcomes @> ${JSON.stringify([{ outcome_id: id }])}::jsonb returning *`)
-}
-
-/** The evaluation that has begun and not ended: its grader is at it, or was lost. */
-export function openEvaluation<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
-  const start = log.findLast(({ type }) => type === 'span.outcome_evaluation_start')
-  const end = log.findLast(({ type }) => type === 'span.outcome_evaluation_end')
-  return start && (!end || end.position < start.position) ? start : undefined
 }
 
 /** Says that the grader begins. */

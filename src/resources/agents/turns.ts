@@ -46,6 +46,7 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   const refuse = toolUses.filter(({ needs }) => needs === 'refuse')
   if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
   if (waitingFor.length > 0) return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
+  if (facts.openOutcome !== null && openEvaluation(log)?.data['outcome_id'] === facts.openOutcome) return { do: 'evaluate', take: answers } // what has begun is ended, whatever came since
   const isEvaluationDue = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
   if (isEvaluationDue && !isUngraded(log, facts.openOutcome)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
   if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
@@ -73,9 +74,15 @@ export function openSpan<Event extends TurnEvent>(log: readonly Event[]): Event 
   return start && (!end || end.position < start.position) ? start : undefined
 }
 
+/** The evaluation that has begun and not ended: its grader is at it, is tried again, or was lost. */
+export function openEvaluation<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
+  const start = log.findLast(({ type }) => type === 'span.outcome_evaluation_start')
+  return start && start.position > lastEvaluationAt(log) ? start : undefined
+}
+
 /** How often the request that is due has failed since it was due. */
 export function failuresInARow(log: readonly TurnEvent[]): number {
-  const since = Math.max(settledAt(log), lastAnswerAt(log))
+  const since = Math.max(settledAt(log), lastAnswerAt(log), lastEvaluationAt(log))
   return log.filter(({ type, data, position }) => type === 'session.error' && position > since && isModelError(data)).length
 }
 
@@ -122,6 +129,10 @@ function settledAt(log: readonly TurnEvent[]): number {
 
 function lastAnswerAt(log: readonly TurnEvent[]): number {
   return log.findLast(isAnswer)?.position ?? 0
+}
+
+function lastEvaluationAt(log: readonly TurnEvent[]): number {
+  return log.findLast(({ type }) => type === 'span.outcome_evaluation_end')?.position ?? 0
 }
 
 function isAnswer({ type, data }: TurnEvent): boolean {
