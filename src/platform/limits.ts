@@ -110,7 +110,8 @@ export const limits = {
   attachmentUrlLength: 2048, // ours
   outcomeIterationsMax: 20,
   outcomesMax: 50, // ours: of one session
-  outcomeLength: 100_000, // ours: characters of a description or rubric
+  outcomeDescriptionsLength: 100_000, // ours: characters, of all outcomes of a session
+  outcomeRubricLength: 262_144, // characters
   denyMessageLength: 10_000, // ours: characters
   sessionVaultsMax: 50,
   eventListDefault: 100,

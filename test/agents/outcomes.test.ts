@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { limits } from '#src/platform/limits.ts'
-import { readVerdict } from '#src/resources/agents/grading.ts'
+import { gradingMessages, readVerdict } from '#src/resources/agents/grading.ts'
 import { writeModels } from '../llm/chat-makers.ts'
 import { agentSessions, message, textOf, types, type AgentSessions, type Event } from '../support/agent-sessions.ts'
 import { callAgents } from '../support/agents-service.ts'
@@ -107,6 +107,32 @@ test('a fault of the grader’s model that may pass is tried again within the sa
   expect(evaluations(log)).toEqual([[0, 'satisfied', 'It has one.']])
 })
 
+test('a message that comes while the grader is to be tried again is answered after the verdict', async () => {
+  mock.script(said('roses'), { status: 529, body: '{}' }, { status: 529, body: '{}' }, verdict('satisfied', 'It has one.'), said('You are welcome.'))
+  const id = await begin(outcome())
+  await expect.poll(async () => (await sessions.get(id)).status, { timeout: 10_000 }).toBe('rescheduling')
+  await sessions.say(id, 'thank you')
+  await expect.poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')), { timeout: 10_000 }).toBe('You are welcome.')
+  const log = await sessions.rested(id)
+  const spans = types(log).filter((type) => type.startsWith('span.'))
+  expect(spans).toEqual(['span.model_request_start', 'span.model_request_end', 'span.outcome_evaluation_start', 'span.outcome_evaluation_end', 'span.model_request_start', 'span.model_request_end'])
+})
+
+test('a grader is told as much as its model has room for: the rubric whole, and of the record the end', () => {
+  const event = (position: number, type: string, data: Record<string, unknown>) => ({ id: String(position), type, data, answers: null, processedAt: 'now', position, takenPosition: null })
+  const rubric = 'r'.repeat(40_000)
+  const log = [
+    event(1, 'user.define_outcome', { outcome_id: 'outc_1', description: 'A poem', rubric: { type: 'text', content: rubric } }),
+    event(2, 'span.model_request_start', {}), event(3, 'agent.message', { content: [{ type: 'text', text: `${'x'.repeat(500_000)} the last verse` }] }), event(4, 'span.model_request_end', { is_error: false }),
+  ]
+  const open = { outcome_id: 'outc_1', description: 'A poem', max_iterations: 3, result: 'running' as const, iteration: 0, explanation: null, completed_at: null }
+  const told = (contextWindow: number): string => JSON.stringify(gradingMessages(log, open, { id: 'test/plain', contextWindow }))
+  expect(told(32_000).length).toBeLessThan(32_000 * 0.6 * 4 + 200)
+  for (const part of [rubric, 'The beginning is left out', 'the last verse']) expect(told(32_000)).toContain(part)
+  expect(told(1_000)).toContain(rubric) // its provider says that it is too long
+  expect(told(1_000_000)).not.toContain('The beginning is left out')
+})
+
 test('one that does not pass ends the outcome and the turn', async () => {
   mock.script(said('roses'), { status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
   const id = await begin(outcome())
@@ -144,6 +170,27 @@ test('a session has a limit of outcomes, and what is too many changes nothing', 
   expect(answer).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining(`${limits.outcomesMax} outcomes`) } } })
   expect(await sessions.log(id)).toEqual([])
   expect(await outcomesOf(id)).toEqual([])
+})
+
+test('the descriptions of a session’s outcomes have a limit together, because every list shows them', async () => {
+  const long = outcome({ description: 'x'.repeat(limits.outcomeDescriptionsLength * 0.6) })
+  const refused = { status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining('100000 characters together') } } }
+  const agent = await sessions.agent()
+  expect(await callAgents(berth, token, 'POST', '/sessions', { agent, initial_events: [long, long] })).toMatchObject(refused)
+  const id = await sessions.begin(agent, null)
+  expect(await callAgents(berth, token, 'POST', `/sessions/${id}/events`, { events: [long, long] })).toMatchObject(refused)
+  expect(await sessions.log(id)).toEqual([])
+})
+
+test('archiving ends what is open: outcomes, and answers that nobody came to', async () => {
+  const use = (name: string): Record<string, unknown> => ({ type: 'custom', name, description: 'x', input_schema: { type: 'object' } })
+  mock.script({ parts: [{ tool: 'one', arguments: '{}' }, { tool: 'two', arguments: '{}' }] })
+  const id = await sessions.begin(await sessions.agent({ model: 'test/plain', tools: [use('one'), use('two')] }), null, { initial_events: [outcome()] })
+  const uses = (await sessions.rested(id)).filter(({ type }) => type === 'agent.custom_tool_use')
+  await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: uses[0]?.id, content: [{ type: 'text', text: 'done' }] })
+  const archived = await callAgents<{ status: string }>(berth, token, 'POST', `/sessions/${id}/archive`)
+  expect(archived.body).toMatchObject({ status: 'terminated', outcome_evaluations: [{ result: 'interrupted', explanation: expect.stringContaining('archived'), completed_at: expect.any(String) }] })
+  expect((await sessions.log(id)).filter(({ processed_at }) => processed_at === null)).toEqual([])
 })
 
 test('the built-in model grades by the script of the rubric', async () => {

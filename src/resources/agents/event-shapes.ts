@@ -37,7 +37,7 @@ const tooMany = `a message has at most ${limits.contentBlocksMax} blocks`
 const content = z.array(z.discriminatedUnion('type', [text, image, document])).max(limits.contentBlocksMax, tooMany)
 const resultContent = usually(content, [])
 const isError = usually(z.boolean(), false)
-const rubric = z.discriminatedUnion('type', [z.object({ type: z.literal('text'), content: z.string().min(1).max(limits.outcomeLength) }), file])
+const rubric = z.discriminatedUnion('type', [z.object({ type: z.literal('text'), content: z.string().min(1).max(limits.outcomeRubricLength) }), file])
 
 const clientEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('user.message'), content: content.min(1) }),
@@ -49,7 +49,7 @@ const clientEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('user.custom_tool_result'), custom_tool_use_id: z.string(), content: resultContent, is_error: isError }),
   z.object({ type: z.literal('user.tool_result'), tool_use_id: z.string(), content: resultContent, is_error: isError }),
   z.object({
-    type: z.literal('user.define_outcome'), description: z.string().min(1).max(limits.outcomeLength), rubric,
+    type: z.literal('user.define_outcome'), description: z.string().min(1).max(limits.outcomeDescriptionsLength), rubric,
     max_iterations: usually(z.int().min(1).max(limits.outcomeIterationsMax), null),
   }),
   z.object({ type: z.literal('system.message'), content: z.array(text).min(1).max(limits.contentBlocksMax, tooMany) }),

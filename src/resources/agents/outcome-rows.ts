@@ -2,6 +2,7 @@
  * Outcomes as their session's row has them: what a client wants reached by `user.define_outcome`, and how far it is. They
  * change with the events that say so. Names and results are those of Anthropic's API.
  */
+import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** How an outcome ended. */
@@ -38,7 +39,17 @@ export function wireOutcomes({ outcomes }: WithOutcomes): Record<string, unknown
   return outcomes.map(({ max_iterations: _cycles, ...shown }) => ({ type: 'outcome_evaluation', ...shown }))
 }
 
-/** How many further outcomes a session may be given. */
-export function outcomesLeft({ outcomes }: WithOutcomes): number {
-  return limits.outcomesMax - outcomes.length
+/** Refuses outcomes that are too many for a session, or too long together: every list of sessions shows them. @throws BerthError invalid_request. */
+export function checkOutcomes({ outcomes }: WithOutcomes, added: readonly Outcome[]): void {
+  const all = [...outcomes, ...added]
+  if (added.length === 0) return
+  if (all.length > limits.outcomesMax) throw new BerthError('invalid_request', `A session may be given ${limits.outcomesMax} outcomes. Begin a new session for further ones.`)
+  if (all.reduce((sum, { description }) => sum + description.length, 0) > limits.outcomeDescriptionsLength) {
+    throw new BerthError('invalid_request', `The descriptions of a session's outcomes may have ${limits.outcomeDescriptionsLength} characters together. Put what is longer into a message, or begin a new session.`)
+  }
+}
+
+/** The outcomes of a session that ends for good: those that are open can be reached no more. */
+export function endedOutcomes({ outcomes }: WithOutcomes, completedAt: string): Outcome[] {
+  return outcomes.map((one) => (one.completed_at === null ? { ...one, result: 'interrupted', explanation: 'The session was archived before this was reached.', completed_at: completedAt } : one))
 }

@@ -10,7 +10,7 @@ import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environment-rows.ts'
 import { readEventBatch } from './event-shapes.ts'
 import { answerTypes, eventTypes, promptTypes } from './event-types.ts'
-import { definedBy, outcomesLeft } from './outcome-rows.ts'
+import { checkOutcomes, definedBy } from './outcome-rows.ts'
 import { pendingOf } from './pending-work.ts'
 import { stepJob } from './session-jobs.ts'
 import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
@@ -38,7 +38,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if (session.status === 'terminated') throw sessionOver(session)
     await checkAnswers(tx, session, batch)
-    if (definedBy(batch).length > outcomesLeft(session)) throw new BerthError('invalid_request', `A session may be given ${limits.outcomesMax} outcomes. Begin a new session for further ones.`)
+    checkOutcomes(session, definedBy(batch))
     return (await accept(call, tx, session, batch)).slice(0, batch.length).map(wireEvent)
   })
 }

@@ -2,6 +2,7 @@
 import type { RawBuilder } from 'kysely'
 import { z } from 'zod'
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -14,7 +15,8 @@ import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { discardEnvironment } from './environments.ts'
 import { readInitialEvents } from './event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './field-rules.ts'
-import { appendEvents } from './session-log.ts'
+import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcome-rows.ts'
+import { appendEvents, takeEvents } from './session-log.ts'
 import { beginSession, readLabels, resolveAgent, resolveEnvironment, resolveVaults } from './session-plans.ts'
 import { isAtWork, readSession, sessionOver, wireAgent, type Session, type SessionStatus } from './session-rows.ts'
 import { afterAppending, moveSession } from './session-states.ts'
@@ -37,6 +39,7 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   const labels = readLabels(order)
   const budgetNanoUsd = readBudget(order.budget)
   const initialEvents = readInitialEvents(order.initialEvents)
+  checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
   readShape(z.array(z.unknown()).max(0, 'there are none to mount; clone a repository in the environment’s config, or send documents as events'), order.resources ?? [], 'resources')
   return transaction(call.db, async (tx) => {
     const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
@@ -110,7 +113,11 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if (session.archivedAt) return session
     if (isAtWork(session)) throw new BerthError('session_running', 'This session is at work. Send user.interrupt and wait until it is idle, then archive it.')
-    const archived = sql`archived_at = now(), updated_at = now()`
+    const outcomes = openOutcome(session) ? sql`${JSON.stringify(endedOutcomes(session, timestamp(nowMs())))}::jsonb` : sql`outcomes`
+    const archived = sql`archived_at = now(), updated_at = now(), outcomes = ${outcomes}`
+    // Ours: what was sent and not come to, such as one of two confirmations, counts as processed: nobody waits for it any more.
+    const queued = await findAll<{ id: string }>(tx, sql`select id from session_events where session_id = ${session.id} and processed_at is null`)
+    await takeEvents(tx, session.id, queued.map(({ id }) => id))
     const moved = session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
     if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
     return moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
