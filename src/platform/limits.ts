@@ -39,6 +39,8 @@ export const limits = {
   envValueBytes: 32 * 1024,
   envTotalBytes: 256 * 1024,
   gitReposPerVm: 20,
+  gitUrlLength: 2048, // ours
+  gitBranchLength: 255, // ours
   createWaitSeconds: 30,
   sandboxTtlSecondsDefault: 300,
   sandboxTtlSecondsMin: 10,

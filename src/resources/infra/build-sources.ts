@@ -21,7 +21,6 @@ export function readSource(sealer: Sealer, buildId: string, given: { repoUrl?: s
     if (gitRef || commitSha) throw new BerthError('invalid_request', 'git_ref and commit_sha need a repo_url.')
     return { repoUrl: null, sealedSource: null, repoKey: null, gitRef, commitSha }
   }
-  if (given.repoUrl.length > limits.buildUrlLength) throw new BerthError('invalid_request', `repo_url must have at most ${limits.buildUrlLength} characters.`)
   const { key } = readAddress(given.repoUrl, 'repo_url: ')
   return { repoUrl: withoutCredentials(given.repoUrl), sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`), repoKey: key.split('?')[0] ?? key, gitRef, commitSha }
 }

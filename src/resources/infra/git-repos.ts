@@ -10,7 +10,7 @@ export type GitRepo = { url: string; branch: string | null; path: string }
 /** The home folder in the guest. */
 export const guestHome = '/home/user'
 
-const given = z.array(z.object({ url: z.string().min(1).max(2048), branch: z.string().max(255).nullish(), path: z.string().max(1024).nullish() }), 'git_repos must be a list of {url, branch, path}.')
+const given = z.array(z.object({ url: z.string().min(1), branch: z.string().nullish(), path: z.string().max(1024).nullish() }), 'git_repos must be a list of {url, branch, path}.')
 
 /**
  * Reads the repositories of a create request.
@@ -35,6 +35,7 @@ export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: st
 /** What makes two addresses the same, and the name of the repository. @throws BerthError invalid_request beginning with `which`. */
 export function readAddress(url: string, which: string): { key: string; name: string } {
   const refused = (why: string): BerthError => new BerthError('invalid_request', `${which}${why}`)
+  if (url.length > limits.gitUrlLength) throw refused(`the url must have at most ${limits.gitUrlLength} characters.`) // before the patterns, which go over it again and again
   // The short form of ssh: git@host:owner/name.git
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)([\w./~-]+)$/.exec(url)
   const parsed = short ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' } : URL.parse(url)
@@ -51,7 +52,7 @@ export function readAddress(url: string, which: string): { key: string; name: st
 
 function readBranch(branch: string | null | undefined, index: number): string | null {
   if (!branch) return null
-  if (!/^[\w][\w./+@#-]*$/.test(branch) || branch.includes('..')) throw new BerthError('invalid_request', `Repository ${index + 1}: the branch is not a name git accepts.`)
+  if (branch.length > limits.gitBranchLength || !/^[\w][\w./+@#-]*$/.test(branch) || branch.includes('..')) throw new BerthError('invalid_request', `Repository ${index + 1}: the branch is not a name git accepts.`)
   return branch
 }
 
