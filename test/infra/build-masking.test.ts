@@ -41,3 +41,21 @@ test('an empty secret masks nothing, and without secrets bytes pass as they are'
   expect(createMasking([]).push(bytes)).toEqual(bytes)
   expect(Buffer.concat([createMasking(['x']).push(bytes)])).toEqual(bytes)
 })
+
+test('secrets that overlap are masked together, however they are cut', () => {
+  const bytes = Buffer.from('1abcdef2abcab3bcdef4abcabc')
+  for (let first = 0; first <= bytes.length; first++) {
+    for (let second = first; second <= bytes.length; second++) {
+      expect(shown(['abcd', 'cdef', 'abc', 'bcde'], [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]).join('')).toBe('1***2***ab3***4******')
+    }
+  }
+})
+
+test('long and many secrets take no longer than their output', () => {
+  const startedMs = performance.now()
+  const long = 'a'.repeat(32_000)
+  expect(shown([`${long}b`], Array.from({ length: 8 }, () => `${'a'.repeat(32_767)}c`)).join('')).toBe(`${'a'.repeat(32_767)}c`.repeat(8))
+  const many = Array.from({ length: 30_000 }, (_, number) => `-----line ${number}-----`)
+  expect(masked(`so: ${many[29_999]}, and 6.`, [many.join('\n'), '6'])).toBe('so: ***, and ***.')
+  expect(performance.now() - startedMs).toBeLessThan(2_000)
+})
