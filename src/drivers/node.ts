@@ -13,8 +13,8 @@ export type ExecResult = { stdout: string; stderr: string; exitCode: number; tim
 export type ProcessReport = { status: 'running' | 'exited' | 'killed'; exitCode: number | null; stdout: string; stderr: string; stdoutOffset: number; stderrOffset: number }
 /** An entry of a folder in a VM. */
 export type FileEntry = { name: string; type: 'file' | 'directory' | 'symlink' | 'other'; sizeBytes: number; modifiedAt: string }
-/** A piece of a process's output as it comes; the last one has `ended`. */
-export type OutputChunk = { stream: 'stdout' | 'stderr'; offset: number; text: string } | { ended: true; exitCode: number | null; status: 'exited' | 'killed' }
+/** A piece of a process's output as it comes, and where it stands in all that was printed; the last one has `ended`. Unit: bytes. */
+export type OutputChunk = { stream: 'stdout' | 'stderr'; offset: number; sizeBytes: number; text: string } | { ended: true; exitCode: number | null; status: 'exited' | 'killed' }
 
 /** Everything a node does on request, and at once. */
 export type NodeOperations = {

@@ -70,20 +70,31 @@ export async function forgetOutput(machine: Machine, processIds: readonly string
  */
 export async function* followBackground(machine: Machine, processId: string, from: { stdout: number; stderr: number }, signal: AbortSignal): AsyncIterableIterator<OutputChunk> {
   const cut: Record<'stdout' | 'stderr', Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }
+  const offsets = { ...from }
+  /** What is held of a stream, as text, and its place: the text may have more bytes, where what was printed is none. */
+  const piece = (stream: 'stdout' | 'stderr', bytes: Buffer): OutputChunk => ({ stream, offset: offsets[stream], sizeBytes: bytes.length, text: bytes.toString('utf8') })
   try {
     for await (const frame of watch(machine, processId, from, true, signal)) {
       if (signal.aborted) return
       if ('status' in frame) {
-        if (frame.status !== 'running') yield { ended: true, exitCode: frame.exitCode, status: frame.status }
+        if (frame.status === 'running') continue
+        for (const stream of ['stdout', 'stderr'] as const) if (cut[stream].length > 0) yield piece(stream, cut[stream]) // its character never came whole
+        yield { ended: true, exitCode: frame.exitCode, status: frame.status }
         continue
+      }
+      const { stream } = frame
+      if (frame.offset !== offsets[stream] + cut[stream].length) {
+        if (cut[stream].length > 0) yield piece(stream, cut[stream])
+        cut[stream] = Buffer.alloc(0)
+        offsets[stream] = frame.offset
       }
       for (let at = 0; at < frame.bytes.length; at += pieceBytesMax) {
         // A character that the end of a piece cuts in two comes whole with the next piece.
-        const bytes = Buffer.concat([cut[frame.stream], frame.bytes.subarray(at, at + pieceBytesMax)])
+        const bytes = Buffer.concat([cut[stream], frame.bytes.subarray(at, at + pieceBytesMax)])
         const whole = bytes.length - cutBytes(bytes)
-        const offset = frame.offset + at - cut[frame.stream].length
-        cut[frame.stream] = bytes.subarray(whole)
-        if (whole > 0) yield { stream: frame.stream, offset, text: bytes.toString('utf8', 0, whole) }
+        if (whole > 0) yield piece(stream, bytes.subarray(0, whole))
+        offsets[stream] += whole
+        cut[stream] = bytes.subarray(whole)
       }
     }
   } catch (error) {

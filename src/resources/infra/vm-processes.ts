@@ -135,6 +135,6 @@ function readCursor(after: string | null | undefined): { stdout: number; stderr:
 
 function toEvent(chunk: OutputChunk, position: { stdout: number; stderr: number }): ProcessEvent {
   if ('ended' in chunk) return { cursor: `${position.stdout}-${position.stderr}`, stream: null, text: '', ended: true, exitCode: chunk.exitCode }
-  position[chunk.stream] = chunk.offset + Buffer.byteLength(chunk.text)
+  position[chunk.stream] = chunk.offset + chunk.sizeBytes
   return { cursor: `${position.stdout}-${position.stderr}`, stream: chunk.stream, text: chunk.text, ended: false, exitCode: null }
 }
