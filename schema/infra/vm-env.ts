@@ -1,6 +1,6 @@
 /** A VM's environment variables in GraphQL. */
 import { builder } from '../builder.ts'
-import { asMap, deleteEnv, getEnv, listEnv, patchEnv, readEnv, readVisibility, replaceEnv, type EnvChange, type EnvVariable } from '#src/resources/infra/vm-env.ts'
+import { asMap, deleteEnv, getEnv, listEnv, patchEnv, replaceEnv, type EnvChange, type EnvVariable } from '#src/resources/infra/vm-env.ts'
 
 const envVariable = builder.objectRef<EnvVariable>('EnvVariable').implement({
   description: 'An environment variable of a VM, as the caller may see it.',
@@ -44,12 +44,12 @@ builder.mutationFields((t) => ({
   setVmEnv: t.field({
     type: envChange, description: 'Sets variables and keeps the others; one bad key refuses all. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
     args: { vmId: t.arg.id(vmIdArgument), env: t.arg({ type: 'JSON', required: true, description: 'A flat object from text to text.' }), visibility: t.arg.string({ description: `${visibilityText} Without it existing keys keep theirs and new ones are sensitive.` }) },
-    resolve: (_, { vmId, env, visibility }, call) => patchEnv(call, vmId, readEnv(env), readVisibility(visibility)),
+    resolve: (_, { vmId, env, visibility }, call) => patchEnv(call, vmId, env, visibility),
   }),
   replaceVmEnv: t.field({
     type: envChange, description: 'Sets exactly these variables of source `user`. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
     args: { vmId: t.arg.id(vmIdArgument), env: t.arg({ type: 'JSON', required: true, description: 'A flat object from text to text.' }), visibility: t.arg.string({ description: `${visibilityText} \`sensitive\` without it.` }) },
-    resolve: (_, { vmId, env, visibility }, call) => replaceEnv(call, vmId, readEnv(env), readVisibility(visibility) ?? 'sensitive'),
+    resolve: (_, { vmId, env, visibility }, call) => replaceEnv(call, vmId, env, visibility),
   }),
   deleteVmEnvVariable: t.field({
     type: envChange, description: 'Deletes a variable of source `user`. Errors: NOT_FOUND.',

@@ -95,3 +95,11 @@ test('a VM that is not there, or another organization’s, answers 403 where the
 test('a viewer may not change variables', async () => {
   expect(await berth.call('PATCH', path, { token: viewer, body: { A: '1' } })).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
 })
+
+test('who may not ask is told so before what is wrong in the request', async () => {
+  for (const method of ['PATCH', 'PUT']) expect((await berth.call(method, `${path}?visibility=public`, { token: viewer, body: [1] })).status).toBe(403)
+  expect((await berth.call('POST', `${path.replace('/env', '/envd')}/processes/${newId('process')}/kill`, { token: viewer, body: { signal: 'NOPE' } })).status).toBe(403)
+  for (const query of ['mutation { setVmEnv(vmId: "x", env: [1]) { warning } }', 'mutation { replaceVmEnv(vmId: "x", env: {}, visibility: "public") { warning } }', 'mutation { killVmProcess(vmId: "x", processId: "x", signal: "NOPE") { stdout } }']) {
+    expect((await berth.call('POST', '/graphql', { body: { query } })).body).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHORIZED' } }] })
+  }
+})

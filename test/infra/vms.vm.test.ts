@@ -93,12 +93,16 @@ test('a background process is answered at once, read, followed and killed', asyn
   const started = await exec('for i in 1 2 3; do echo line $i; done; sleep 600', { background: true })
   expect(started).toMatchObject({ background: true, exit_code: 0, stdout: '', process_id: expect.stringMatching(/^prc_/) })
   const path = `/api/v1/vms/${vm.vm_id}/envd/processes/${started.process_id}`
-  const read = async () => (await berth.call<{ process: { status: string; exit_code: number | null }; stdout: string }>('GET', path, { token })).body
+  const read = async () => (await berth.call<{ process: { status: string; exit_code: number | null; finished_at: string | null }; stdout: string }>('GET', path, { token })).body
   await until('its output is there', async () => (await read()).stdout === 'line 1\nline 2\nline 3\n')
   expect((await read()).process.status).toBe('running')
   expect(await berth.call('POST', `${path}/kill`, { token, body: { signal: 'HUP' } })).toMatchObject({ status: 400 })
   await berth.call('POST', `${path}/kill`, { token, body: { signal: 'KILL' } })
-  await until('it is killed', async () => (await read()).process.status === 'killed')
+  await until('it is killed, and when is told with it', async () => {
+    const { process } = await read()
+    expect(process.finished_at === null).toBe(process.status === 'running')
+    return process.status === 'killed'
+  })
   const listed = await berth.call<{ processes: { process_id: string }[] }>('GET', `/api/v1/vms/${vm.vm_id}/envd/processes`, { token })
   expect(listed.body.processes.map((one) => one.process_id)).toContain(started.process_id)
 })

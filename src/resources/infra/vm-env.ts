@@ -52,14 +52,14 @@ export function checkEnv(variables: Readonly<Record<string, string>>, visibility
 }
 
 /** Checks a body that should be a flat object from text to text. */
-export function readEnv(body: unknown): Record<string, string> {
+function readEnv(body: unknown): Record<string, string> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new BerthError('invalid_request', 'Send a JSON object from text to text: {"KEY": "value"}.')
   for (const [key, value] of Object.entries(body)) if (typeof value !== 'string') throw new BerthError('invalid_env_value', `The value of ${key.slice(0, limits.envKeyLength)} must be text.`)
   return body as Record<string, string> // checked just above
 }
 
 /** Reads the visibility of a request. */
-export function readVisibility(text: string | null | undefined): Visibility | null {
+function readVisibility(text: string | null | undefined): Visibility | null {
   if (text === null || text === undefined) return null
   const found = visibilities.find((one) => one === text)
   if (!found) throw new BerthError('invalid_request', 'visibility must be plaintext, sensitive or secret.')
@@ -80,27 +80,33 @@ export async function getEnv(call: Call, vmId: string, key: string): Promise<Env
 }
 
 /** Sets variables and keeps the others. Without a visibility, existing keys keep theirs and new ones are sensitive. */
-export async function patchEnv(call: Call, vmId: string, variables: Readonly<Record<string, string>>, visibility: Visibility | null): Promise<EnvChange> {
-  return changeEnv(call, vmId, async (tx, id) => {
-    await writeVariables(call, tx, id, 'user', variables, visibility)
-  }, variables, visibility)
+export async function patchEnv(call: Call, vmId: string, given: unknown, visibility: string | null | undefined): Promise<EnvChange> {
+  const scope = allow(call.caller, 'env:write') // before the body is read: 401 and 403 go before 400
+  const variables = readEnv(given)
+  const seenAs = readVisibility(visibility)
+  checkEnv(variables, seenAs ?? 'sensitive')
+  return changeEnv(call, scope, vmId, (tx, id) => writeVariables(call, tx, id, 'user', variables, seenAs))
 }
 
-/** Sets exactly these variables of source `user`; other sources stay. */
-export async function replaceEnv(call: Call, vmId: string, variables: Readonly<Record<string, string>>, visibility: Visibility): Promise<EnvChange> {
-  return changeEnv(call, vmId, async (tx, id) => {
+/** Sets exactly these variables of source `user`; other sources stay. Without a visibility they are sensitive. */
+export async function replaceEnv(call: Call, vmId: string, given: unknown, visibility: string | null | undefined): Promise<EnvChange> {
+  const scope = allow(call.caller, 'env:write') // as above
+  const variables = readEnv(given)
+  const seenAs = readVisibility(visibility) ?? 'sensitive'
+  checkEnv(variables, seenAs)
+  return changeEnv(call, scope, vmId, async (tx, id) => {
     await change(tx, sql`delete from vm_env where vm_id = ${id} and source = 'user'`)
-    await writeVariables(call, tx, id, 'user', variables, visibility)
-  }, variables, visibility)
+    await writeVariables(call, tx, id, 'user', variables, seenAs)
+  })
 }
 
 /** Deletes a variable of source `user`. @throws BerthError not_found. */
 export async function deleteEnv(call: Call, vmId: string, key: string): Promise<EnvChange> {
-  return changeEnv(call, vmId, async (tx, id) => {
+  return changeEnv(call, allow(call.caller, 'env:write'), vmId, async (tx, id) => {
     // A text that is no key is not asked for: Postgres refuses NUL with an error of its own.
     const gone = keyShape.test(key) ? await change(tx, sql`delete from vm_env where vm_id = ${id} and key = ${key} and source = 'user'`) : 0
     if (gone === 0) throw notFound('variable')
-  }, {}, null)
+  })
 }
 
 /** Stores variables in the transaction; the caller has checked them. */
@@ -126,9 +132,7 @@ export async function openEnv({ db, sealer }: Pick<Background, 'db' | 'sealer'>,
   return Object.fromEntries(rows.map((row) => [row.key, sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key))]))
 }
 
-async function changeEnv(call: Call, publicId: string, write: (tx: Tx, vmId: string) => Promise<void>, variables: Readonly<Record<string, string>>, visibility: Visibility | null): Promise<EnvChange> {
-  const scope = allow(call.caller, 'env:write')
-  checkEnv(variables, visibility ?? 'sensitive')
+async function changeEnv(call: Call, scope: Scope, publicId: string, write: (tx: Tx, vmId: string) => Promise<void>): Promise<EnvChange> {
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
     await write(tx, vm.id)

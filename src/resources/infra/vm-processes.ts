@@ -51,15 +51,17 @@ export async function getProcess(call: Call, vmId: string, processId: string): P
   const record = await findRecord(call, vmId, processId)
   const report = await readFromGuest(call, vmId, record)
   if (!report) return { ...record, stdout: '', stderr: '' }
-  if (record.status === 'running' && report.status !== 'running') await finishProcess(call.db, record.id, { status: report.status, exitCode: report.exitCode })
-  return { ...record, status: record.status === 'running' ? report.status : record.status, exitCode: report.exitCode ?? record.exitCode, stdout: report.stdout, stderr: report.stderr }
+  const { stdout, stderr } = report
+  if (record.status !== 'running' || report.status === 'running') return { ...record, exitCode: record.exitCode ?? report.exitCode, stdout, stderr }
+  await finishProcess(call.db, record.id, { status: report.status, exitCode: report.exitCode })
+  return { ...(await findRecord(call, vmId, processId)), stdout, stderr } // with the moment of its end
 }
 
 /** Sends a signal to the process's whole group. One that has ended stays as it is. @throws BerthError not_found, invalid_request. */
 export async function killProcess(call: Call, vmId: string, processId: string, signal: string | null | undefined): Promise<VmProcessOutput> {
+  const vm = await reachVm(call, vmId, 'vms:write')
   const wanted = (signal ?? 'TERM').replace(/^SIG/, '')
   if (wanted !== 'TERM' && wanted !== 'KILL' && wanted !== 'INT') throw new BerthError('invalid_request', 'signal must be TERM, KILL or INT.')
-  const vm = await reachVm(call, vmId, 'vms:write')
   const record = await findRecord(call, vmId, processId)
   if (record.status === 'running') await vm.node.call('killProcess', { vmId: vm.id, processId: record.id, signal: wanted }, { silenceMs: callSilenceMs })
   return getProcess(call, vmId, processId)
