@@ -65,7 +65,7 @@ function describeRoute(method: string, path: string, route: Route, definition: O
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
       ...(method === 'POST' ? [idempotencyKey] : []),
     ],
-    ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, schema) } } } } : {}),
+    ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, route, schema) } } } } : {}),
     responses,
   }
 }
@@ -105,17 +105,25 @@ function describeSuccess(route: Route, definition: OperationDefinitionNode, sche
   return { description: 'Success', content: { [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown } } }
 }
 
-function bodySchema(variables: readonly VariableDefinitionNode[], schema: GraphQLSchema): Json {
+function bodySchema(variables: readonly VariableDefinitionNode[], { neverNull = [] }: Route, schema: GraphQLSchema): Json {
   const whole = variables.find((one) => one.variable.name.value === 'body')
   if (whole) return inputSchema(typeOf(whole, schema))
   const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
-  return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, inputSchema(typeOf(one, schema))])), ...(required.length > 0 ? { required } : {}) }
+  const shapeOf = (one: VariableDefinitionNode): Json => (neverNull.includes(one.variable.name.value) ? inputSchema(typeOf(one, schema)) : bodyFieldSchema(typeOf(one, schema)))
+  return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])), ...(required.length > 0 ? { required } : {}) }
 }
 
 function typeOf(variable: VariableDefinitionNode, schema: GraphQLSchema): GraphQLType {
   const type = typeFromAST(schema, variable.type)
   if (!type) throw new Error(`the variable ${variable.variable.name.value} has an unknown type`)
   return type
+}
+
+/** A field of a body: one that may be left out may be null too, which clears it where it is kept. */
+function bodyFieldSchema(type: GraphQLType): Json {
+  const shape = inputSchema(type)
+  if (isNonNullType(type) || typeof shape['type'] !== 'string') return shape
+  return { ...shape, type: [shape['type'], 'null'], ...(Array.isArray(shape['enum']) ? { enum: [...shape['enum'], null] } : {}) }
 }
 
 function inputSchema(type: GraphQLType): Json {
@@ -125,7 +133,7 @@ function inputSchema(type: GraphQLType): Json {
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields())
     const required = fields.filter((field) => isNonNullType(field.type)).map((field) => field.name)
-    return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, { ...inputSchema(field.type), ...(field.description ? { description: field.description } : {}) }])), ...(required.length > 0 ? { required } : {}) }
+    return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, { ...bodyFieldSchema(field.type), ...(field.description ? { description: field.description } : {}) }])), ...(required.length > 0 ? { required } : {}) }
   }
   return isScalarType(type) ? scalars[type.name] ?? {} : {}
 }

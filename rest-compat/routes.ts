@@ -21,6 +21,8 @@ export type Route = {
   summary: string
   /** Variables that are read from the query although the method has a body. */
   query?: readonly string[]
+  /** Variables that may be left out of the body, and are no null there. Every other one may be. */
+  neverNull?: readonly string[]
   /** For a stream: the variable that `Last-Event-ID` fills. */
   cursor?: string
   /** For a stream that browsers open by themselves: the credential may also stand in the query, as `token`; the header goes before it. */

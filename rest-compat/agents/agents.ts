@@ -27,8 +27,8 @@ export const agentRoutes: Routes = {
     status: 200, errors: [404], summary: 'An agent at its newest version, or at the one named',
     operation: `query ($id: ID!, $version: Int) { body: agent(id: $id, version: $version) { ${agent} } }`,
   },
-  'PATCH /v1/agents/{id}': { status: 200, errors: [400, 404, 409], summary: 'Changes an agent into a new version', operation: update('Int!') },
-  'POST /v1/agents/{id}': { status: 200, errors: [400, 404, 409], additive: true, summary: 'The same, as Anthropic’s client asks for it; the version may be left out', operation: update('Int') },
+  'PATCH /v1/agents/{id}': { status: 200, errors: [400, 404, 409], neverNull: ['name'], summary: 'Changes an agent into a new version', operation: update('Int!') },
+  'POST /v1/agents/{id}': { status: 200, errors: [400, 404, 409], neverNull: ['name'], additive: true, summary: 'The same, as Anthropic’s client asks for it; the version may be left out', operation: update('Int') },
   'DELETE /v1/agents/{id}': {
     status: 204, errors: [404, 409], deletes: 'agent', summary: 'Deletes an agent with its versions, sessions and all that began with it',
     operation: 'mutation ($id: ID!) { deleteAgent(id: $id) }',

@@ -17,7 +17,7 @@ export const environmentRoutes: Routes = {
   },
   'GET /v1/environments/{id}': { status: 200, errors: [404], summary: 'One environment', operation: `query ($id: ID!) { body: environment(id: $id) { ${environment} } }` },
   'POST /v1/environments/{id}': {
-    status: 200, errors: [400, 404, 409], additive: true, summary: 'Changes an environment, as Anthropic’s client asks for it',
+    status: 200, errors: [400, 404, 409], neverNull: ['name'], additive: true, summary: 'Changes an environment, as Anthropic’s client asks for it',
     operation: `mutation ($id: ID!, $name: String, $description: String, $config: JSON, $metadata: JSON) {
       body: updateEnvironment(id: $id, name: $name, description: $description, config: $config, metadata: $metadata) { ${environment} } }`,
   },

@@ -16,8 +16,8 @@ export const vaultRoutes: Routes = {
     operation: `mutation ($display_name: String!, $metadata: JSON) { body: createVault(displayName: $display_name, metadata: $metadata) { ${vault} } }`,
   },
   'GET /v1/vaults/{id}': { status: 200, errors: [404], summary: 'One vault', operation: `query ($id: ID!) { body: vault(id: $id) { ${vault} } }` },
-  'PUT /v1/vaults/{id}': { status: 200, errors: [400, 404, 409], summary: 'Changes a vault’s name or metadata', operation: update },
-  'POST /v1/vaults/{id}': { status: 200, errors: [400, 404, 409], additive: true, summary: 'The same, as Anthropic’s client asks for it', operation: update },
+  'PUT /v1/vaults/{id}': { status: 200, errors: [400, 404, 409], neverNull: ['display_name'], summary: 'Changes a vault’s name or metadata', operation: update },
+  'POST /v1/vaults/{id}': { status: 200, errors: [400, 404, 409], neverNull: ['display_name'], additive: true, summary: 'The same, as Anthropic’s client asks for it', operation: update },
   'DELETE /v1/vaults/{id}': { status: 204, errors: [404], deletes: 'vault', summary: 'Deletes a vault with its credentials', operation: 'mutation ($id: ID!) { deleteVault(id: $id) }' },
   'POST /v1/vaults/{id}/archive': { status: 200, errors: [404], summary: 'Archives a vault and purges its secrets', operation: `mutation ($id: ID!) { body: archiveVault(id: $id) { ${vault} } }` },
 }

@@ -12,7 +12,7 @@ export const buildRoutes: Routes = {
     operation: `query ($org_id: ID!, $limit: Int, $offset: Int) { jobs: buildList(organizationId: $org_id, limit: $limit, offset: $offset) { ${job} } }`,
   },
   'POST /api/v1/build/jobs': {
-    status: 201, errors: [400, 403, 429], bodyBytes, summary: 'Queues a build',
+    status: 201, errors: [400, 403, 429], bodyBytes, neverNull: ['spec'], summary: 'Queues a build',
     operation: `mutation ($org_id: ID!, $spec: ByteList, $repo_url: String, $git_ref: String, $commit_sha: String) {
       body: createBuild(organizationId: $org_id, specBytes: $spec, repoUrl: $repo_url, gitRef: $git_ref, commitSha: $commit_sha) { ${job} } }`,
   },

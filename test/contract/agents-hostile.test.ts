@@ -11,15 +11,23 @@ let callers: Callers
 let node: string
 let target: Target
 const properties: Record<string, string[]> = {}
+/** The properties whose description says that they may be null, and may not. */
+const nullable: Record<string, [may: string[], mayNot: string[]]> = {}
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000' } })
   callers = await makeCallers(berth)
   node = await makeRefusingNode(berth)
   target = await makeTarget(berth, callers.owner, node)
-  type Described = { paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: { properties?: object } }> } }>> }
+  type Described = { paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: { properties?: Record<string, { type?: unknown }> } }> } }>> }
   const { body } = await berth.call<Described>('GET', '/agents/openapi.json')
   for (const [path, methods] of Object.entries(body.paths)) {
-    for (const [method, { requestBody }] of Object.entries(methods)) properties[`${method.toUpperCase()} /agents${path}`] = Object.keys(requestBody?.content['application/json']?.schema.properties ?? {})
+    for (const [method, { requestBody }] of Object.entries(methods)) {
+      const key = `${method.toUpperCase()} /agents${path}`
+      const described = Object.entries(requestBody?.content['application/json']?.schema.properties ?? {})
+      properties[key] = described.map(([name]) => name)
+      const typed = (isNullable: boolean): string[] => described.filter(([, { type }]) => type !== undefined && Array.isArray(type) === isNullable).map(([name]) => name)
+      nullable[key] = [typed(true), typed(false)]
+    }
   }
 })
 afterAll(() => berth.stop())
@@ -42,6 +50,21 @@ function mustBeCalm({ status, text }: { status: number; text: string }, what: st
 }
 
 describe('a body', () => {
+  test('with null in a field is refused where its description says that it is no null, and nowhere else', async () => {
+    const refused = async (key: string, row: RestRow, name: string): Promise<boolean> => {
+      const fresh = await makeTarget(berth, callers.owner, node)
+      const { status } = await send(key, row, JSON.stringify({ ...(JSON.parse(fill(JSON.stringify(row.body ?? {}), fresh)) as object), [name]: null }), { to: fresh })
+      return status === 400
+    }
+    const given = (row: RestRow, name: string): boolean => Object.hasOwn((row.body ?? {}) as object, name)
+    for (const [key, row] of withBody) {
+      const [may, mayNot] = nullable[key] ?? [[], []]
+      for (const name of may) if (!(key === 'POST /agents/v1/runs' && given(row, name))) expect(await refused(key, row, name), `${key} ${name}`).toBe(false) // what a run is of has to be one of three
+      for (const name of mayNot) expect(await refused(key, row, name), `${key} ${name}`).toBe(true)
+    }
+    expect(nullable['PATCH /agents/v1/agents/{id}']).toEqual([['description', 'system'], ['version', 'name']])
+  })
+
   test.each(['', '{', '[]', '"x"', '5', 'null', 'true', '{"a":1,}', '\ufeff{}', `${'['.repeat(100)}${']'.repeat(100)}`, '{"name":"\\u0000"}', '{"name":"\\ud800"}'])('of %j is refused or harmless on every path', async (body) => {
     for (const [key, row] of withBody) mustBeCalm(await send(key, row, body, { to: await makeTarget(berth, callers.owner, node) }), `${key} with ${body.slice(0, 40)}`)
   })
