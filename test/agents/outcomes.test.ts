@@ -3,8 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { change, sql } from '#src/platform/postgres.ts'
 import { gradingMessages, readVerdict } from '#src/resources/agents/grading.ts'
+import { runStep } from '#workers/agents/session-steps.ts'
 import { writeModels } from '../llm/chat-makers.ts'
 import { agentSessions, message, textOf, types, type AgentSessions, type Event } from '../support/agent-sessions.ts'
 import { callAgents } from '../support/agents-service.ts'
@@ -150,6 +153,19 @@ test('an interrupt ends the grading and the outcome', async () => {
   expect(types(log).slice(-4)).toEqual(['user.interrupt', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
   expect(evaluations(log)).toEqual([[0, 'interrupted', 'The user interrupted while this was graded.']])
   expect(mock.requests[1]?.outcome).toBe('aborted')
+})
+
+test('a worker that is lost while the grader is asked is followed by the next, within the same evaluation and with one verdict', async () => {
+  mock.script(said('roses'), { parts: [{ text: '{"result":' }, { hang: true }] }, verdict('satisfied', 'It has one.'))
+  const id = await begin(outcome())
+  await mock.request(1)
+  await change(berth.services.db, sql`update sessions set step_beat_at = now() - interval '13 seconds' where id = ${decodeId('session', id)}`)
+  await runStep(berth.workerServices!, newUuid(), decodeId('session', id)!, new AbortController().signal)
+  const log = await sessions.rested(id)
+  expect(types(log).slice(5)).toEqual(['span.outcome_evaluation_start', 'session.status_rescheduled', 'session.status_running', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
+  expect(evaluations(log)).toEqual([[0, 'satisfied', 'It has one.']])
+  await expect.poll(() => mock.requests[1]?.outcome, { timeout: 10_000 }).toBe('aborted') // the first one hears that it has lost the session
+  expect(evaluations(await sessions.log(id))).toHaveLength(1)
 })
 
 test('an interrupt of the work leaves the outcome open: the next turn is graded', async () => {
