@@ -143,6 +143,14 @@ test('one that does not pass ends the outcome and the turn', async () => {
   expect(await outcomesOf(id)).toMatchObject([{ result: 'failed', explanation: expect.stringContaining('It could not be graded') }])
 })
 
+test('what a grader used before its model failed is counted', async () => {
+  mock.script(said('roses'), said('I like it!'), { status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
+  const id = await begin(outcome())
+  const end = (await sessions.rested(id)).find(({ type }) => type === 'span.outcome_evaluation_end')
+  expect(end).toMatchObject({ result: 'failed', usage: { output_tokens: mock.requests[1]?.outputTokens } })
+  expect((await sessions.get(id)).usage).toMatchObject({ output_tokens: (mock.requests[0]?.outputTokens ?? NaN) + (mock.requests[1]?.outputTokens ?? NaN) })
+})
+
 test('an interrupt ends the grading and the outcome', async () => {
   mock.script(said('roses'), { parts: [{ text: '{"result":' }, { hang: true }] })
   const id = await begin(outcome())

@@ -20,7 +20,8 @@ import { finishStep, merged, type StepEnd, type StepRun } from './step-runs.ts'
 /** How often a grader that does not answer as it was told is asked. */
 const asksMax = 2
 
-type Grading = { startId: string; outcome: Outcome; conversation: readonly TurnEvent[] }
+/** One under way. `usage` grows with each time that the grader was asked. */
+type Grading = { startId: string; outcome: Outcome; conversation: readonly TurnEvent[]; usage: Usage }
 
 /** Grades the open outcome, and writes down the verdict. */
 export async function stepOutcome(run: StepRun): Promise<void> {
@@ -30,16 +31,17 @@ export async function stepOutcome(run: StepRun): Promise<void> {
   const model = findModel(services.config, session.agentDefinition.model.id)
   if (!model) return finishStep(run, failed(grading, `The model ${session.agentDefinition.model.id} is not served here any more.`))
   try {
-    const { verdict, usage } = await grade(run, grading, model)
-    const { event, outcome } = evaluationEnd(grading.startId, grading.outcome, verdict, usage)
-    await finishStep(run, { events: [event], outcome, usage: usageAdded(model, usage) })
+    const verdict = await grade(run, grading, model)
+    const { event, outcome } = evaluationEnd(grading.startId, grading.outcome, verdict, grading.usage)
+    await finishStep(run, { events: [event], outcome, usage: usageAdded(model, grading.usage) })
   } catch (error) {
     run.over.throwIfAborted()
     const fault = readModelFault(error)
     if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a grader’s request failed on our side')
     const failures = failuresInARow(run.log)
-    if (!fault.mayPass || failures >= turnLimits.retries) return finishStep(run, { ...failed(grading, fault.message, errorEvent(fault.type, fault.message, 'exhausted')), rest: { type: 'retries_exhausted' } })
-    await finishStep(run, { events: [errorEvent(fault.type, fault.message, 'retrying')], againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })
+    const usage = usageAdded(model, grading.usage)
+    if (!fault.mayPass || failures >= turnLimits.retries) return finishStep(run, { ...failed(grading, fault.message, errorEvent(fault.type, fault.message, 'exhausted')), usage, rest: { type: 'retries_exhausted' } })
+    await finishStep(run, { events: [errorEvent(fault.type, fault.message, 'retrying')], usage, againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })
   }
 }
 
@@ -54,30 +56,30 @@ async function begin(run: StepRun): Promise<Grading | null> {
       await changeOutcome(tx, run.session.id, { id: outcome.outcome_id, change: { result: 'evaluating' } })
       run.log = merged(run.log, await appendEvents(tx, run.session.id, [evaluationStart(startId, outcome)]))
     }
-    return { startId, outcome, conversation: await readConversation(tx, run.session.id) }
+    return { startId, outcome, conversation: await readConversation(tx, run.session.id), usage: noUsage }
   })
 }
 
-async function grade(run: StepRun, { startId, outcome, conversation }: Grading, model: Model): Promise<{ verdict: Verdict; usage: Usage }> {
+async function grade(run: StepRun, grading: Grading, model: Model): Promise<Verdict> {
+  const { startId, outcome, conversation } = grading
   const request = {
     messages: gradingMessages(conversation, outcome, model), tools: [], toolChoice: null, parallelToolCalls: null, reasoningEffort: model.defaultReasoningLevel,
     maxTokens: null, temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
   }
-  let usage = noUsage
   for (let asked = 0; asked < asksMax; asked++) {
     const turn = await askModel(run.services, { session: run.session, model, request, isPrivate: true }, run.over)
-    usage = addUsage(usage, turn.usage)
+    grading.usage = addUsage(grading.usage, turn.usage)
     if (turn.cut === 'signal') {
-      run.cut = { spanId: startId, model, usage }
+      run.cut = { spanId: startId, model, usage: grading.usage }
       throw run.over.reason
     }
     const verdict = readVerdict(turn.text)
-    if (verdict) return { verdict, usage }
+    if (verdict) return verdict
   }
-  return { verdict: { result: 'failed', explanation: 'The grader did not answer with a verdict.' }, usage }
+  return { result: 'failed', explanation: 'The grader did not answer with a verdict.' }
 }
 
-function failed({ startId, outcome: graded }: Grading, why: string, ...errors: StepEnd['events']): Pick<StepEnd, 'events' | 'outcome'> {
-  const { event, outcome } = evaluationEnd(startId, graded, { result: 'failed', explanation: `It could not be graded: ${why}` }, null)
+function failed({ startId, outcome: graded, usage }: Grading, why: string, ...errors: StepEnd['events']): Pick<StepEnd, 'events' | 'outcome'> {
+  const { event, outcome } = evaluationEnd(startId, graded, { result: 'failed', explanation: `It could not be graded: ${why}` }, usage)
   return { events: [event, ...errors], outcome }
 }
