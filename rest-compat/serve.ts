@@ -30,13 +30,15 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
     const operation = runner.prepare(route.operation)
+    const isStream = operation.definition.operation === 'subscription'
     const full = surface.mount + path
     scope.route({
       method,
       url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
       bodyLimit: route.bodyBytes ?? surface.bodyBytes,
       exposeHeadRoute: false,
-      handler: operation.definition.operation === 'subscription'
+      ...(isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }),
+      handler: isStream
         ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
         : answerHandler(method, path, route, operation, runner, parts),
     })
@@ -54,12 +56,23 @@ const nothingMore = 204
 /** Who calls where no credentials are looked at. */
 const anybody: Caller = { kind: 'nobody', refusal: missingToken() }
 
-function answerHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
+/** Who sent a request that was let in. */
+const admitted = new WeakMap<FastifyRequest, Caller>()
+
+/** Lets in who may call, before the body is read: 401 goes before what is wrong in it, and nobody's body is taken in. */
+function admission(route: Route, authenticator: SurfaceParts['authenticator']): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
+    if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
+    admitted.set(request, caller)
+  }
+}
+
+function answerHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services }: SurfaceParts): Handler {
   const readVariables = variableReader(method, path, route, operation)
   const isPost = method === 'POST'
   return async (request, reply) => {
-    const caller = route.open ? anybody : await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
-    if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
+    const caller = admitted.get(request) ?? anybody // of an open route; without it no other is reached
     const allowance = route.open ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute) : spendRequest(services.limiter, caller, isPost)
     if (route.headers) reply.headers(route.headers)
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)

@@ -83,6 +83,18 @@ describe('a body', () => {
     for (const key of withBody) mustBeRefused(await send(key, '{"command":"true"}', { type }), `${key} as ${type}`)
   })
 
+  test('of nobody is not looked at: every path says 401 first, whatever is wrong in it', async () => {
+    for (const key of withBody) {
+      const [method = '', path = ''] = key.split(' ')
+      for (const authorization of [undefined, 'Bearer nonsense']) {
+        for (const [type, body] of [['application/json', '{'], ['text/plain', 'x'], ['application/json', ' '.repeat(3 * 1024 * 1024)]] as const) {
+          const answer = await fetch(berth.url + fill(path, target), { method, body, headers: { 'content-type': type, ...(authorization ? { authorization } : {}) } })
+          expect(answer.status, `${key} ${type}`).toBe(401)
+          expect(await answer.json(), key).toMatchObject({ error: 'unauthorized' })
+        }
+      }
+    }
+  })
   test('of 20 MB is refused before it is read, by every path', async () => {
     for (const key of withBody) expect(await declare(key, 20_000_000), key).toMatchObject({ status: 413, error: 'request_too_large' })
   })
