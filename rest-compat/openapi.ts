@@ -19,6 +19,8 @@ const meanings: Readonly<Record<number, string>> = {
 }
 /** Answered by every operation, listed or not (decisions.md §1 and §3). */
 const errorsOfAll = [400, 401, 403, 413, 429, 500]
+/** Answered where a request may have an Idempotency-Key: it was used for another, or that is still at work. */
+const errorsOfKeyed = [409]
 
 /** The OpenAPI document of a surface. */
 export function describeSurface(surface: Surface, runner: Runner, publicUrl: string): Json {
@@ -52,7 +54,10 @@ function describeRoute(method: string, path: string, route: Route, definition: O
   const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
   const inBody = variables.filter((one) => !inQuery.includes(one))
   const deleted = { description: 'Done, for a request with the header anthropic-beta', content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } } }
-  const responses: Json = { [route.status]: describeSuccess(route, definition, schema), ...(route.deletes ? { 200: deleted } : {}), ...describeErrors(route.errors) }
+  const responses: Json = {
+    [route.status]: describeSuccess(route, definition, schema), ...(route.deletes ? { 200: deleted } : {}), ...(route.ends ? { 204: { description: 'Nothing follows: the stream had ended here' } } : {}),
+    ...describeErrors(method === 'POST' ? [...route.errors, ...errorsOfKeyed] : route.errors),
+  }
   return {
     operationId: operationId(method, path),
     summary: route.summary,
@@ -89,7 +94,7 @@ function describeHandWritten(method: string, path: string, { status, errors, sum
     summary,
     parameters: [idempotencyKey],
     requestBody: { required: true, content: { 'application/json': { schema: request } } },
-    responses: { [status]: { description: 'Success', headers: described, content }, ...describeErrors(errors) },
+    responses: { [status]: { description: 'Success', headers: described, content }, ...describeErrors([...errors, ...errorsOfKeyed]) },
   }
 }
 
@@ -105,9 +110,9 @@ function describeSuccess(route: Route, definition: OperationDefinitionNode, sche
   return { description: 'Success', content: { [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown } } }
 }
 
-function bodySchema(variables: readonly VariableDefinitionNode[], { neverNull = [] }: Route, schema: GraphQLSchema): Json {
+function bodySchema(variables: readonly VariableDefinitionNode[], { neverNull = [], body }: Route, schema: GraphQLSchema): Json {
   const whole = variables.find((one) => one.variable.name.value === 'body')
-  if (whole) return inputSchema(typeOf(whole, schema))
+  if (whole) return { ...inputSchema(typeOf(whole, schema)), ...body }
   const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
   const shapeOf = (one: VariableDefinitionNode): Json => (neverNull.includes(one.variable.name.value) ? inputSchema(typeOf(one, schema)) : bodyFieldSchema(typeOf(one, schema)))
   return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])), ...(required.length > 0 ? { required } : {}) }

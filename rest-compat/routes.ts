@@ -29,6 +29,10 @@ export type Route = {
   tokenInQuery?: true
   /** For a stream: an event is the same object for everyone who follows it, and is made into text once. */
   sameForAll?: true
+  /** For a stream: one that is resumed where it had ended answers 204, at which a browser stops coming back. */
+  ends?: true
+  /** For a body that is one JSON value to the document: what is taken, for OpenAPI. */
+  body?: JsonSchema
   /** Variables that callers write otherwise in the query, such as `types[]`; the variable's own name will do too. */
   queryNames?: Readonly<Record<string, string>>
   /** Needs no credentials, and looks at none: it is counted for the caller's address. */

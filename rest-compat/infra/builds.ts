@@ -29,7 +29,7 @@ export const buildRoutes: Routes = {
     operation: `query ($id: ID!, $limit: Int) { logs: buildLog(buildId: $id, limit: $limit) { id output done } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs/stream': {
-    status: 200, errors: [403, 404], cursor: 'from', tokenInQuery: true, sameForAll: true, summary: 'The log as it is written; 204 when resumed behind its last entry',
+    status: 200, errors: [403, 404], cursor: 'from', ends: true, tokenInQuery: true, sameForAll: true, summary: 'The log as it is written; 204 when resumed behind its last entry',
     operation: `subscription ($id: ID!, $from: String) { body: buildLog(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
   },
 }

@@ -2,6 +2,7 @@
 import type { Routes } from '../routes.ts'
 
 const absentIs403 = ['VM']
+const body = { type: 'object', additionalProperties: { type: 'string' } }
 
 /** A VM’s environment variables, system credentials and session. */
 export const vmEnvRoutes: Routes = {
@@ -10,11 +11,11 @@ export const vmEnvRoutes: Routes = {
     operation: `query ($vm_id: ID!, $source: String) { env: vmEnv(vmId: $vm_id, source: $source) }`,
   },
   'PATCH /api/v1/vms/{vm_id}/env': {
-    status: 200, errors: [400], absentIs403, query: ['visibility'], summary: 'Sets variables and keeps the others',
+    status: 200, errors: [400], absentIs403, body, query: ['visibility'], summary: 'Sets variables and keeps the others',
     operation: `mutation ($vm_id: ID!, $body: JSON!, $visibility: String) { body: setVmEnv(vmId: $vm_id, env: $body, visibility: $visibility) { env warning } }`,
   },
   'PUT /api/v1/vms/{vm_id}/env': {
-    status: 200, errors: [400], absentIs403, query: ['visibility'], summary: 'Sets exactly these variables',
+    status: 200, errors: [400], absentIs403, body, query: ['visibility'], summary: 'Sets exactly these variables',
     operation: `mutation ($vm_id: ID!, $body: JSON!, $visibility: String) { body: replaceVmEnv(vmId: $vm_id, env: $body, visibility: $visibility) { env warning } }`,
   },
   'GET /api/v1/vms/{vm_id}/env/{key}': {
