@@ -1,11 +1,15 @@
-/** `npm run rotate-keys`: a new signing key from now on; tokens of the one before stay good until they expire. */
+/** `npm run rotate-keys`: a new signing key from now on; tokens of the one before stay good until they expire, or a second rotation. */
 import { loadSealer } from '#src/platform/secrets.ts'
-import { runCommand, withRunningBerth } from './command.ts'
+import { runCommand, UsageError, withRunningBerth } from './command.ts'
 import { rotateSigningKey } from './issuer.ts'
 
-if (import.meta.main) {
-  await runCommand('new key', () => withRunningBerth('berth-rotate-keys', async (db, config) => {
+async function rotate(words: readonly string[]): Promise<void> {
+  // Who asks for help must get no new key: with the second one, tokens of the key before both end.
+  if (words.length > 0) throw new UsageError('The command is, without anything behind it: npm run rotate-keys')
+  await withRunningBerth('berth-rotate-keys', async (db, config) => {
     await rotateSigningKey({ db, sealer: loadSealer(config.secretKey, config.dataDir) })
     process.stdout.write('A new key signs from now on.\n')
-  }))
+  })
 }
+
+if (import.meta.main) await runCommand('new key', () => rotate(process.argv.slice(2)))
