@@ -197,8 +197,8 @@ describe('GraphQL', () => {
     const resumed = subscribe(`subscription { sessionState(id: "${id}", after: "3") { ... on SessionState { cursor session { status } } } }`)
     const first = resumed.next()
     await call('POST', `/sessions/${id}/archive`)
-    expect((await first).value).toEqual({ sessionState: { cursor: '4', session: { status: 'terminated' } } })
-    expect((await states.next()).value).toMatchObject({ sessionState: { cursor: '4' } })
+    expect((await first).value).toEqual({ sessionState: { cursor: '5', session: { status: 'terminated' } } }) // 4: the message that nobody took counts as processed
+    expect((await states.next()).value).toMatchObject({ sessionState: { cursor: '5' } })
     expect(await states.next()).toMatchObject({ done: true })
   })
 })
