@@ -47,12 +47,12 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
   if (waitingFor.length > 0) return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
   if (facts.openOutcome !== null && openEvaluation(log)?.data['outcome_id'] === facts.openOutcome) return { do: 'evaluate', take: answers } // what has begun is ended, whatever came since
-  const isEvaluationDue = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
-  if (isEvaluationDue && !isUngraded(log, facts.openOutcome)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
+  const isTurnDone = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
+  if (isTurnDone && !isUngraded(log, facts.openOutcome)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
   if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
   const limit = limitReached(log, facts.nowMs)
   if (limit) return { do: 'rest', take: answers, stopReason: { type: 'retries_exhausted' }, limit }
-  return isEvaluationDue ? { do: 'evaluate', take: answers } : { do: 'ask', take: [...answers, ...messages] }
+  return isTurnDone ? { do: 'evaluate', take: answers } : { do: 'ask', take: [...answers, ...messages] }
 }
 
 /**
