@@ -18,10 +18,10 @@ import type { SessionEvent } from '#src/resources/agents/session-rows.ts'
 import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'
 import { failed } from '#src/resources/agents/tools/results.ts'
 import { readConversation } from '#src/resources/agents/turn-logs.ts'
-import { failuresInARow, turnIdOf, turnLimits, type NextStep, type TurnEvent } from '#src/resources/agents/turns.ts'
+import { turnIdOf, turnLimits, type NextStep, type TurnEvent } from '#src/resources/agents/turns.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import { findModel } from '#src/resources/llm/models.ts'
-import { finishStep, merged, type StepRun } from './step-runs.ts'
+import { endOfFault, finishStep, merged, type StepRun } from './step-runs.ts'
 
 /** A request that is about to go out: its start stands in the log. `model` null: it is not served any more. `canCompact`: a shorter one could be made. */
 export type Asking = { log: SessionEvent[]; spanId: string; model: Model | null; request: ModelRequest; offers: readonly Offer[]; canCompact: boolean }
@@ -93,7 +93,8 @@ async function begin({ config }: Services, tx: Tx, { session, log: before }: Bef
 
 const compaction: NewEvent = { type: 'agent.thread_context_compacted' }
 
-function requestOf(messages: ModelRequest['messages'], offers: readonly Offer[], model: Model | null, effort: ReasoningLevel | null): ModelRequest {
+/** A request with these messages; all else is as the model has it. @param effort null for the model's own. */
+export function requestOf(messages: ModelRequest['messages'], offers: readonly Offer[], model: Model | null, effort: ReasoningLevel | null): ModelRequest {
   const level = effort ?? model?.defaultReasoningLevel ?? null
   return {
     messages, tools: offers.map(({ tool }) => tool), toolChoice: null, parallelToolCalls: null, reasoningEffort: level !== null && model?.reasoningLevels.includes(level) ? level : null,
@@ -138,11 +139,8 @@ async function fail(run: StepRun, asking: Asking, error: unknown): Promise<void>
   if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a request to a session’s model failed on our side')
   const end = spanEnd(asking.spanId, true, null)
   if (fault.isTooLong && asking.canCompact) return finishStep(run, { events: [end, compaction] })
-  const failures = failuresInARow(run.log)
-  if (fault.mayPass && failures < turnLimits.retries) {
-    return finishStep(run, { events: [end, errorEvent(fault.type, fault.message, 'retrying')], againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })
-  }
-  return finishStep(run, { events: [end, errorEvent(fault.type, fault.message, 'exhausted')], rest: { type: 'retries_exhausted' } })
+  const { event, ...next } = endOfFault(run, fault)
+  return finishStep(run, { events: [end, event], ...next })
 }
 
 async function readReasoning(tx: Tx, sessionId: string, model: Model | null): Promise<Reasoning> {

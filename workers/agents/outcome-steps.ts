@@ -9,13 +9,14 @@ import { changeOutcome, evaluationEnd, evaluationStart, type Verdict } from '#sr
 import { openOutcome, type Outcome } from '#src/resources/agents/outcome-rows.ts'
 import { holdSession } from '#src/resources/agents/session-claims.ts'
 import { appendEvents } from '#src/resources/agents/session-log.ts'
-import { errorEvent, readModelFault, usageAdded } from '#src/resources/agents/step-events.ts'
+import { readModelFault, usageAdded } from '#src/resources/agents/step-events.ts'
 import { readConversation } from '#src/resources/agents/turn-logs.ts'
-import { failuresInARow, openEvaluation, turnLimits, type TurnEvent } from '#src/resources/agents/turns.ts'
+import { openEvaluation, type TurnEvent } from '#src/resources/agents/turns.ts'
 import { addUsage, noUsage } from '#src/resources/llm/costs.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import { findModel } from '#src/resources/llm/models.ts'
-import { finishStep, merged, type StepEnd, type StepRun } from './step-runs.ts'
+import { requestOf } from './model-steps.ts'
+import { endOfFault, finishStep, merged, type StepEnd, type StepRun } from './step-runs.ts'
 
 /** How often a grader that does not answer as it was told is asked. */
 const asksMax = 2
@@ -38,10 +39,9 @@ export async function stepOutcome(run: StepRun): Promise<void> {
     run.over.throwIfAborted()
     const fault = readModelFault(error)
     if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a grader’s request failed on our side')
-    const failures = failuresInARow(run.log)
-    const usage = usageAdded(model, grading.usage)
-    if (!fault.mayPass || failures >= turnLimits.retries) return finishStep(run, { ...failed(grading, fault.message, errorEvent(fault.type, fault.message, 'exhausted')), usage, rest: { type: 'retries_exhausted' } })
-    await finishStep(run, { events: [errorEvent(fault.type, fault.message, 'retrying')], usage, againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 })
+    const { event, ...next } = endOfFault(run, fault)
+    const end = next.rest ? failed(grading, fault.message, event) : { events: [event] }
+    await finishStep(run, { ...end, ...next, usage: usageAdded(model, grading.usage) })
   }
 }
 
@@ -62,10 +62,7 @@ async function begin(run: StepRun): Promise<Grading | null> {
 
 async function grade(run: StepRun, grading: Grading, model: Model): Promise<Verdict> {
   const { startId, outcome, conversation } = grading
-  const request = {
-    messages: gradingMessages(conversation, outcome, model), tools: [], toolChoice: null, parallelToolCalls: null, reasoningEffort: model.defaultReasoningLevel,
-    maxTokens: null, temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
-  }
+  const request = requestOf(gradingMessages(conversation, outcome, model), [], model, null)
   for (let asked = 0; asked < asksMax; asked++) {
     const turn = await askModel(run.services, { session: run.session, model, request, isPrivate: true }, run.over)
     grading.usage = addUsage(grading.usage, turn.usage)

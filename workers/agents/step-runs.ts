@@ -9,12 +9,12 @@ import { openOutcome, type OutcomeChange } from '#src/resources/agents/outcome-r
 import { holdSession, type Claim } from '#src/resources/agents/session-claims.ts'
 import { stepJob } from '#src/resources/agents/session-jobs.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
-import { errorEvent } from '#src/resources/agents/step-events.ts'
+import { errorEvent, type ModelFault } from '#src/resources/agents/step-events.ts'
 import { eventColumns, type Session, type SessionEvent, type StopReason } from '#src/resources/agents/session-rows.ts'
 import { moveSession } from '#src/resources/agents/session-states.ts'
 import { addUsage, isBudgetReached, usageEvent, type UsageAdded } from '#src/resources/agents/session-usage.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
-import { nextStep, type NextStep, type TurnFacts } from '#src/resources/agents/turns.ts'
+import { failuresInARow, nextStep, turnLimits, type NextStep, type TurnFacts } from '#src/resources/agents/turns.ts'
 
 /** What a worker has in hand. `over` fires when the client interrupts, the claim is lost, or the worker stops; its reason says which. */
 export type StepRun = {
@@ -72,6 +72,13 @@ export async function finishStep(run: StepRun, { events, take = [], alsoTake, us
     await moveSession(tx, sessionId, { to: 'running' })
     await jobs.enqueue(tx, stepJob, { sessionId })
   })
+}
+
+/** What a fault of a model's answer comes to: told, and the request tried again later; or the end of the turn. */
+export function endOfFault(run: StepRun, { type, message, mayPass }: ModelFault): { event: NewEvent } & Pick<StepEnd, 'againSeconds' | 'rest'> {
+  const failures = failuresInARow(run.log)
+  if (mayPass && failures < turnLimits.retries) return { event: errorEvent(type, message, 'retrying'), againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 }
+  return { event: errorEvent(type, message, 'exhausted'), rest: { type: 'retries_exhausted' } }
 }
 
 async function comeToRest(tx: Tx, session: Session, { take, stopReason, limit }: Extract<NextStep<SessionEvent>, { do: 'rest' }>): Promise<SessionEvent[]> {
