@@ -86,6 +86,8 @@ export const limits = {
   agentSkillsMax: 64, // ours
   toolDescriptionLength: 4096, // ours: characters
   toolSchemaBytes: 64 * 1024, // ours: of one custom tool's input_schema
+  webDomainsMax: 64, // of each list of domains of web_fetch and web_search
+  webDomainLength: 512, // ours: characters of one entry, its path included
   mcpDiscoverySeconds: 10, // for each tool server
   mcpListingBytes: 1024 * 1024, // ours: all that one tool server answers while its tools are listed
   environmentsPerMinute: 60,

@@ -69,6 +69,17 @@ test('everything that may be given comes back, with the defaults of its toolsets
   expect((await call('PATCH', `/${id}`, { version, tools, model: shown, skills, mcp_servers, mcp_services, metadata })).body).toEqual(made)
 })
 
+test('the restrictions of web tools come back as they were sent, and may be sent back', async () => {
+  const web_fetch = { name: 'web_fetch', allowed_domains: ['Docs.Example.com.', 'bücher.example'], max_content_tokens: 2000 }
+  const web_search = { name: 'web_search', blocked_domains: ['ads.example.com/x'] }
+  const rest = { enabled: true, permission_policy: { type: 'always_allow' } }
+  const made = await make({ tools: [{ type: 'agent_toolset_20260401', configs: [{ type: 'web_fetch', url_sources: null, ...web_fetch }, { ...web_search, user_location: null }] }] })
+  expect(made.tools).toMatchObject([{ configs: [{ ...web_fetch, ...rest }, { ...web_search, ...rest }] }])
+  expect((await call('PATCH', `/${made.id}`, { version: 1, tools: made.tools })).body).toEqual(made)
+})
+
+const standard = (...configs: object[]): Record<string, unknown> => ({ tools: [{ type: 'agent_toolset_20260401', configs }] })
+const fetches = (fields: object): Record<string, unknown> => standard({ name: 'web_fetch', ...fields })
 const custom = { type: 'custom', name: 'x', description: 'd', input_schema: { type: 'object' } }
 test.each<[Record<string, unknown>, string, string?]>([
   [{ name: '' }, 'name'], [{ name: 'x'.repeat(256) }, 'name'], [{ name: 5 }, 'name'], [{ name: null }, 'name is required'], [{ model: null }, 'model is required'], [{ model: 5 }, 'model'], [{ model: {} }, 'model.id'],
@@ -81,6 +92,11 @@ test.each<[Record<string, unknown>, string, string?]>([
   [{ tools: [{ type: 'agent_toolset_20260401' }, { type: 'agent_toolset_20260401' }] }, 'tools[1]'], [{ tools: [{ type: 'mcp_toolset', mcp_server_name: 'none' }] }, 'mcp_server_name'],
   [{ tools: [{ ...custom, name: 'a b' }] }, 'tools[0].name'], [{ tools: [{ ...custom, name: 'bash' }] }, 'built-in'], [{ tools: [custom, custom] }, 'tools[1]'], [{ tools: [{ ...custom, input_schema: { type: 'array' } }] }, 'input_schema'], [{ tools: [{ ...custom, description: '' }] }, 'description'],
   [{ tools: [{ ...custom, input_schema: { type: 'object', description: 'x'.repeat(70_000) } }] }, '64 KiB'], [{ tools: Array.from({ length: 129 }, (_, i) => ({ ...custom, name: `t${i}` })) }, '128'],
+  [standard({ name: 'bash', allowed_domains: ['a.com'] }), 'allowed_domains'], [standard({ name: 'web_search', max_content_tokens: 5 }), 'max_content_tokens'], [fetches({ max_uses: 1 }), 'max_uses'], [fetches({ allowed_domain: ['a.com'] }), 'allowed_domain'],
+  [fetches({ allowed_domains: [] }), '1 to 64'], [fetches({ blocked_domains: Array.from({ length: 65 }, (_, i) => `h${i}.com`) }), '1 to 64'], [fetches({ allowed_domains: ['a.com'], blocked_domains: ['b.com'] }), 'give one of them'], [fetches({ type: 'bash' }), 'type'],
+  ...['https://a.com', 'a.com:443', 'a.com/x', '*.a.com', 'u@a.com', 'a b', '', '.', 'a..com', `${'x'.repeat(600)}.com`, 5, 'a.com\\b'].map((domain): [Record<string, unknown>, string] => [fetches({ allowed_domains: [domain] }), 'configs[0].allowed_domains[0]']),
+  [standard({ name: 'web_search', allowed_domains: ['a.com/x?y'] }), 'allowed_domains[0]'], [fetches({ max_content_tokens: 0 }), 'max_content_tokens'], [fetches({ max_content_tokens: 1.5 }), 'max_content_tokens'], [fetches({ url_sources: { user_input: 'none' } }), 'url_sources'],
+  [standard({ name: 'web_search', user_location: { type: 'approximate', country: 'IT' } }), 'user_location'], [{ tools: [{ type: 'agent_toolset_20260401', default_config: { allowed_domains: ['a.com'] } }] }, 'allowed_domains'],
   [{ mcp_servers: [{ type: 'stdio', name: 'x' }] }, 'mcp_servers[0]'], [{ mcp_servers: [{ type: 'url', name: 'x', url: 'file:///etc/passwd' }] }, 'mcp_servers[0].url'], [{ mcp_servers: [{ type: 'url', name: 'x', url: 'https://u:canary-51@example.com' }] }, 'mcp_servers[0].url'],
   [{ mcp_servers: [1, 2].map(() => ({ type: 'url', name: 'x', url: 'https://example.com' })) }, 'mcp_servers[1]'], [{ mcp_servers: Array.from({ length: 21 }, (_, i) => ({ type: 'url', name: `s${i}`, url: 'https://example.com' })) }, '20'],
   [{ mcp_services: [{ id: 'Not A Slug' }] }, 'mcp_services[0].id'], [{ mcp_services: [{ id: 'a' }, { id: 'a' }] }, 'mcp_services[1]'], [{ mcp_services: Array.from({ length: 21 }, (_, i) => ({ id: `s${i}` })) }, '20'], [{ skills: [{ type: 'magic', skill_id: 'x' }] }, 'skills[0].type'],

@@ -8,6 +8,8 @@ import { canCompact, conversationOf } from '#src/resources/agents/conversations.
 import { keepEnds } from '#src/resources/agents/tools/kept-output.ts'
 import { mcpToolName, offersOf, readArguments } from '#src/resources/agents/tools/offers.ts'
 import { fetchPage, searchWeb, textOfHtml } from '#src/resources/agents/tools/web.ts'
+import type { WebRestrictions } from '#src/resources/agents/agent-rows.ts'
+import { whyRestricted } from '#src/resources/agents/web-restrictions.ts'
 import { storable } from '#src/resources/agents/storable.ts'
 import type { TurnEvent } from '#src/resources/agents/turns.ts'
 import { freePort } from '../support/ports.ts'
@@ -15,6 +17,8 @@ import { freePort } from '../support/ports.ts'
 let server: Server
 let host: string
 let asked: string[] = []
+const berthPage = { title: 'Berth', url: 'https://example.com/', content: 'A cloud.' }
+let found: { title: string; url?: string; content: string }[] = [berthPage]
 beforeAll(async () => {
   const port = await freePort()
   host = `127.0.0.1:${port}`
@@ -24,8 +28,11 @@ beforeAll(async () => {
     if (req.url === '/big') return void res.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(3 * 1024 * 1024))
     if (req.url === '/image') return void res.writeHead(200, { 'content-type': 'image/png' }).end('png')
     if (req.url === '/away') return void res.writeHead(302, { location: 'http://127.0.0.1:9/inside' }).end()
+    if (req.url === '/elsewhere') return void res.writeHead(302, { location: `http://localhost:${port}/page` }).end()
+    if (req.url === '/twice') return void res.writeHead(302, { location: '/elsewhere' }).end()
+    if (req.url === '/named') return void res.writeHead(302, { location: `http://user@127.0.0.1:${port}/page` }).end()
     if (req.url === '/round') return void res.writeHead(302, { location: '/round' }).end()
-    if (req.url?.startsWith('/search')) return void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results: [{ title: 'Berth', url: 'https://example.com/', content: 'A cloud.' }] }))
+    if (req.url?.startsWith('/search')) return void res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results: found }))
     res.writeHead(404, { 'content-type': 'text/plain' }).end('not here')
   }).listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -35,7 +42,7 @@ afterAll(() => {
   server.closeAllConnections()
 })
 const never = new AbortController().signal
-const fetching = (path: string, privateHosts = [host]) => fetchPage({ privateHosts }, path.startsWith('/') ? `http://${host}${path}` : path, never)
+const fetching = (path: string, privateHosts = [host]) => fetchPage({ privateHosts }, path.startsWith('/') ? `http://${host}${path}` : path, {}, never)
 
 describe('web_fetch', () => {
   test('reads a page as text, and the beginning of a large one', async () => {
@@ -57,6 +64,40 @@ describe('web_fetch', () => {
     expect(asked).toEqual([])
   })
 
+  test('reaches only the domains that its agent may, at every hop of a redirect', async () => {
+    const local = `localhost:${host.split(':')[1]}`
+    const restricted = (path: string, restrictions: WebRestrictions) => fetchPage({ privateHosts: [host, local] }, `http://${host}${path}`, restrictions, never)
+    expect(await restricted('/twice', {})).toMatchObject({ isError: false })
+    expect(await restricted('/page', { allowed_domains: ['127.0.0.1'] })).toMatchObject({ isError: false })
+    expect(await restricted('/twice', { allowed_domains: ['localhost', '127.0.0.1'] })).toMatchObject({ isError: false })
+    asked = []
+    expect(await restricted('/page', { allowed_domains: ['docs.example.com'] })).toEqual({ isError: true, text: 'This agent may reach no other domains than docs.example.com, and those below them.' })
+    expect(await restricted('/page', { blocked_domains: ['127.0.0.1'] })).toMatchObject({ isError: true, text: 'This agent may not reach 127.0.0.1.' })
+    expect(asked).toEqual([])
+    expect(await restricted('/twice', { allowed_domains: ['127.0.0.1'] })).toMatchObject({ isError: true, text: expect.stringMatching(/^The address redirects to localhost\. This agent/) })
+    expect(await restricted('/twice', { blocked_domains: ['localhost'] })).toMatchObject({ isError: true, text: expect.stringContaining('may not reach localhost') })
+    expect(await restricted('/named', {})).toMatchObject({ isError: true, text: expect.stringContaining('user name') })
+    expect(asked).toEqual(['/twice', '/elsewhere', '/twice', '/elsewhere', '/named'])
+  })
+
+  test('gives the model no more of a page than its agent may have', async () => {
+    const { text } = await fetchPage({ privateHosts: [host] }, `http://${host}/big`, { max_content_tokens: 100 }, never)
+    expect(text.match(/x+/g)?.at(-1)).toHaveLength(400)
+    expect(text).toContain('[Cut: this is the beginning')
+  })
+
+  test.each<[string, string, boolean]>([
+    ['docs.example.com', 'https://docs.example.com/a', true], ['docs.example.com', 'https://v2.docs.example.com', true], ['docs.example.com', 'https://example.com', false], ['docs.example.com', 'https://evil-docs.example.com', false],
+    ['docs.example.com', 'https://docs.example.com.evil.net', false], ['DOCS.Example.com', 'https://docs.EXAMPLE.com:8443/', true], ['example.com', 'https://example.com./x', true], ['example.com.', 'https://example.com/x', true],
+    ['example.com', 'https://example.com@evil.net/', false], ['bücher.example', 'https://xn--bcher-kva.example/', true], ['xn--bcher-kva.example', 'https://www.BÜCHER.example/', true], ['example.com', 'https://example.com%2eevil.net', false],
+    ['127.0.0.1', 'https://2130706433/', true], ['0.0.1', 'https://127.0.0.1/', false], ['example.com/docs', 'https://www.example.com/docs/a', true], ['example.com/docs/', 'https://example.com/docs', true],
+    ['example.com/docs', 'https://example.com/docsy', false], ['example.com/docs', 'https://example.com/docs/../secret', false],
+  ])('takes %s for the domain of %s: %s', (entry, address, isWithin) => {
+    const url = URL.parse(address)
+    expect(url !== null && whyRestricted({ allowed_domains: [entry] }, url) === null).toBe(isWithin)
+    if (url) expect(whyRestricted({ blocked_domains: [entry] }, url) === null).toBe(!isWithin)
+  })
+
   test('leaves markup out, whatever it is', () => {
     expect(textOfHtml('<!-- x --><ul><li>a</li><li>b &lt;c&gt;</li></ul><script>no end')).toBe('a\n\nb <c>')
   })
@@ -69,9 +110,24 @@ describe('web_fetch', () => {
 })
 
 test('web_search asks the operator’s engine', async () => {
-  expect(await searchWeb({ searchUrl: `http://${host}/search` }, 'ships & harbours', never)).toEqual({ text: 'Berth\nhttps://example.com/\nA cloud.', isError: false, usage: { webSearchRequests: 1 } })
+  expect(await searchWeb({ searchUrl: `http://${host}/search` }, 'ships & harbours', {}, never)).toEqual({ text: 'Berth\nhttps://example.com/\nA cloud.', isError: false, usage: { webSearchRequests: 1 } })
   expect(asked.at(-1)).toBe('/search?q=ships+%26+harbours&format=json')
-  expect(await searchWeb({ searchUrl: `http://${host}/none` }, 'x', never)).toMatchObject({ isError: true })
+  expect(await searchWeb({ searchUrl: `http://${host}/none` }, 'x', {}, never)).toMatchObject({ isError: true })
+})
+
+test('web_search leaves out what its agent may not reach, and asks the engine for what it may', async () => {
+  const elsewhere = { title: 'Elsewhere', url: 'https://elsewhere.net/', content: 'Other.' }
+  found = [...Array.from({ length: 20 }, () => elsewhere), { title: 'No address', content: '' }, { title: 'Odd', url: 'no address', content: '' }, { ...berthPage, url: 'https://docs.example.com/a' }]
+  const searching = async (restrictions: WebRestrictions): Promise<string> => (await searchWeb({ searchUrl: `http://${host}/search` }, 'ships', restrictions, never)).text
+  try {
+    expect(await searching({ allowed_domains: ['example.com'] })).toBe('Berth\nhttps://docs.example.com/a\nA cloud.')
+    expect(asked.at(-1)).toBe('/search?q=ships+site%3Aexample.com&format=json')
+    expect(await searching({ blocked_domains: ['elsewhere.net'] })).toBe('Berth\nhttps://docs.example.com/a\nA cloud.')
+    expect(asked.at(-1)).toBe('/search?q=ships&format=json')
+    expect(await searching({ allowed_domains: ['example.com/b'] })).toBe('Nothing was found.')
+  } finally {
+    found = [berthPage]
+  }
 })
 
 describe('what a model is offered', () => {

@@ -18,6 +18,7 @@ import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
 import { openEvaluation, stoppedMessages, turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
+import { webRestrictions } from '#src/resources/agents/web-restrictions.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
 
@@ -112,8 +113,8 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
     await begin(round.run, use.id, null)
     return callMcpTool(services, session, { serverName: String(use.data['mcp_server_name']), name, input }, over)
   }
-  if (name === 'web_fetch') return plain(await fetchPage(services.config, String(input['url']), over))
-  if (name === 'web_search') return plain(await searchWeb(services.config, String(input['query']), over))
+  if (name === 'web_fetch') return plain(await fetchPage(services.config, String(input['url']), webRestrictions(session.agentDefinition.tools, name), over))
+  if (name === 'web_search') return plain(await searchWeb(services.config, String(input['query']), webRestrictions(session.agentDefinition.tools, name), over))
   const tool = findGuestTool(name)
   if (!tool || !session.environmentId) return plain(failed('There is no such tool. Use one of those that you were given.'))
   return performInGuest(round, use, tool, input, session.environmentId)

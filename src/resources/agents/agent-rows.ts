@@ -11,7 +11,10 @@ export type PermissionPolicy = { type: 'always_allow' | 'always_ask' }
 
 /** What holds for a tool of a toolset; `name` is its own. */
 export type ToolSetting = { enabled: boolean; permission_policy: PermissionPolicy }
-export type ToolConfig = ToolSetting & { name: string }
+export type ToolConfig = ToolSetting & { name: string } & WebRestrictions
+
+/** What a config of web_fetch or web_search says beside that, each as it was sent. Absent: nothing is restricted. */
+export type WebRestrictions = { allowed_domains?: string[]; blocked_domains?: string[]; max_content_tokens?: number }
 
 /** The toolsets of built-in tools (decisions.md §6.9). */
 export const builtInToolsets = ['agent_toolset_20260401', 'berth_toolset_v1'] as const

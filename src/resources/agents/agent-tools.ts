@@ -5,12 +5,16 @@ import { limits } from '#src/platform/limits.ts'
 import { builtInToolsets, type AgentTool, type BuiltInToolset, type McpServer, type ToolConfig, type ToolSetting } from './agent-rows.ts'
 import { findBuiltInTool } from './built-in-tools.ts'
 import { readShape } from './field-rules.ts'
+import { restrictionsOf, webToolShapes, type GivenRestrictions } from './web-restrictions.ts'
 
 const policy = z.object({ type: z.enum(['always_allow', 'always_ask']) })
-const setting = z.object({ enabled: z.boolean().nullish(), permission_policy: policy.nullish() })
-const configs = z.array(setting.extend({ name: z.string().min(1).max(limits.nameLength) })).max(limits.agentToolsMax).nullish()
-const toolset = z.object({ default_config: setting.nullish(), configs })
+const setting = z.strictObject({ enabled: z.boolean().nullish(), permission_policy: policy.nullish() })
+const toolset = z.object({ default_config: setting.nullish(), configs: z.array(z.looseObject({ name: z.string().min(1).max(limits.nameLength) })).max(limits.agentToolsMax).nullish() })
 const mcpToolset = toolset.extend({ mcp_server_name: z.string() })
+// Strict: a restriction that is spelt wrong, or that belongs to another tool, must not vanish.
+const config = setting.extend({ name: z.string() })
+const builtInConfig = config.extend({ type: z.string().nullish() })
+const webConfigs: Readonly<Record<string, typeof builtInConfig>> = { web_fetch: builtInConfig.extend(webToolShapes.web_fetch), web_search: builtInConfig.extend(webToolShapes.web_search) }
 // Ours: as the names of functions that models are given, at most 64 characters.
 const custom = z.object({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'it has letters, digits, underscores and dashes, 64 at most'),
@@ -19,7 +23,7 @@ const custom = z.object({
 })
 const entries = z.array(z.looseObject({ type: z.string() })).max(limits.agentToolsMax, `an agent has at most ${limits.agentToolsMax} tools`)
 
-type Given = z.infer<typeof toolset>
+type GivenConfig = z.infer<typeof builtInConfig> & GivenRestrictions
 
 /**
  * Reads an agent's tools, given its tool servers.
@@ -34,8 +38,8 @@ export function readTools(given: unknown, servers: readonly McpServer[]): AgentT
 function readTool(entry: { type: string }, place: string): AgentTool {
   if (isBuiltInToolset(entry.type)) return readBuiltIn(entry.type, readShape(toolset, entry, place), place)
   if (entry.type === 'mcp_toolset') {
-    const { mcp_server_name, ...rest } = readShape(mcpToolset, entry, place)
-    return { type: 'mcp_toolset', mcp_server_name, ...filledIn(rest, 'always_ask', place) }
+    const { mcp_server_name, default_config, configs } = readShape(mcpToolset, entry, place)
+    return { type: 'mcp_toolset', mcp_server_name, ...filledIn({ default_config, configs: readConfigs(configs, () => config, place) }, 'always_ask', place) }
   }
   if (entry.type !== 'custom') throw new BerthError('unknown_tool', `${place}.type is none that there is; it must be ${builtInToolsets.join(', ')}, mcp_toolset or custom.`)
   const tool = readShape(custom, entry, place)
@@ -43,16 +47,26 @@ function readTool(entry: { type: string }, place: string): AgentTool {
   return { type: 'custom', ...tool }
 }
 
-function readBuiltIn(type: BuiltInToolset, given: Given, place: string): AgentTool {
-  const strange = given.configs?.findIndex(({ name }) => findBuiltInTool(name)?.toolset !== type) ?? -1
+function readBuiltIn(type: BuiltInToolset, { default_config, configs }: z.infer<typeof toolset>, place: string): AgentTool {
+  const strange = configs?.findIndex(({ name }) => findBuiltInTool(name)?.toolset !== type) ?? -1
   if (strange >= 0) throw new BerthError('unknown_tool', `${place}.configs[${strange}].name is no tool of ${type}; GET /v1/tools lists them.`)
-  return { type, ...filledIn(given, 'always_allow', place) }
+  const read = readConfigs(configs, (name) => webConfigs[name] ?? builtInConfig, place)
+  for (const [index, { name, type: kind, ...restrictions }] of read.entries()) {
+    const at = `${place}.configs[${index}]`
+    if (kind && kind !== name) throw new BerthError('invalid_request', `${at}.type must be the same as its name, or left out.`)
+    if (restrictions.allowed_domains && restrictions.blocked_domains) throw new BerthError('invalid_request', `${at} has allowed_domains and blocked_domains; give one of them.`)
+  }
+  return { type, ...filledIn({ default_config, configs: read }, 'always_allow', place) }
+}
+
+function readConfigs(given: readonly { name: string }[] | null | undefined, shapeOf: (name: string) => z.ZodType<GivenConfig>, place: string): GivenConfig[] {
+  return (given ?? []).map((one, index) => readShape(shapeOf(one.name), one, `${place}.configs[${index}]`))
 }
 
 /** The toolset with its defaults: what a tool's own config leaves out is as the toolset's, and that as the kind's. */
-function filledIn({ default_config, configs: given }: Given, usual: 'always_allow' | 'always_ask', place: string): { default_config: ToolSetting; configs: ToolConfig[] } {
+function filledIn({ default_config, configs }: { default_config?: z.infer<typeof setting> | null | undefined; configs: readonly GivenConfig[] }, usual: 'always_allow' | 'always_ask', place: string): { default_config: ToolSetting; configs: ToolConfig[] } {
   const fallback: ToolSetting = { enabled: default_config?.enabled ?? true, permission_policy: default_config?.permission_policy ?? { type: usual } }
-  const own = (given ?? []).map(({ name, enabled, permission_policy }) => ({ name, enabled: enabled ?? fallback.enabled, permission_policy: permission_policy ?? fallback.permission_policy }))
+  const own = configs.map(({ name, enabled, permission_policy, ...rest }) => ({ name, enabled: enabled ?? fallback.enabled, permission_policy: permission_policy ?? fallback.permission_policy, ...restrictionsOf(rest) }))
   refuseTwice(own.map(({ name }) => name), `${place}.configs`)
   return { default_config: fallback, configs: own }
 }

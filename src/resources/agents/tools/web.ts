@@ -2,19 +2,23 @@
 import type { Config } from '#src/platform/config.ts'
 import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
+import { charactersPerToken } from '#src/drivers/models/estimates.ts'
 import { log } from '#src/platform/log.ts'
-import { answered, failed, type ToolResult } from './results.ts'
+import type { WebRestrictions } from '../agent-rows.ts'
+import { searchWords, whyRestricted } from '../web-restrictions.ts'
+import { answered, cutEnd, failed, type ToolResult } from './results.ts'
 
 const fetchMs = 30_000
 const bytesMax = 2 * 1024 * 1024
 const redirectsMax = 5
+const resultsMax = 10
 const urlLength = 2048
 const readable = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript)\b)/
 
-/** Reads a page. Never throws for what the page or its host does. */
-export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: string, signal: AbortSignal): Promise<ToolResult> {
+/** Reads a page, at most as much of it as the agent may. Never throws for what the page or its host does. */
+export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: string, restrictions: WebRestrictions, signal: AbortSignal): Promise<ToolResult> {
   try {
-    const response = await getFollowing(config, given, AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]))
+    const response = await getFollowing(config, given, restrictions, AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]))
     const usage = { webFetchRequests: 1 }
     const type = response.headers.get('content-type') ?? ''
     if (!readable.test(type)) {
@@ -22,7 +26,7 @@ export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: str
       return { ...failed(`The address answered ${response.status} with ${type.slice(0, 100) || 'no content type'}, which is no text.`), usage }
     }
     const { text, truncated } = await readBeginning(response, bytesMax)
-    const plain = type.includes('html') ? textOfHtml(text) : text
+    const plain = cutEnd(type.includes('html') ? textOfHtml(text) : text, (restrictions.max_content_tokens ?? Infinity) * charactersPerToken)
     const shown = `${response.url}\n\n${plain}${truncated ? `\n[Cut: only the first ${bytesMax / 1024 / 1024} MiB were read.]` : ''}`
     return { ...(response.ok ? answered(shown) : failed(`The address answered ${response.status}.\n${shown}`)), usage }
   } catch (error) {
@@ -31,18 +35,18 @@ export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: str
   }
 }
 
-/** Searches with the operator's engine: one that answers `?q=…&format=json` as SearXNG does. */
-export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query: string, signal: AbortSignal): Promise<ToolResult> {
+/** Searches with the operator's engine: one that answers `?q=…&format=json` as SearXNG does. What the agent may not reach is left out. */
+export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query: string, restrictions: WebRestrictions, signal: AbortSignal): Promise<ToolResult> {
   if (searchUrl === null) return failed('No search engine is set up here.')
   try {
     const url = new URL(searchUrl)
-    url.searchParams.set('q', query)
+    url.searchParams.set('q', `${query}${searchWords(restrictions)}`)
     url.searchParams.set('format', 'json')
     const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]) }) // the operator's own address, which may be private
     const { text } = await readBeginning(response, bytesMax)
     if (!response.ok) return failed(`The search engine answered ${response.status}. Try again later.`)
     const { results = [] } = JSON.parse(text) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // as SearXNG writes it
-    const lines = results.slice(0, 10).map((one) => [one.title, one.url, one.content].filter((part) => typeof part === 'string').join('\n'))
+    const lines = results.filter(({ url: found }) => isShown(restrictions, found)).slice(0, resultsMax).map((one) => [one.title, one.url, one.content].filter((part) => typeof part === 'string').join('\n'))
     return { ...answered(lines.length > 0 ? lines.join('\n\n') : 'Nothing was found.'), usage: { webSearchRequests: 1 } }
   } catch (error) {
     signal.throwIfAborted()
@@ -51,17 +55,25 @@ export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query:
   }
 }
 
+function isShown(restrictions: WebRestrictions, found: unknown): boolean {
+  if (!restrictions.allowed_domains && !restrictions.blocked_domains) return true
+  const url = typeof found === 'string' ? URL.parse(found) : null
+  return url !== null && whyRestricted(restrictions, url) === null
+}
+
 /** The same checks at every hop: what one page names is as little trusted as what a model does. */
-async function getFollowing(config: Pick<Config, 'privateHosts'>, given: string, signal: AbortSignal): Promise<Response & { url: string }> {
+async function getFollowing(config: Pick<Config, 'privateHosts'>, given: string, restrictions: WebRestrictions, signal: AbortSignal): Promise<Response & { url: string }> {
   const fetchGuarded = outboundFetch(config)
   let url = addressOf(given)
   for (let hops = 0; hops <= redirectsMax; hops++) {
+    const refusal = whyRestricted(restrictions, url)
+    if (refusal) throw new OutboundError('refused', hops === 0 ? refusal : `The address redirects to ${url.hostname}. ${refusal}`)
     const response = await fetchGuarded(url, { signal, redirect: 'manual', headers: { accept: 'text/*, application/json;q=0.9, */*;q=0.1', 'user-agent': 'Berth' } })
     const location = response.headers.get('location')
     if (response.status < 300 || response.status > 399 || location === null) return Object.defineProperty(response, 'url', { value: url.href }) as Response & { url: string }
     await response.body?.cancel()
     const next = URL.parse(location, url)
-    if (!next) throw new OutboundError('refused', 'The address redirects to something that is no address.')
+    if (!next || next.username !== '' || next.password !== '') throw new OutboundError('refused', 'The address redirects to something that is no address, or has a user name in it.')
     url = next
   }
   throw new OutboundError('refused', `The address redirects more than ${redirectsMax} times.`)
