@@ -4,10 +4,10 @@
  */
 import fastify from 'fastify'
 import { createSourceEventStream, execute, getOperationAST, parse, validate, type ExecutionResult, type DocumentNode, type GraphQLSchema, type OperationDefinitionNode } from 'graphql'
-import { getVariableValues } from 'graphql/execution/values.js'
 import mercurius, { type MercuriusOptions } from 'mercurius'
 import type { Context } from '#schema/builder.ts'
 import { shownError } from '#schema/public-error.ts'
+import { findWrongVariable, typeInWords } from '#schema/variables.ts'
 import { BerthError } from '#src/platform/errors.ts'
 
 /** A document, checked against the schema. */
@@ -115,29 +115,11 @@ function dataOf({ data, errors }: ExecutionResult, requestId: string): Record<st
  * @throws BerthError invalid_request naming the variable and what it should be.
  */
 function checkVariables(schema: GraphQLSchema, { definition }: Operation, variables: Variables): void {
-  const declared = definition.variableDefinitions
-  if (!declared || declared.length === 0) return
-  const outcome = getVariableValues(schema, declared, variables, { maxErrors: 1 })
-  if (!outcome.errors) return
-  const message = outcome.errors[0]?.message ?? ''
-  const match = /Variable "\$([^"]+)" (?:of (?:required|non-null) type|got invalid value|has invalid type)/.exec(message)
-  const name = match?.[1] ?? ''
-  const at = /; (?:at|.* at) "([^"]+)"/.exec(message)?.[1] ?? /at "([^"]+)"/.exec(message)?.[1] ?? name
-  const definitionOf = declared.find((one) => one.variable.name.value === name)
-  const type = definitionOf ? typeInWords(definitionOf.type) : 'what the document says'
-  const absent = definitionOf && (!Object.hasOwn(variables, name) || variables[name] === null)
-  if (absent) throw new BerthError('invalid_request', `${name} is required: it must be ${type}.`)
-  throw new BerthError('invalid_request', at === name ? `${name} must be ${type}.` : `${at} is not right: ${name} must be ${type}.`)
-}
-
-const scalarWords: Readonly<Record<string, string>> = {
-  ID: 'text', String: 'text', Int: 'a whole number', Float: 'a number', Boolean: 'true or false', TextMap: 'an object from text to text', JSON: 'a JSON value', DateTime: 'an RFC 3339 moment', Bytes: 'base64 text',
-}
-
-function typeInWords(type: OperationDefinitionNode['variableDefinitions'] extends readonly (infer One)[] | undefined ? One extends { type: infer Type } ? Type : never : never): string {
-  if (type.kind === 'NonNullType') return typeInWords(type.type)
-  if (type.kind === 'ListType') return `a list, each item ${typeInWords(type.type)}`
-  return scalarWords[type.name.value] ?? `a ${type.name.value}`
+  const wrong = findWrongVariable(schema, definition.variableDefinitions ?? [], variables)
+  if (!wrong) return
+  const { at, fault, type } = wrong
+  if (fault === 'unknown') throw new BerthError('invalid_request', `${at} is not known here. Take it out, or look at its spelling.`)
+  throw new BerthError('invalid_request', fault === 'absent' ? `${at} is required: it must be ${typeInWords(type)}.` : `${at} must be ${typeInWords(type)}.`)
 }
 
 /** The compiler turns an absent variable inside an object literal into null from the second run on, so none may stand there. */

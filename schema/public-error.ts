@@ -1,5 +1,5 @@
 /** What a GraphQL client is shown of an error; REST answers with the same, in its own envelope. */
-import { GraphQLError, Kind, print } from 'graphql'
+import { GraphQLError } from 'graphql'
 import { isDatabaseAway, databaseAway } from '#src/platform/postgres.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -19,7 +19,7 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
 /** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId` (decisions.md §9). */
 export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
   if (isFinding(thrown)) {
-    return new GraphQLError(describeFinding(thrown), { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path, extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId } })
+    return new GraphQLError(shorten(thrown.message), { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path, extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId } })
   }
   const shown = shownError(thrown, requestId)
   const { retryAfterSeconds, allowance: _allowance, ...details } = shown.details
@@ -38,12 +38,10 @@ export function isFinding(thrown: unknown): thrown is GraphQLError {
   return thrown instanceof GraphQLError && thrown.path === undefined && innermost(thrown) instanceof GraphQLError && !thrown.extensions['unexpected']
 }
 
-/** The finding in words that do not quote a variable's value, which may be a secret. */
-function describeFinding({ message, nodes }: GraphQLError): string {
-  const node = nodes?.[0]
-  if (node?.kind !== Kind.VARIABLE_DEFINITION || !message.includes(' got invalid value ')) return message
-  const at = /^[^"]*"\$[^"]*" got invalid value [^]* at "([^"]+)"; /.exec(message)?.[1]
-  return `Variable "$${node.variable.name.value}" must be ${print(node.type)}${at ? `; look at "${at}"` : ''}.`
+const shownLength = 200 // characters: graphql quotes what it found, and that may be a megabyte of the caller's own text
+
+function shorten(message: string): string {
+  return message.length > shownLength ? `${message.slice(0, shownLength)}… (cut)` : message
 }
 
 function innermost(thrown: unknown): unknown {

@@ -13,7 +13,7 @@ export type ShownError = { error: GraphQLError; status: number; bySpecification:
 
 const alreadyShown = new WeakMap<GraphQLError, ShownError>()
 
-/** Shows one thrown value; what was shown stays as it is. Suggestions of field names are taken out: they would tell the schema to those who may not read it. */
+/** Shows one thrown value; what was shown stays as it is. */
 export function showError(thrown: unknown, requestId: string): ShownError {
   const known = thrown instanceof GraphQLError ? alreadyShown.get(thrown) : undefined
   if (known) return known
@@ -22,7 +22,7 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   const http = (error.extensions['http'] ?? {}) as HttpExtension // written by us or by the GraphQL server
   const status = http.status ?? refusedStatus
   const { http: _http, originalError: _originalError, unexpected: _unexpected, ...extensions } = error.extensions
-  const shown = new GraphQLError(own ? error.message.replace(/\s*Did you mean [^?]*\?/g, '') : error.message, {
+  const shown = new GraphQLError(error.message, {
     nodes: error.nodes, source: error.source, positions: error.positions, path: error.path,
     extensions: { ...extensions, ...(own ? { code: codeOfStatus[status] ?? 'INVALID_REQUEST' } : {}), http: { status } },
   })

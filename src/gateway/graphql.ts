@@ -2,7 +2,7 @@
  * The GraphQL engine of the public endpoint: one set of checks and limits before every operation, whether it came by
  * HTTP or by web socket. REST documents run elsewhere (rest-compat/run.ts), on the same resolvers.
  */
-import { getOperationAST, GraphQLError, parse, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql'
+import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '#schema/builder.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -11,6 +11,7 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
 import { spendRequest, type Allowance } from '#src/platform/rate-limits.ts'
+import { parseDocument, validateBriefly, wrongVariable } from './graphql-checks.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
@@ -46,8 +47,8 @@ export function createEngine(schema: GraphQLSchema): Engine {
     multipart: false,
     maxRequestBodySize: false, // Fastify has read and measured the body already
     logging: { debug() { /* too much */ }, info: (...words) => log.debug({ words: words.map(String) }, 'graphql'), warn: (...words) => log.warn({ words: words.map(String) }, 'graphql'), error: () => { /* showError logs what is ours to mend */ } },
-    parserAndValidationCache: { documentCache: documents, errorCache: { get: () => undefined, set: () => { /* a wrong document is rare and read again */ } }, validationCache: true },
-    plugins: [gatewayPlugin(admit)],
+    parserAndValidationCache: { documentCache: documents, errorCache: { get: () => undefined, set: () => { /* a wrong document is rare and read again */ } }, validationCache: false /* checkOperations knows the valid ones */ },
+    plugins: [gatewayPlugin(admit), checkOperations()],
   })
   return { yoga, admit }
 }
@@ -65,6 +66,27 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
       if (Array.isArray(result)) return setResult(result.map((one: ExecutionResult) => answerOf(one, serverContext)))
       setResult(answerOf(result as ExecutionResult, serverContext)) // neither a stream nor a batch
     },
+  }
+}
+
+/** Validation that tells a bounded number of findings, and variables that are looked at before graphql quotes them. */
+function checkOperations(): Plugin<object, GraphqlCall> {
+  const valid = new WeakSet<DocumentNode>()
+  const refuse = ({ args, setResultAndStopExecution }: { args: ExecutionArgs; setResultAndStopExecution: (result: { errors: GraphQLError[] }) => void }): void => {
+    const error = wrongVariable(args)
+    if (error) setResultAndStopExecution({ errors: [error] })
+  }
+  return {
+    onValidate: ({ params: { documentAST }, context, setResult, setValidationFn }) => {
+      const document = documentAST as DocumentNode // yoga leaves its type open
+      if (valid.has(document)) return setResult([])
+      setValidationFn(validateBriefly((context as unknown as GraphqlCall).caller.kind !== 'nobody')) // yoga's type forgets the server's part
+      return ({ valid: isValid }) => {
+        if (isValid) valid.add(document)
+      }
+    },
+    onExecute: (execution) => refuse(execution as never), // yoga's types for the same things
+    onSubscribe: (execution) => refuse(execution as never),
   }
 }
 
@@ -158,20 +180,9 @@ function createDocumentCache(): DocumentCache {
     read(source) {
       const known = get(source)
       if (known) return known
-      const document = parseLimited(source)
+      const document = parseDocument(source)
       set(source, document)
       return document
     },
-  }
-}
-
-function parseLimited(source: string): DocumentNode {
-  try {
-    return parse(source, { maxTokens: limits.graphqlTokens })
-  } catch (error) {
-    if (error instanceof GraphQLError && /more that \d+ tokens/.test(error.message)) {
-      throw new BerthError('invalid_request', `The document has more than ${limits.graphqlTokens} tokens. Send a shorter one.`)
-    }
-    throw error
   }
 }

@@ -14,8 +14,8 @@ import { limits } from '#src/platform/limits.ts'
 export type OperationSize = { depth: number; aliases: number; directives: number; objects: number; readsSchema: boolean }
 
 const directivesMax = 50
-// Ours: graphql compares every selection of a name with every other, so 2000 of them would hold the process for seconds.
-const selectionsMax = 500
+// Ours: graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
+const selectionsMax = 300
 const unsizedListObjects = 10 // ours: what a list without a size argument counts as
 const sizeArguments = ['first', 'last', 'limit']
 

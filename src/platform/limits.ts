@@ -14,6 +14,7 @@ export const limits = {
   graphqlCost: 1000,
   graphqlAliases: 15,
   graphqlTokens: 4000, // ours
+  graphqlLines: 10_000, // ours: of a document; each finding in it is placed by counting them
   graphqlBatch: 5, // ours
   jsonDepth: 64, // ours: nesting of any JSON body
 

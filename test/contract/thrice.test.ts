@@ -84,7 +84,7 @@ describe('the runner', () => {
   test.each<[string, Variables]>([['a wrong type', { number: 'x' }], ['a fraction', { number: 1.5 }], ['a huge number', { number: 2 ** 40 }], ['a null in a list', { list: [null] }], ['an unknown key of an input', { inner: { c: 1 } }], ['a list for a text', { text: ['a', 'b'] }]])(
     'refuses %s with the same sentence every time, without the value', async (_what, variables) => {
       const outcomes = await runAll(echo, variables)
-      expect(outcomes[0]).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/must be/) })
+      expect(outcomes[0]).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/must be|is not known/) })
       for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0])
     })
 

@@ -1,0 +1,51 @@
+/** What the engine finds wrong with a document or its variables, in bounded time: graphql's own rules, and its findings read as objects. */
+import { GraphQLError, print, validate, type DocumentNode, type ExecutionArgs } from 'graphql'
+import { Parser } from 'graphql/language/parser.js'
+import { findWrongVariable } from '#schema/variables.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+
+/** Findings that are told of one document. For each one graphql counts the document's lines, so they cost most where it has many. */
+const findingsMax = 10
+
+/**
+ * Parses a document within its limits.
+ * @throws BerthError invalid_request for one that is too long, GraphQLError for one that is not GraphQL.
+ */
+export function parseDocument(source: string): DocumentNode {
+  refuseManyLines(source)
+  const parser = new Parser(source, { maxTokens: limits.graphqlTokens })
+  try {
+    return parser.parseDocument()
+  } catch (error) {
+    if (parser.tokenCount > limits.graphqlTokens) throw new BerthError('invalid_request', `The document has more than ${limits.graphqlTokens} tokens. Send a shorter one.`)
+    throw error
+  }
+}
+
+function refuseManyLines(source: string): void {
+  for (const end of ['\n', '\r']) {
+    let at = -1
+    for (let lines = 0; lines <= limits.graphqlLines; lines++) {
+      at = source.indexOf(end, at + 1)
+      if (at < 0) break
+    }
+    if (at >= 0) throw new BerthError('invalid_request', `The document has more than ${limits.graphqlLines} lines. Send long texts as variables.`)
+  }
+}
+
+/** graphql's validation with few findings. Names of the schema are suggested only to those who may read it. */
+export function validateBriefly(maySuggest: boolean): typeof validate {
+  return (schema, document, rules) => validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
+}
+
+/** What is wrong with an operation's variables, in words that do not quote the value, which may be a secret; undefined when all fit. */
+export function wrongVariable({ schema, document, operationName, variableValues }: ExecutionArgs): GraphQLError | undefined {
+  const operation = document.definitions.find((one) => one.kind === 'OperationDefinition' && (!operationName || one.name?.value === operationName))
+  if (operation?.kind !== 'OperationDefinition') return undefined // graphql says what is wrong
+  const wrong = findWrongVariable(schema, operation.variableDefinitions ?? [], variableValues ?? {})
+  if (!wrong) return undefined
+  const { definition, name, at, fault } = wrong
+  const place = at === name ? '' : fault === 'unknown' ? `, which has no "${at.slice(name.length + 1)}"` : `; look at "${at}"`
+  return new GraphQLError(`Variable "$${name}" must be ${print(definition.type)}${place}.`, { nodes: definition })
+}

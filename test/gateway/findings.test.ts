@@ -1,0 +1,75 @@
+/** What the engine finds wrong with documents and variables: placed exactly, told briefly, found in bounded time. */
+import { buildSchema } from 'graphql'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findWrongVariable } from '#schema/variables.ts'
+import { parse, type OperationDefinitionNode } from 'graphql'
+import { startApp, type RunningApp } from './running-app.ts'
+
+let running: RunningApp
+let token: string
+beforeAll(async () => {
+  running = await startApp({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+  token = await running.token()
+})
+afterAll(() => running.stop())
+
+const longestAnswer = 2000 // characters of an answer about one wrong thing
+const messageOf = async (query: string, variables?: unknown): Promise<string> => {
+  const { status, body } = await running.ask(query, { token, variables, headers: { accept: 'application/graphql-response+json' } })
+  expect(status).toBe(400)
+  expect(JSON.stringify(body).length).toBeLessThan(longestAnswer * (body.errors?.length ?? 1))
+  return body.errors?.[0]?.message ?? ''
+}
+
+describe('a finding', () => {
+  test('never quotes more than a line of a megabyte of the caller’s text', async () => {
+    const long = 'a'.repeat(900_000)
+    expect(await messageOf(`{ ${long} }`)).toMatch(/^Cannot query field "aaa.*\(cut\)$/)
+    expect(await messageOf(`{ items(first: "${long}") { nodes { id } } }`)).toContain('(cut)')
+    expect(await messageOf(`{ items(first: 1.${'1'.repeat(900_000)}) { nodes { id } } }`)).toContain('(cut)')
+    expect(await messageOf(`{ me ${'"'}${long}${'"'} }`)).toContain('(cut)')
+  })
+
+  test('of a variable says which one and where, and never its value', async () => {
+    expect(await messageOf('query ($n: Int) { items(first: $n) { nodes { id } } }', { n: 'top-secret' })).toBe('Variable "$n" must be Int.')
+    expect(await messageOf('query ($n: String!) { echo(text: $n) }')).toBe('Variable "$n" must be String!.')
+    expect(await messageOf('query ($n: String) { echo(text: $n) }', { n: { 'top-secret': '; at "x"' } })).toBe('Variable "$n" must be String.')
+  })
+
+  test('about a document of many errors is one of ten', async () => {
+    const { body } = await running.ask(`{ ${Array.from({ length: 200 }, (_, i) => `wrong${i}`).join(' ')} }`, { token })
+    expect(body.errors?.length).toBeLessThanOrEqual(11)
+  })
+})
+
+test('a document of more than 10000 lines is refused before it is parsed', async () => {
+  for (const end of ['\n', '\r', '\r\n']) expect(await messageOf(`{ me { name } }${end.repeat(10_001)}`)).toContain('more than 10000 lines')
+})
+
+describe('the place of a wrong value', () => {
+  const schema = buildSchema('type Query { a: Int } input Outer { items: [Inner!] kind: Kind name: String } input Inner { id: ID! size: Int } enum Kind { big small }')
+  const placeOf = (types: string, variables: Record<string, unknown>): [string | undefined, string | undefined] => {
+    const found = findWrongVariable(schema, (parse(`query (${types}) { a }`).definitions[0] as OperationDefinitionNode).variableDefinitions ?? [], variables)
+    return [found?.at, found?.fault]
+  }
+
+  test.each<[string, Record<string, unknown>, string | undefined, string | undefined]>([
+    ['$x: Outer', { x: { items: [{ id: 'a' }, { id: 'b', size: 'c' }] } }, 'x.items[1].size', 'wrong'],
+    ['$x: Outer', { x: { items: [{ size: 1 }] } }, 'x.items[0].id', 'absent'],
+    ['$x: Outer', { x: { items: [null] } }, 'x.items[0]', 'absent'],
+    ['$x: Outer', { x: { items: { id: 'a', more: 1 } } }, 'x.items.more', 'unknown'],
+    ['$x: Outer', { x: { kind: 'huge' } }, 'x.kind', 'wrong'],
+    ['$x: Outer', { x: 'text' }, 'x', 'wrong'],
+    ['$x: Outer!', {}, 'x', 'absent'],
+    ['$x: [Int!]!', { x: [1, 2, 'c'] }, 'x[2]', 'wrong'],
+    ['$x: Int! = 5', {}, undefined, undefined],
+    ['$x: Nothing', { x: 1 }, undefined, undefined],
+    ['$x: Outer', { x: { '; at "y"': 1 } }, 'x.; at "y"', 'unknown'],
+  ])('%s with %j is %s', (types, variables, at, fault) => {
+    expect(placeOf(types, variables)).toEqual([at, fault])
+  })
+
+  test('is cut where the caller’s own keys are long', () => {
+    expect(placeOf('$x: Outer', { x: { ['k'.repeat(100_000)]: 1 } })[0]).toBe(`x.${'k'.repeat(64)}…`)
+  })
+})
