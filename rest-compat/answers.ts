@@ -1,7 +1,7 @@
 /** What every answer of a documented path is made with: its headers, its error, and the response kept under an Idempotency-Key. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
+import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { KeptResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
@@ -37,16 +37,18 @@ export function contextOf(services: Services, caller: Caller, requestId: string)
 }
 
 /** An idempotency key that is this request's: its response is kept, or the claim given back. */
-export type Claim = { kept: null; keep: (response: KeptResponse) => Promise<void>; release: () => Promise<void> }
+export type Claim = { kept: null; keep: (response: Omit<KeptResponse, 'grants'>) => Promise<void>; release: () => Promise<void> }
 
 /**
  * Claims the key of the header `Idempotency-Key`, or answers the response that is kept under it.
- * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress.
+ * @param grants what the caller is let through for by the time the response is kept; empty where every request is let in by itself.
+ * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress; 403 when the caller may no longer do what made the response.
  */
-export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest): Promise<Claim | { kept: KeptResponse }> {
+export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest, grants: readonly Grant[] = []): Promise<Claim | { kept: KeptResponse }> {
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
   const name = callerName(caller)
   const fingerprint = sha256(`${request.method} ${request.url}\n${sha256(request.rawBody ?? Buffer.alloc(0)).toString('base64')}`)
   const kept = await idempotency.begin(name, key, fingerprint)
-  return kept ? { kept } : { kept: null, keep: (response) => idempotency.finish(name, key, response), release: () => idempotency.release(name, key) }
+  if (kept) allowAgain(caller, kept.grants)
+  return kept ? { kept } : { kept: null, keep: (response) => idempotency.finish(name, key, { ...response, grants }), release: () => idempotency.release(name, key) }
 }

@@ -4,7 +4,7 @@ import type { Context } from '#schema/builder.ts'
 import { bearerOf } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
-import { callerName, missingToken, userTokenRequired, type Caller } from '#src/platform/access.ts'
+import { allowAgain, callerName, missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -78,9 +78,9 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
-    const run = (): Promise<string | null> => answer(runner, route, operation, variables, contextOf(services, caller, request.id))
+    const run = (as: Caller): Promise<string | null> => answer(runner, route, operation, variables, contextOf(services, as, request.id))
     if (key === undefined) {
-      const body = await run()
+      const body = await run(caller)
       const deleted = route.deletes !== undefined && request.headers['anthropic-beta'] !== undefined
       return deleted ? send(reply, 200, deletedBody(path, request, route)) : send(reply, route.status, body)
     }
@@ -94,12 +94,12 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
   const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {
     const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request) : undefined)
-    const caller = await knownCaller(authenticator.authenticate(credential))
+    const { caller, grants } = noting(await knownCaller(authenticator.authenticate(credential)))
     setAllowance(reply, await spendRequest(services.limiter, caller, false))
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort()) // of the answer, not of the connection, which may carry more requests
     const over = beginStream('sse', callerName(caller))
-    const unwatch = watchCaller(authenticator, credential ?? '', () => gone.abort()) // a known caller has one
+    const unwatch = watchCaller(authenticator, credential ?? '', (now) => allowAgain(now, grants), () => gone.abort()) // a known caller has one
     try {
       const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal }, shared)
       return await sendStream(request, reply, events, gone, scope.stopping, undefined, frames)
@@ -134,13 +134,14 @@ function asListed(error: BerthError, route: Route): BerthError {
   return outOfReach && !route.errors.includes(error.status) ? new BerthError('internal_error', error.message) : error
 }
 
-/** Runs a keyed POST once in 24 hours; the same request again gets the same response. */
-async function once(services: Services, caller: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: () => Promise<string | null>): Promise<unknown> {
-  const claim = await claimKey(services, caller, key, request)
+/** Runs a keyed POST once in 24 hours; the same request again gets the same response, while its caller may still do what the first did. */
+async function once(services: Services, known: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: (as: Caller) => Promise<string | null>): Promise<unknown> {
+  const { caller, grants } = noting(known)
+  const claim = await claimKey(services, caller, key, request, grants)
   if (claim.kept) return send(reply.header('idempotent-replayed', 'true'), claim.kept.status, claim.kept.body)
   let body: string | null
   try {
-    body = await run()
+    body = await run(caller)
   } catch (error) {
     await claim.release() // an error changed nothing: the same key may be tried again
     throw error

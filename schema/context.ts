@@ -1,6 +1,6 @@
 /** Who is calling: turns a bearer credential into a Caller, for GraphQL, web sockets and REST alike. */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
-import { missingToken, type Caller } from '#src/platform/access.ts'
+import { lesserRole, missingToken, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { RateLimiter } from '#src/platform/rate-limits.ts'
@@ -47,13 +47,11 @@ export function createAuthenticator(services: Services): Authenticator {
   const personOf = async (credential: string): Promise<Caller> => {
     try {
       const token = await tokens.check(credential)
-      const checking = memberships.check(token.memberships.map((one) => one.membershipId))
-      if (checking) await checking
-      return {
-        kind: 'person', userId: token.userId, organizationId: token.organizationId, role: token.role,
-        memberships: new Map(token.memberships.map((one) => [one.organizationId, one.role])),
-        tokenId: token.tokenId, expiresAtSeconds: token.expiresAtSeconds,
-      }
+      const checked = memberships.check(token)
+      const current = checked instanceof Promise ? await checked : checked
+      const { userId, organizationId, vmId, tokenId, expiresAtSeconds } = token
+      const role = organizationId === null || token.role === null ? null : lesserRole(token.role, current.get(organizationId) ?? token.role)
+      return { kind: 'person', userId, organizationId, role, memberships: current, vmId, tokenId, expiresAtSeconds }
     } catch (error) {
       if (error instanceof BerthError && error.status === 401) return { kind: 'nobody', refusal: error }
       throw error

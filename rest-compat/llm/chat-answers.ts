@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bearerOf } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
+import { allowIn, callerName, type Caller } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { limits } from '#src/platform/limits.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
@@ -50,7 +50,7 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
       const isStream = chat.request.stream
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
       const end = new ChatEnd(reply.raw, running, stopping)
-      const unwatch = isStream ? watchCaller(authenticator, credential, (refused) => end.interrupt(refused)) : nothing
+      const unwatch = isStream ? watchCaller(authenticator, credential, (now) => void allowIn(now, 'chat:write', payer.organizationId), (refused) => end.interrupt(refused)) : nothing
       try {
         const key = request.headers['idempotency-key']
         const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)

@@ -5,7 +5,7 @@ import { setAllowance } from '#rest-compat/answers.ts'
 import { eventStreamHeaders, reconnectMs } from '#rest-compat/stream.ts'
 import { bearerOf, countRefusedCredential, type Authenticator } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
+import { allowAgain, callerName, noting, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -44,7 +44,8 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
   }
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
-  const call = callOf(services, caller, request, gone.signal)
+  const { caller: noted, grants } = noting(caller)
+  const call = callOf(services, noted, request, gone.signal)
   const accept = typeof request.headers.accept === 'string' ? { accept: request.headers.accept } : undefined
   const asked = new engine.yoga.fetchAPI.Request(`http://localhost${request.raw.url}`, {
     method: request.method,
@@ -57,7 +58,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
   response.headers.forEach((value, name) => void reply.header(name, value))
   if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) return reply.send(await response.text())
   const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
-  const unwatch = credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, () => gone.abort())
+  const unwatch = credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, (now) => allowAgain(now, grants), () => gone.abort())
   return sendEvents(reply, response.body, gone, stopping).finally(() => {
     unwatch()
     over()

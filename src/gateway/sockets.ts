@@ -7,7 +7,7 @@ import { CloseCode, handleProtocols, makeServer, type Context as SocketContext, 
 import { WebSocketServer, type WebSocket } from 'ws'
 import { bearerOf, countRefusedCredential } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
-import { callerName, type Caller } from '#src/platform/access.ts'
+import { allowAgain, callerName, noting, type Caller, type Grant } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -25,7 +25,9 @@ const goingAway = 1001
 const ended = 4401 // the caller's permission ended while the socket was open
 
 /** One socket: its caller once it said who it is, and what is still open on it. */
-type Peer = { socket: WebSocket; request: IncomingMessage; address: string; caller: Caller | null; credential: string | undefined; leave: () => void; open: Map<string, { call: GraphqlCall; gone: AbortController }> }
+type Peer = { socket: WebSocket; request: IncomingMessage; address: string; caller: Caller | null; credential: string | undefined; leave: () => void; open: Map<string, Operation> }
+/** One operation on it: what its caller was let through for, and why it was ended, when they no longer are. */
+type Operation = { call: GraphqlCall; grants: readonly Grant[]; gone: AbortController; refusal: BerthError | null }
 type Init = Record<string, unknown>
 type Socket = SocketContext<Init, Peer>
 
@@ -103,7 +105,7 @@ function protocolOptions(parts: GraphqlParts): ServerOptions<Init, Peer> {
     },
     execute: (args) => enveloped(args).execute(args),
     subscribe: (args) => enveloped(args).subscribe(args),
-    onOperation: (socket, id, _payload, _args, result) => (Symbol.asyncIterator in result ? abortable(result as AsyncGenerator<ExecutionResult>, socket.extra.open.get(id)?.gone) : undefined),
+    onOperation: (socket, id, _payload, _args, result) => (Symbol.asyncIterator in result ? abortable(result as AsyncGenerator<ExecutionResult>, socket.extra.open.get(id)) : undefined),
     onNext: (socket, id, _payload, _args, result) => showResult(result, requestIdOf(socket, id)),
     onError: (socket, id, _payload, errors) => errors.map((error) => showError(error, requestIdOf(socket, id)).error),
     onComplete: (socket, id) => finish(socket.extra, id),
@@ -117,7 +119,7 @@ async function connect(socket: Socket, { services, authenticator }: GraphqlParts
   try {
     peer.caller = await authenticator.authenticate(peer.credential)
     if (peer.caller.kind !== 'nobody') {
-      remain(peer, callerName(peer.caller), peer.credential === undefined ? undefined : watchCaller(authenticator, peer.credential, (refusal) => close(peer, ended, refusal)))
+      remain(peer, callerName(peer.caller), peer.credential === undefined ? undefined : watchCaller(authenticator, peer.credential, (now) => endRefused(peer, now), (refusal) => close(peer, ended, refusal)))
       return true
     }
     if (peer.credential === undefined) {
@@ -158,10 +160,10 @@ async function begin(socket: Socket, id: string, payload: SubscribePayload, { se
   const requestId = newId('request')
   try {
     if (peer.open.size >= limits.socketOperations) throw new BerthError('rate_limited', `${limits.socketOperations} operations are open on this socket, which is all it may have. Complete one first.`, { retryAfterSeconds: 1 })
-    const caller = await authenticator.authenticate(peer.credential)
+    const { caller, grants } = noting(await authenticator.authenticate(peer.credential))
     const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
     if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
-    peer.open.set(id, { call, gone })
+    peer.open.set(id, { call, grants, gone, refusal: null })
     if (caller.kind === 'nobody' && peer.credential !== undefined) throw caller.refusal
     await engine.admit(payload, call)
     const params = { query: payload.query, operationName: payload.operationName ?? undefined, variables: payload.variables ?? undefined }
@@ -179,10 +181,34 @@ async function begin(socket: Socket, id: string, payload: SubscribePayload, { se
   }
 }
 
-/** The same events; whoever ends them also ends what they wait for, which a generator by itself does only at its next event. */
-function abortable(events: AsyncGenerator<ExecutionResult>, gone: AbortController | undefined): AsyncGenerator<ExecutionResult> {
+/** Ends the operations for which the caller, as they are now, would not be let through any more; the others go on. */
+function endRefused({ open }: Peer, now: Caller): void {
+  for (const operation of open.values()) {
+    try {
+      allowAgain(now, operation.grants)
+    } catch (refusal) {
+      if (!(refusal instanceof BerthError)) throw refusal
+      operation.refusal = refusal
+      operation.gone.abort()
+    }
+  }
+}
+
+/**
+ * The same events; whoever ends them also ends what they wait for, which a generator by itself does only at its next
+ * event. Where the caller's permission ended them, the last one says so.
+ */
+function abortable(events: AsyncGenerator<ExecutionResult>, operation: Operation | undefined): AsyncGenerator<ExecutionResult> {
+  const gone = operation?.gone
+  let told = false
   return {
-    next: () => events.next(),
+    next: async () => {
+      const next = await events.next()
+      const refusal = operation?.refusal
+      if (!refusal || told) return refusal ? { done: true, value: undefined } : next
+      told = true
+      return { done: false, value: { errors: [new GraphQLError(refusal.message, { originalError: refusal })] } }
+    },
     return: (value) => {
       gone?.abort()
       return events.return(value)

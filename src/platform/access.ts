@@ -13,54 +13,65 @@ export type Role = (typeof roles)[number]
 export const keyScopes = ['models:read', 'chat:stateless', 'agents:use', 'compute:use'] as const
 export type KeyScope = (typeof keyScopes)[number]
 
-/** Everything that can be allowed, the least role it takes, and the key scope that also opens it (null: people only). */
+/**
+ * Everything that can be allowed: the least role it takes; the key scope that also opens it (`any`: every key; null:
+ * people only); and whether the token that Berth puts into a VM opens it (decisions.md §4.2: VMs, builds, agents and
+ * sessions, and nothing that is a person's alone or that manages the organization).
+ */
 export const permissions = {
-  'vms:read': ['viewer', 'compute:use'],
-  'vms:write': ['member', 'compute:use'],
-  'env:read': ['viewer', 'compute:use'],
-  'env:write': ['member', 'compute:use'],
-  'folders:read': ['viewer', 'compute:use'],
-  'folders:write': ['member', 'compute:use'],
-  'templates:read': ['viewer', 'compute:use'],
-  'builds:read': ['viewer', 'compute:use'],
-  'builds:write': ['member', 'compute:use'],
-  'build-secrets:write': ['admin', null],
-  'uploads:write': ['member', 'compute:use'],
-  'usage:read': ['viewer', null],
-  'sessions-in-vm:write': ['member', null], // puts the caller's own session into a VM: a key has none
-  'account:read': ['viewer', null],
+  'vms:read': ['viewer', 'compute:use', 'vm'],
+  'vms:write': ['member', 'compute:use', 'vm'],
+  'inside-vms:read': ['member', 'compute:use', 'vm'], // files, processes, and what they print: as much as commands show
+  'env:read': ['viewer', 'compute:use', 'vm'],
+  'env:write': ['member', 'compute:use', 'vm'],
+  'folders:read': ['viewer', 'compute:use', 'vm'],
+  'folders:write': ['member', 'compute:use', 'vm'],
+  'templates:read': ['viewer', 'compute:use', 'vm'],
+  'builds:read': ['viewer', 'compute:use', 'vm'],
+  'builds:write': ['member', 'compute:use', 'vm'],
+  'build-secrets:write': ['admin', null, null],
+  'uploads:write': ['member', 'compute:use', 'vm'],
+  'usage:read': ['viewer', null, null],
+  'sessions-in-vm:write': ['member', null, null], // puts the caller's own session into a VM: a key has none, and a token there would renew itself for ever
+  'account:read': ['viewer', 'any', 'vm'],
   // The agents service. A key opens the definitions of agents and nothing else (agents-and-gateway.md, Authentication 4).
-  'agents:read': ['viewer', 'agents:use'],
-  'agents:write': ['member', 'agents:use'],
-  'agents:delete': ['member', null],
-  'agent-tools:read': ['viewer', null],
-  'environments:read': ['viewer', null],
-  'environments:write': ['member', null],
-  'sessions:read': ['viewer', null],
-  'sessions:write': ['member', null],
-  'vaults:read': ['viewer', null],
-  'vaults:write': ['member', null],
-  'runs:write': ['member', null],
-  'keys:read': ['viewer', null],
-  'keys:write': ['admin', null],
-  'models:read': ['viewer', 'models:read'],
-  'chat:write': ['member', 'chat:stateless'],
-  'inference-usage:read': ['viewer', null],
-  'budgets:write': ['admin', null],
-} as const satisfies Record<string, readonly [Role, KeyScope | null]>
+  'agents:read': ['viewer', 'agents:use', 'vm'],
+  'agents:write': ['member', 'agents:use', 'vm'],
+  'agents:delete': ['member', null, 'vm'],
+  'agent-tools:read': ['viewer', null, 'vm'],
+  'environments:read': ['viewer', null, null],
+  'environments:write': ['member', null, null],
+  'sessions:read': ['viewer', null, 'vm'],
+  'sessions:write': ['member', null, 'vm'],
+  'vaults:read': ['viewer', null, null],
+  'vaults:write': ['member', null, null],
+  'runs:write': ['member', null, 'vm'],
+  'keys:read': ['viewer', null, null],
+  'keys:write': ['admin', null, null],
+  'models:read': ['viewer', 'models:read', 'vm'],
+  'chat:write': ['member', 'chat:stateless', null],
+  'inference-usage:read': ['viewer', null, null],
+  'budgets:write': ['admin', null, null],
+} as const satisfies Record<string, readonly [Role, KeyScope | 'any' | null, 'vm' | null]>
 
 /** The name of something that can be allowed. */
 export type Permission = keyof typeof permissions
 
-/** Who is calling: nobody, a person by token, an organization by key, or Berth itself. Ids are stored uuids. */
+/** Something that a caller was let through for, in an organization. */
+export type Grant = { readonly permission: Permission; readonly organizationId: string }
+
+/**
+ * Who is calling: nobody, a person by token, an organization by key, or Berth itself. Ids are stored uuids. Roles are
+ * those of this moment. `vmId`: the token is the one that Berth put into that VM. `grants`: see `noting`.
+ */
 export type Caller =
   | { kind: 'nobody'; refusal: BerthError }
-  | { kind: 'person'; userId: string; organizationId: string | null; role: Role | null; memberships: ReadonlyMap<string, Role>; tokenId: string; expiresAtSeconds: number }
-  | { kind: 'key'; keyId: string; organizationId: string; scopes: readonly string[] }
+  | { kind: 'person'; userId: string; organizationId: string | null; role: Role | null; memberships: ReadonlyMap<string, Role>; vmId: string | null; tokenId: string; expiresAtSeconds: number; grants?: Grant[] }
+  | { kind: 'key'; keyId: string; organizationId: string; scopes: readonly string[]; grants?: Grant[] }
   | { kind: 'system' }
 
-/** What a call is confined to: one organization, and the person in it, if any. */
-export type Scope = { readonly organizationId: string; readonly userId: string | null; readonly role: Role | null; readonly keyId: string | null }
+/** What a call is confined to: one organization, and the person in it, if any; and the VM whose token this is, if it is one. */
+export type Scope = { readonly organizationId: string; readonly userId: string | null; readonly role: Role | null; readonly keyId: string | null; readonly vmId: string | null }
 
 /** The 401 for a request without credentials. */
 export function missingToken(): BerthError {
@@ -72,6 +83,21 @@ export function userTokenRequired(): BerthError {
   return new BerthError('unauthorized', 'This endpoint requires a user token; an organization key does not open it.')
 }
 
+/** The lesser of two roles. */
+export function lesserRole(one: Role, other: Role): Role {
+  return roles.indexOf(one) < roles.indexOf(other) ? one : other
+}
+
+/** Whether a role is enough where this is the least. */
+export function isAtLeast(role: Role, least: Role): boolean {
+  return roles.indexOf(role) >= roles.indexOf(least)
+}
+
+/** The 403 for what the token inside a VM does not open. */
+export function closedToVmTokens(what: string): BerthError {
+  return new BerthError('forbidden', `The token inside a VM does not open ${what}; it opens VMs, builds, agents and sessions of its organization. Use a token of your own from outside.`)
+}
+
 /**
  * Lets the caller through, or throws.
  * @throws BerthError 401 when there is no valid caller, 403 when the caller lacks the role, the scope, or an organization.
@@ -79,17 +105,19 @@ export function userTokenRequired(): BerthError {
 export function allow(caller: Caller, permission: Permission): Scope {
   if (caller.kind === 'nobody') throw caller.refusal
   if (caller.kind === 'system') throw new Error('the system acts by ids, not by a scope')
-  const [leastRole, scope] = permissions[permission]
+  const [leastRole, scope, inVms] = permissions[permission]
   if (caller.kind === 'key') {
     if (scope === null) throw userTokenRequired()
-    if (!caller.scopes.includes(scope)) throw new BerthError('forbidden', `This key lacks the scope ${scope}. Create a key that has it.`)
-    return { organizationId: caller.organizationId, userId: null, role: null, keyId: caller.keyId }
+    if (scope !== 'any' && !caller.scopes.includes(scope)) throw new BerthError('forbidden', `This key lacks the scope ${scope}. Create a key that has it.`)
+    caller.grants?.push({ permission, organizationId: caller.organizationId })
+    return { organizationId: caller.organizationId, userId: null, role: null, keyId: caller.keyId, vmId: null }
   }
+  if (caller.vmId !== null && inVms === null) throw closedToVmTokens('this')
   if (caller.organizationId === null || caller.role === null) throw new BerthError('forbidden', 'Your token names no organization. Get one whose org_id is an organization you belong to.')
-  if (roles.indexOf(caller.role) < roles.indexOf(leastRole)) {
-    throw new BerthError('not_permitted_for_role', `Your role ${caller.role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`)
-  }
-  return { organizationId: caller.organizationId, userId: caller.userId, role: caller.role, keyId: null }
+  const role = caller.vmId === null ? caller.role : lesserRole(caller.role, 'member')
+  if (!isAtLeast(role, leastRole)) throw new BerthError('not_permitted_for_role', `Your role ${role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`)
+  caller.grants?.push({ permission, organizationId: caller.organizationId })
+  return { organizationId: caller.organizationId, userId: caller.userId, role, keyId: null, vmId: caller.vmId }
 }
 
 /**
@@ -99,13 +127,26 @@ export function allow(caller: Caller, permission: Permission): Scope {
  */
 export function allowIn(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
   if (caller.kind === 'person') {
-    const role = caller.memberships.get(organizationId ?? '') ?? (caller.organizationId === organizationId ? caller.role : null)
+    const role = caller.memberships.get(organizationId ?? '')
     if (!role || !organizationId) throw notAMember()
     return allow({ ...caller, organizationId, role }, permission)
   }
   const scope = allow(caller, permission)
   if (scope.organizationId !== organizationId) throw notAMember()
   return scope
+}
+
+/** The same caller, who from now on keeps a list of what they are let through for: for what outlives the moment of the call. */
+export function noting(caller: Caller): { caller: Caller; grants: readonly Grant[] } {
+  if (caller.kind === 'nobody' || caller.kind === 'system') return { caller, grants: [] }
+  const grants: Grant[] = []
+  return { caller: { ...caller, grants }, grants }
+}
+
+/** Lets the caller, as they are now, through for what they were let through for before. @throws BerthError as allowIn. */
+export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
+  if (caller.kind === 'nobody') throw caller.refusal
+  for (const { permission, organizationId } of grants) allowIn(caller, permission, organizationId)
 }
 
 /**
@@ -139,14 +180,14 @@ export function ownedByCaller(scope: Scope): RawBuilder<boolean> {
 
 /** Whether this scope may see values that are shown to writers only: members and higher, and keys that may write. */
 export function mayWrite(scope: Scope): boolean {
-  return scope.role === null || roles.indexOf(scope.role) >= roles.indexOf('member')
+  return scope.role === null || isAtLeast(scope.role, 'member')
 }
 
 /** A short text that stands for the caller in rate limits and idempotency records; holds no secret. */
 export function callerName(caller: Caller): string {
   switch (caller.kind) {
     case 'nobody': return 'nobody'
-    case 'person': return `usr:${caller.userId}:${caller.organizationId ?? ''}`
+    case 'person': return `usr:${caller.userId}:${caller.organizationId ?? ''}${caller.vmId === null ? '' : `:${caller.vmId}`}`
     case 'key': return `key:${caller.keyId}`
     case 'system': return 'system'
   }

@@ -2,14 +2,15 @@
  * Idempotency keys: a POST with the header `Idempotency-Key` runs once for a caller and key in 24 hours; the same
  * request again gets the stored response (decisions.md §0). Responses are sealed: one may hold a secret shown once.
  */
+import type { Grant } from './access.ts'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 import { log } from './log.ts'
 import { change, findOne, sql, type Db } from './postgres.ts'
 import type { Sealer } from './secrets.ts'
 
-/** What is kept of a response. */
-export type KeptResponse = { status: number; body: string | null }
+/** What is kept of a response, and what its caller had to be allowed for it. */
+export type KeptResponse = { status: number; body: string | null; grants: readonly Grant[] }
 
 /** Runs each keyed request once. */
 export type Idempotency = {
@@ -55,18 +56,18 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
         claims.set(place(caller, key), { caller, key })
         return undefined
       }
-      const kept = await findOne<{ requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null }>(db, sql`
-        select request_sha256, response_status, sealed_response from idempotency_keys where caller = ${caller} and key = ${key}`)
+      const kept = await findOne<{ requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null; grants: Grant[] }>(db, sql`
+        select request_sha256, response_status, sealed_response, grants from idempotency_keys where caller = ${caller} and key = ${key}`)
       const running = new BerthError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running. Try again in a few seconds.', { retryAfterSeconds: 2 })
       if (!kept) throw running // it gave its claim back just now
       if (!kept.requestSha256.equals(requestSha256)) throw new BerthError('idempotency_conflict', 'This Idempotency-Key was used for another request. Use a new key for a new request.')
       if (kept.responseStatus === null) throw running
-      return { status: kept.responseStatus, body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null }
+      return { status: kept.responseStatus, body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null, grants: kept.grants }
     },
-    async finish(caller, key, { status, body }) {
+    async finish(caller, key, { status, body, grants }) {
       claims.delete(place(caller, key))
       const sealed = body === null ? null : sealer.seal(body, place(caller, key))
-      await change(db, sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, in_progress_until = null where caller = ${caller} and key = ${key}`)
+      await change(db, sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, grants = ${JSON.stringify(grants)}, in_progress_until = null where caller = ${caller} and key = ${key}`)
     },
     async release(caller, key) {
       claims.delete(place(caller, key))

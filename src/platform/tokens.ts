@@ -5,7 +5,7 @@
  */
 import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult } from 'jose'
 import { z } from 'zod'
-import { roles, type Role } from './access.ts'
+import { lesserRole, roles, type Role } from './access.ts'
 import { now, nowMs } from './clock.ts'
 import { BerthError } from './errors.ts'
 import { decodeId } from './ids.ts'
@@ -21,12 +21,16 @@ const rememberedTokensMax = 10_000
 const keySetFetchTimeoutMs = 5_000
 const keySetCooldownMs = 30_000 // an unknown key id does not hammer the issuer
 
-/** What a token says, checked: stored uuids, and memberships by their id. */
+/** The claim of a token that Berth put into a VM: that VM's id. */
+export const vmClaim = 'vm_id'
+
+/** What a token says, checked: stored uuids, and memberships by their id. `vmId`: the VM that Berth put it into. */
 export type Token = {
   userId: string
   organizationId: string | null
   role: Role | null
   memberships: readonly { membershipId: string; organizationId: string; role: Role }[]
+  vmId: string | null
   tokenId: string
   expiresAtSeconds: number
 }
@@ -44,7 +48,7 @@ const membership = z.object({ org_id: z.string(), membership_id: z.string(), rol
 const claims = z.object({
   iss: z.string(), sub: z.string(), exp: z.number(), jti: z.string().max(255).optional(),
   org_id: z.string().nullish(), role: z.enum(roles).nullish(),
-  org_memberships: z.array(membership).max(membershipsMax).default([]),
+  org_memberships: z.array(membership).max(membershipsMax).default([]), [vmClaim]: z.string().optional(),
 })
 
 /** The keys of an issuer's JWKS address, fetched when first needed and again for an unknown key id. */
@@ -106,7 +110,10 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   const organizationId = said.org_id ? decodeId('organization', said.org_id) ?? null : null
   // The role counts only where a membership of that very organization backs it: the claim alone could outlive it.
   const active = memberships.find((one) => one.organizationId === organizationId)
-  return { userId, organizationId: active ? organizationId : null, role: active?.role ?? null, memberships, tokenId: said.jti ?? '', expiresAtSeconds: said.exp }
+  const role = active ? lesserRole(active.role, said.role ?? active.role) : null
+  const vmId = said[vmClaim] === undefined ? null : decodeId('vm', said[vmClaim])
+  if (vmId === undefined) throw refused('it names a VM that has no id of Berth')
+  return { userId, organizationId: active ? organizationId : null, role, memberships, vmId, tokenId: said.jti ?? '', expiresAtSeconds: said.exp }
 }
 
 function explain(error: unknown): BerthError {

@@ -70,14 +70,17 @@ describe('a membership', () => {
   const membershipOf = (token: string): string => decodeId('membership', decodeJwt<{ org_memberships: { membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? '') ?? ''
 
   test('whose end is heard before what was read of it is not remembered as it was', async () => {
-    const membershipId = membershipOf(await berth.token('nick', 'acme', 'member'))
+    const text = await berth.token('nick', 'acme', 'member')
+    const membershipId = membershipOf(text)
+    const { organizationId, userId } = idsOf(text)
+    const token = { userId, memberships: [{ membershipId, organizationId, role: 'member' as const }] }
     let hear: (id: string | null) => void = () => undefined
-    const checker = createMembershipChecker(berth.services.db, { connected: true, listen: (_topic, onNotice) => void (hear = onNotice) })
-    const reading = checker.check([membershipId])
+    const checker = createMembershipChecker(berth.services.db, { listen: (_topic, onNotice) => void (hear = onNotice) })
+    const reading = checker.check(token)
     hear(membershipId)
     await reading // read before it was deactivated
     await deactivateMembership(berth.services.db, membershipId)
-    await expect(checker.check([membershipId])).rejects.toMatchObject({ code: 'authentication_invalid' })
+    await expect(checker.check(token)).rejects.toMatchObject({ code: 'authentication_invalid' })
   })
 
   test('that is deactivated closes every process to every token that names it, also where the token acts for another organization', async () => {

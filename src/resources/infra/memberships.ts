@@ -3,7 +3,8 @@ import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
-import type { Role } from '#src/platform/access.ts'
+import type { Token } from '#src/platform/tokens.ts'
+import { lesserRole, type Role } from '#src/platform/access.ts'
 import { ensurePlan } from '../llm/plans.ts'
 
 /** What a token of the built-in issuer says of a person; public ids. */
@@ -73,49 +74,58 @@ export async function deactivateMembership(db: Db, membershipId: string): Promis
   })
 }
 
-/** Knows which memberships are active, without asking the database on every request. */
+/** Knows which memberships are active and in which role, without asking the database on every request. */
 export type MembershipChecker = {
-  /** @throws BerthError authentication_invalid when one of them is not active. */
-  check(membershipIds: readonly string[]): void | Promise<void>
+  /**
+   * @returns the role in each organization that the token names: that of the table, and never more than the token's.
+   * @throws BerthError authentication_invalid when one of the memberships is not active, or is not the one that the token says.
+   */
+  check(token: Pick<Token, 'userId' | 'memberships'>): ReadonlyMap<string, Role> | Promise<ReadonlyMap<string, Role>>
 }
 
-/** Makes the process's checker. While notices arrive an answer stays true until one says otherwise; else for 5 s. */
-export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | 'listen'>): MembershipChecker {
-  const known = new Map<string, { active: boolean; readAtMs: number }>()
+type Known = { userId: string; organizationId: string; role: Role } | null // null: not active
+
+/** Makes the process's checker. An answer is remembered for 5 s, and until a notice says that it changed. */
+export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'listen'>): MembershipChecker {
+  const known = new Map<string, { membership: Known; readAtMs: number }>()
   let notices = 0
   pubsub.listen('membership', (id) => {
     notices++
     if (id === null) known.clear()
     else known.delete(id)
   })
-  const fresh = (id: string): boolean | undefined => {
+  const fresh = (id: string): Known | undefined => {
     const entry = known.get(id)
-    return entry && (pubsub.connected || performance.now() - entry.readAtMs < rememberedMs) ? entry.active : undefined
+    return entry && performance.now() - entry.readAtMs < rememberedMs ? entry.membership : undefined
   }
-  const refuse = (): never => {
-    throw new BerthError('authentication_invalid', 'A membership in your token is no longer active. Get a new token and try once more.')
+  const rolesOf = ({ userId, memberships }: Pick<Token, 'userId' | 'memberships'>, find: (id: string) => Known | undefined): ReadonlyMap<string, Role> | undefined => {
+    const found = new Map<string, Role>()
+    let complete = true
+    for (const said of memberships) {
+      const membership = find(said.membershipId)
+      if (membership === null || (membership && (membership.userId !== userId || membership.organizationId !== said.organizationId))) throw inactive()
+      if (membership) found.set(said.organizationId, lesserRole(membership.role, said.role))
+      else complete = false
+    }
+    return complete ? found : undefined
   }
-  return {
-    check(membershipIds) {
-      let unknown = false
-      for (const id of membershipIds) {
-        const active = fresh(id)
-        if (active === false) refuse()
-        if (active === undefined) unknown = true
-      }
-      if (!unknown) return
-      return (async () => {
-        const readAtMs = performance.now()
-        const noticesBefore = notices
-        const active = new Set((await findAll<{ id: string }>(db, sql`
-          select m.id from memberships m join organizations o on o.id = m.organization_id
-          where m.id = any(${membershipIds}) and m.deactivated_at is null and o.deactivated_at is null`)).map((row) => row.id))
-        if (known.size > rememberedMax) known.clear()
-        if (notices === noticesBefore) for (const id of membershipIds) known.set(id, { active: active.has(id), readAtMs }) // a notice may have come before what it tells of was read
-        if (membershipIds.some((id) => !active.has(id))) refuse()
-      })()
-    },
+  const read = async (token: Pick<Token, 'userId' | 'memberships'>): Promise<ReadonlyMap<string, Role>> => {
+    const ids = token.memberships.map(({ membershipId }) => membershipId)
+    const readAtMs = performance.now()
+    const noticesBefore = notices
+    const rows = await findAll<{ id: string; userId: string; organizationId: string; role: Role }>(db, sql`
+      select m.id, m.user_id, m.organization_id, m.role from memberships m join organizations o on o.id = m.organization_id
+      where m.id = any(${ids}) and m.deactivated_at is null and o.deactivated_at is null`)
+    const active = new Map<string, Known>(rows.map((row) => [row.id, row]))
+    if (known.size > rememberedMax) known.clear()
+    if (notices === noticesBefore) for (const id of ids) known.set(id, { membership: active.get(id) ?? null, readAtMs }) // a notice may have come before what it tells of was read
+    return rolesOf(token, (id) => active.get(id) ?? null) ?? new Map()
   }
+  return { check: (token) => rolesOf(token, fresh) ?? read(token) }
+}
+
+function inactive(): BerthError {
+  return new BerthError('authentication_invalid', 'A membership in your token is no longer active. Get a new token and try once more.')
 }
 
 /** The organization's name, for the account query. */
