@@ -18,8 +18,8 @@ export async function listMcpTools(call: Call, agentId: string): Promise<McpServ
 }
 
 /** The caller's own credential for this address, from the newest of their vaults that has one, among as many as a session may have; null when none has. */
-async function bearerFor(call: Call, { organizationId, userId }: Scope, url: string): Promise<BearerCredential | null> {
-  if (userId === null) return null
+async function bearerFor(call: Call, { organizationId, userId, vmId }: Scope, url: string): Promise<BearerCredential | null> {
+  if (userId === null || vmId !== null) return null // the token inside a VM opens no vaults
   const vaults = await findAll<{ id: string }>(call.db, sql`
     select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`)
   return credentialFor(call, { organizationId, userId }, vaults.map(({ id }) => id), url)

@@ -16,6 +16,7 @@ import { stepJob } from './session-jobs.ts'
 import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
 import { eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './session-rows.ts'
 import { moveSession, waitOn } from './session-states.ts'
+import { refuseSecretsToVmTokens } from './session-plans.ts'
 
 /** An event as callers see it. */
 export type WireEvent = Record<string, unknown>
@@ -30,13 +31,14 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
   const id = decodeId('session', publicId)
-  if (id && batch.every(isMessage) && definedBy(batch).length === 0) {
+  if (id && !scope.vmId && batch.every(isMessage) && definedBy(batch).length === 0) {
     const stored = await appendToWorking(call.db, id, batch, ownedByCaller(scope))
     if (stored.length > 0) return stored.map(wireEvent)
   }
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if (session.status === 'terminated') throw sessionOver(session)
+    await refuseSecretsToVmTokens(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))
     return (await accept(call, tx, session, batch)).slice(0, batch.length).map(wireEvent)

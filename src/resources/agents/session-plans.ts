@@ -1,11 +1,11 @@
 /** What a session is begun with: the agent as it is now, the environment, the vaults; and the beginning itself. */
 import { z } from 'zod'
-import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { closedToVmTokens, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { changeDefinition } from './agent-definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from './agent-rows.ts'
@@ -52,6 +52,7 @@ export async function resolveAgent({ config }: { config: Config }, tx: Tx, scope
 /** The environment that a request names, held so that it stays; undefined for none. @throws BerthError not_found, resource_archived. */
 export async function resolveEnvironment(tx: Tx, scope: Scope, publicId: string | null | undefined): Promise<Environment | undefined> {
   if (publicId === null || publicId === undefined) return undefined
+  if (scope.vmId) throw closedToVmTokens('environments, whose VMs may hold secrets of vaults')
   const environment = await readEnvironment(tx, scope, publicId, sql`for key share`)
   if (environment.status === 'archived') throw environmentArchived()
   return environment
@@ -62,6 +63,7 @@ const vaultIds = z.array(z.string()).max(limits.sessionVaultsMax, `a session has
 /** The stored ids of the vaults that a request names, each once and in its order, which decides where two hold the same key. @throws BerthError invalid_request, not_found, vault_archived. */
 export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promise<string[]> {
   const named = readShape(vaultIds, given ?? [], 'vault_ids')
+  if (named.length > 0 && scope.vmId) throw closedToVmTokens('vaults')
   const ids = [...new Set(named.flatMap((id) => decodeId('vault', id) ?? []))]
   if (ids.length < new Set(named).size) throw notFound('vault')
   if (ids.length === 0) return []
@@ -69,6 +71,18 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
   if (found.length < ids.length) throw notFound('vault')
   if (found.some(({ archivedAt }) => archivedAt)) throw vaultArchived()
   return ids
+}
+
+/**
+ * Refuses the token inside a VM what would let it use the secrets of vaults: work in a session that was given some, or
+ * whose environment may hold those of others.
+ * @throws BerthError forbidden.
+ */
+export async function refuseSecretsToVmTokens(db: Db, scope: Scope, { vaultIds, environmentId }: Pick<Session, 'vaultIds' | 'environmentId'>): Promise<void> {
+  if (!scope.vmId) return
+  const holdsSecrets = vaultIds.length > 0 || (environmentId !== null && await findOne(db, sql`
+    select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault'))`))
+  if (holdsSecrets) throw closedToVmTokens('sessions with vaults or with an environment of their own')
 }
 
 /** The fields that every way of beginning a session reads alike. @throws BerthError invalid_request. */

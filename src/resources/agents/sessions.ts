@@ -17,7 +17,7 @@ import { readInitialEvents } from './event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './field-rules.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcome-rows.ts'
 import { appendEvents, takeEvents } from './session-log.ts'
-import { beginSession, readLabels, resolveAgent, resolveEnvironment, resolveVaults } from './session-plans.ts'
+import { beginSession, readLabels, refuseSecretsToVmTokens, resolveAgent, resolveEnvironment, resolveVaults } from './session-plans.ts'
 import { isAtWork, readSession, sessionOver, wireAgent, type Session, type SessionStatus } from './session-rows.ts'
 import { afterAppending, moveSession } from './session-states.ts'
 import { budgetOf, readBudget } from './session-usage.ts'
@@ -79,6 +79,7 @@ export async function updateSession(call: Call, publicId: string, given: Session
   return transaction(call.db, async (tx) => {
     const before = await readSession(tx, scope, publicId, sql`for no key update`)
     if (before.status === 'terminated') throw sessionOver(before)
+    await refuseSecretsToVmTokens(tx, scope, before)
     const agent = readShape(agentChange, given.agent, 'agent')
     const after: Session = {
       ...before,

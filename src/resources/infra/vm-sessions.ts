@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import type { Call } from '#src/platform/services.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { identityOf } from './memberships.ts'
-import { signAccessToken } from './access-tokens.ts'
+import { signVmToken } from './access-tokens.ts'
 import { reachVm } from './vm-access.ts'
 
 /** What became of the request, and a sentence when there is something to know. */
@@ -13,13 +13,13 @@ export type SessionChange = { status: string; warning: string | null }
 const sessionSeconds = 15 * 60
 const callSilenceMs = 10_000
 
-/** Writes a 15-minute token of the caller to /run/berth/session.json in the VM: memory only, readable by `user` alone. */
+/** Writes a 15-minute token of the caller, which opens less than their own (see `permissions` in access.ts), to /run/berth/session.json in the VM: memory only, readable by `user` alone. */
 export async function syncSession(call: Call, vmId: string): Promise<SessionChange> {
   const { userId, organizationId } = allow(call.caller, 'sessions-in-vm:write')
   const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
   if (!call.config.builtInIssuer) throw new BerthError('invalid_request', 'This Berth signs no tokens of its own, so it has no session to put into a VM.')
   const identity = await identityOf(call.db, userId ?? '', organizationId)
-  const { token, expiresAtSeconds } = await signAccessToken(call, identity, sessionSeconds)
+  const { token, expiresAtSeconds } = await signVmToken(call, identity, vm.id, sessionSeconds)
   const session = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_at: timestamp(expiresAtSeconds * 1000), base_url: call.config.publicUrl })
   await vm.node.call('writeSession', { vmId: vm.id, session }, { silenceMs: callSilenceMs })
   return { status: 'synced', warning: null }
