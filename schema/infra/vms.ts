@@ -36,6 +36,7 @@ export const vmType = builder.objectRef<Vm>('Vm').implement({
     templateId: t.id({ description: 'What its disk started from.', resolve: (vm) => encodeId('template', vm.templateId) }),
     organizationId: t.id({ description: 'Whose it is.', resolve: (vm) => encodeId('organization', vm.organizationId) }),
     userId: t.id({ nullable: true, description: 'Who made it; null for an organization key.', resolve: (vm) => vm.userId && encodeId('user', vm.userId) }),
+    ownerUserId: t.id({ nullable: true, description: 'Whose alone it is, as the VM of a person’s environment is; null: everybody’s in the organization.', resolve: (vm) => vm.ownerUserId && encodeId('user', vm.ownerUserId) }),
     nodeId: t.id({ description: 'Where it runs.', resolve: (vm) => encodeId('node', vm.nodeId) }),
     ipAddress: t.exposeString('ipAddress', { nullable: true, description: 'The address at which its node reaches it; null while it does not run.' }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
@@ -94,9 +95,9 @@ const gitRepoInput = builder.inputType('GitRepoInput', {
 builder.queryFields((t) => ({
   vm: t.field({ type: vmType, description: 'One VM. Errors: NOT_FOUND.', args: idArguments, resolve: (_, { id }, call) => getVm(call, id) }),
   vmByExternalRef: t.field({ type: vmType, description: 'The VM made with this external reference. Errors: NOT_FOUND.', args: { externalRef: t.arg.string({ required: true, description: 'As given at creation.' }) }, resolve: (_, { externalRef }, call) => getVmByExternalRef(call, externalRef) }),
-  vms: t.field({ type: vmConnection, description: 'The organization’s VMs, newest first.', args: pageArguments, resolve: (_, page, call) => pageVms(call, page) as never }), // see pages.ts
+  vms: t.field({ type: vmConnection, description: 'The organization’s VMs and your own, newest first.', args: pageArguments, resolve: (_, page, call) => pageVms(call, page) as never }), // see pages.ts
   vmList: t.field({
-    type: [vmSummary], description: 'The organization’s VMs as the REST list shows them, newest first: 1000 at most.',
+    type: [vmSummary], description: 'The same as the REST list shows them, newest first: 1000 at most.',
     args: { limit: t.arg.int({ description: '1 to 1000; 1000 without it.' }), offset: t.arg.int({ description: 'How many to pass over.' }) }, resolve: (_, window, call) => listVms(call, window),
   }),
 }))

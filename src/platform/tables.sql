@@ -232,6 +232,7 @@ create table idempotency_keys (
   sealed_response bytea,
   in_progress_until timestamp with time zone,
   created_at timestamp with time zone not null default now(),
+  grants jsonb not null default '[]'::jsonb,
   constraint idempotency_keys_pkey PRIMARY KEY (caller, key),
   constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)))
 );
@@ -716,10 +717,12 @@ create table vms (
   stopped_at timestamp with time zone,
   expires_at timestamp with time zone,
   deleted_at timestamp with time zone,
+  owner_user_id uuid,
   constraint vms_pkey PRIMARY KEY (id),
   constraint vms_folder_id_fkey FOREIGN KEY (folder_id) REFERENCES folders(id),
   constraint vms_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint vms_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint vms_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
   constraint vms_template_id_fkey FOREIGN KEY (template_id) REFERENCES templates(id),
   constraint vms_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint vms_desired_status_check CHECK ((desired_status = ANY (ARRAY['running'::text, 'stopped'::text, 'paused'::text, 'deleted'::text]))),
@@ -733,6 +736,7 @@ create table vms (
 CREATE INDEX vms_expiring ON public.vms USING btree (expires_at) WHERE ((status <> 'deleted'::text) AND (expires_at IS NOT NULL));
 CREATE INDEX vms_node ON public.vms USING btree (node_id) WHERE (status <> 'deleted'::text);
 CREATE INDEX vms_organization ON public.vms USING btree (organization_id, created_at DESC) WHERE (status <> 'deleted'::text);
+CREATE INDEX vms_owner ON public.vms USING btree (owner_user_id);
 CREATE INDEX vms_template ON public.vms USING btree (template_id);
 CREATE INDEX vms_unsteady ON public.vms USING btree (updated_at) WHERE (status = ANY (ARRAY['creating'::text, 'stopping'::text, 'starting'::text, 'pausing'::text, 'resuming'::text, 'deleting'::text]));
 CREATE INDEX vms_user ON public.vms USING btree (user_id);

@@ -231,7 +231,7 @@ describe('the VM of an environment', () => {
   })
 
   test('of one run is not listed and goes with it; one that a user made stays', async () => {
-    const scope = { ...idsOf(token), role: 'member' as const, keyId: null }
+    const scope = { ...idsOf(token), role: 'member' as const, keyId: null, vmId: null }
     const ephemeral = await transaction(berth.services.db, (tx) => createEphemeralEnvironment(tx, scope, { memory_mb: 512 }))
     const id = encodeId('environment', ephemeral.id)
     expect((await call<{ data: Environment[] }>('GET', '')).body.data.map((one) => one.id)).not.toContain(id)

@@ -23,6 +23,8 @@ const tooLittle = '403 not_permitted_for_role'
 const absent = '404 not_found'
 const reads = (yes: string, foreign: string): Outcomes => [yes, yes, yes, foreign, noScope, yes]
 const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, noScope, yes]
+/** What is inside a VM takes what a command takes. */
+const readsInside = writes
 const foreign = '403 forbidden'
 const adminsWrite = (yes: string, stranger: string): Outcomes => [yes, tooLittle, tooLittle, stranger, '401 unauthorized', '401 unauthorized']
 const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
@@ -48,13 +50,13 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'DELETE /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
   'POST /api/v1/vms/{vm_id}/envd/delete': { outcomes: writes('500 internal_error', '403 forbidden'), body: { path: '/home/user/x' } },
   'POST /api/v1/vms/{vm_id}/envd/exec': { outcomes: writes('502 vm_unreachable', absent), body: { command: 'true' } },
-  'GET /api/v1/vms/{vm_id}/envd/processes': { outcomes: reads('200', absent) },
-  'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}': { outcomes: reads('502 vm_unreachable', absent) },
+  'GET /api/v1/vms/{vm_id}/envd/processes': { outcomes: readsInside('200', absent) },
+  'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}': { outcomes: readsInside('502 vm_unreachable', absent) },
   'POST /api/v1/vms/{vm_id}/envd/processes/{process_id}/kill': { outcomes: writes('502 vm_unreachable', absent), body: { signal: 'TERM' } },
-  'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': { outcomes: reads('200', absent) },
-  'POST /api/v1/vms/{vm_id}/envd/read': { outcomes: reads('502 vm_unreachable', absent), body: { path: '/home/user/x' } },
+  'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': { outcomes: readsInside('200', absent) },
+  'POST /api/v1/vms/{vm_id}/envd/read': { outcomes: readsInside('502 vm_unreachable', absent), body: { path: '/home/user/x' } },
   'POST /api/v1/vms/{vm_id}/envd/write': { outcomes: writes('502 vm_unreachable', absent), body: { path: '/home/user/x', content: 'eA==' } },
-  'POST /api/v1/vms/{vm_id}/envd/list': { outcomes: reads('502 vm_unreachable', absent), body: { path: '/home/user' } },
+  'POST /api/v1/vms/{vm_id}/envd/list': { outcomes: readsInside('502 vm_unreachable', absent), body: { path: '/home/user' } },
   'GET /api/v1/build/jobs': { outcomes: reads('200', foreign), query: '?org_id={org}', foreignIs403: true },
   'POST /api/v1/build/jobs': { outcomes: writes('201', foreign), body: { org_id: '{org}', spec: [123, 125] }, foreignIs403: true },
   'GET /api/v1/build/jobs/{id}': { outcomes: reads('200', foreign), foreignIs403: true },
@@ -82,7 +84,7 @@ const inVm = 'vmId: "{vm}"'
 /** Every root field of GraphQL. `200` is an answer without errors. */
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...agentsGraphqlRows,
-  'query me': { outcomes: peopleRead('200') },
+  'query me': { outcomes: ['200', '200', '200', '200', '200', '200'] },
   'query vm': { outcomes: reads('200', absent), args: vmArgument },
   'query vmByExternalRef': { outcomes: reads('200', absent), args: 'externalRef: "{ref}"' },
   'query vms': { outcomes: reads('200', '200'), args: 'first: 5' },
@@ -93,10 +95,10 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query vmEnv': { outcomes: reads('200', absent), args: inVm },
   'query vmEnvVariables': { outcomes: reads('200', absent), args: inVm },
   'query vmEnvVariable': { outcomes: reads('200', absent), args: `${inVm}, key: "KEPT"` },
-  'query vmProcesses': { outcomes: reads('200', absent), args: inVm },
-  'query vmProcess': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
-  'query vmFile': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
-  'query vmFolder': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user"` },
+  'query vmProcesses': { outcomes: readsInside('200', absent), args: inVm },
+  'query vmProcess': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+  'query vmFile': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
+  'query vmFolder': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user"` },
   'mutation createVm': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), args: 'name: "x"' },
   'mutation runSandbox': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), args: 'command: "true"' },
   'mutation updateVm': { outcomes: writes('200', absent), args: `${vmArgument}, name: "y"` },
@@ -143,5 +145,5 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation setKeyBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5', foreignIs403: true },
   'subscription inferenceRequestEvents': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", after: "0"', foreignIs403: true },
   'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },
-  'subscription vmProcessOutput': { outcomes: reads('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+  'subscription vmProcessOutput': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
 }

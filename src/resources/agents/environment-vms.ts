@@ -1,5 +1,5 @@
 /**
- * The VMs of environments: made at the first use as VMs of the owner, prepared once, stopped when idle, started again
+ * The VMs of environments: made at the first use as VMs of the owner alone, prepared once, stopped when idle, started again
  * at the next use. What is slow is a job of the VM's node: see workers/agents/environments.ts.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -163,12 +163,12 @@ function inFlightMax({ config }: Background): number {
 }
 
 async function makeVm(services: Background, tx: Tx, environment: Environment, config: VmConfig, mcpHosts: readonly string[]): Promise<Vm> {
-  const owner: Scope = { organizationId: environment.organizationId, userId: environment.ownerUserId, role: 'member', keyId: null }
+  const owner: Scope = { organizationId: environment.organizationId, userId: environment.ownerUserId, role: 'member', keyId: null, vmId: null }
   const id = newUuid()
   await insertVm(services, tx, owner, id, {
     name: environment.name, templateId: config.template_id, vcpuCount: config.vcpu, memoryMb: config.memory_mb, gitRepos: config.git_repos, skipFolderCreate: true,
     metadata: { environment_id: encodeId('environment', environment.id) },
-  })
+  }, environment.ownerUserId)
   const policy = JSON.stringify(policyOf(config.networking, mcpHosts))
   return getOne<Vm>(tx, sql`update vms set network_policy = ${policy} where id = ${id} returning *`)
 }

@@ -5,7 +5,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
-import type { VmStatus } from './vm-rows.ts'
+import { knownVms, type VmStatus } from './vm-rows.ts'
 
 /** A VM that runs, and its node. */
 export type RunningVm = { id: string; scope: Scope; envGeneration: number; node: NodeClient }
@@ -22,8 +22,7 @@ export async function reachVm(call: Call, publicId: string, permission: Permissi
   const scope = allow(call.caller, permission)
   const id = decodeId('vm', publicId)
   const row = id && (await findOne<{ status: VmStatus; envGeneration: number; agentUrl: string }>(call.db, sql`
-    select v.status, v.env_generation, n.agent_url from vms v join nodes n on n.id = v.node_id
-    where v.id = ${id} and v.organization_id = ${scope.organizationId} and v.status <> 'deleted'`))
+    select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`))
   if (!row) throw notFound('VM')
   if (row.status !== 'running') throw new BerthError(ifNotRunning, `VM is ${row.status}; this needs a running one.`)
   return { id, scope, envGeneration: row.envGeneration, node: nodeClient(row.agentUrl, call.sealer.derive(nodeTokenPurpose)) }

@@ -1,12 +1,12 @@
 /** What happens to a VM, followed from any position without gap or repeat. */
-import { allow, owned } from '#src/platform/access.ts'
+import { allow } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { eventsAfter, type RowEvents } from '#src/platform/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { Vm, VmEvent } from './vm-rows.ts'
+import { knownVms, type Vm, type VmEvent } from './vm-rows.ts'
 
 /**
  * The VM's events after the cursor (its latest one without), then new ones as they come; ends after `deleted`.
@@ -15,7 +15,7 @@ import type { Vm, VmEvent } from './vm-rows.ts'
 export async function followVm(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<VmEvent>> {
   const scope = allow(call.caller, 'vms:read')
   const id = decodeId('vm', publicId)
-  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${owned(scope)}`))
+  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)}`))
   if (!vm) throw notFound('VM')
   const position = after ? eventPosition(after) : vm.eventPosition - 1
   // Nothing will ever follow: refused, so that a client that reconnects by itself stops.

@@ -18,7 +18,7 @@ export async function removePath(call: Call, vmId: string, path: string, recursi
 
 /** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is not there, not a file, or larger. */
 export async function readFile(call: Call, vmId: string, path: string): Promise<{ path: string; content: string; sizeBytes: number }> {
-  const vm = await reachVm(call, vmId, 'vms:read')
+  const vm = await reachVm(call, vmId, 'inside-vms:read')
   checkPath(path)
   const { content, sizeBytes } = await vm.node.call('readFile', { vmId: vm.id, path }, { silenceMs })
   return { path, content, sizeBytes }
@@ -35,7 +35,7 @@ export async function writeFile(call: Call, vmId: string, path: string, content:
 
 /** Lists a folder: 1000 entries at most, by name. */
 export async function listFolder(call: Call, vmId: string, path: string): Promise<{ path: string; entries: FileEntry[] }> {
-  const vm = await reachVm(call, vmId, 'vms:read')
+  const vm = await reachVm(call, vmId, 'inside-vms:read')
   checkPath(path)
   const { entries } = await vm.node.call('listFolder', { vmId: vm.id, path }, { silenceMs })
   return { path, entries }

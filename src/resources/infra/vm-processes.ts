@@ -9,7 +9,7 @@ import type { Call } from '#src/platform/services.ts'
 import { states, transition, transitionAll } from '#src/platform/states.ts'
 import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { reachVm, type RunningVm } from './vm-access.ts'
-import { lockVm } from './vm-rows.ts'
+import { knownVms, lockVm } from './vm-rows.ts'
 
 /** Where a process's record may go: the first to say how it ended wins. */
 export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', { running: ['exited', 'killed'], exited: [], killed: [] })
@@ -39,7 +39,7 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
 
 /** The VM's processes of the last 24 hours, newest first: 200 at most. */
 export async function listProcesses(call: Call, vmId: string): Promise<VmProcess[]> {
-  const scope = allow(call.caller, 'vms:read')
+  const scope = allow(call.caller, 'inside-vms:read')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, vmId, 'share')
     return findAll<VmProcess>(tx, sql`select * from vm_processes where vm_id = ${vm.id} order by started_at desc, id desc limit ${listMax}`)
@@ -78,7 +78,7 @@ export type ProcessEvent = { cursor: string; stream: 'stdout' | 'stderr' | null;
 export async function followProcess(call: Call, vmId: string, processId: string, after: string | null | undefined, signal: AbortSignal): Promise<AsyncIterableIterator<ProcessEvent>> {
   const record = await findRecord(call, vmId, processId)
   const position = readCursor(after)
-  return outputAfter(call, await reachVm(call, vmId, 'vms:read'), record, position, signal)
+  return outputAfter(call, await reachVm(call, vmId, 'inside-vms:read'), record, position, signal)
 }
 
 async function* outputAfter(call: Call, vm: RunningVm, record: VmProcess, position: { stdout: number; stderr: number }, signal: AbortSignal): AsyncIterableIterator<ProcessEvent> {
@@ -107,12 +107,11 @@ export async function forgetProcesses(db: Db): Promise<number> {
 }
 
 async function findRecord(call: Call, vmId: string, processId: string): Promise<VmProcess> {
-  const scope = allow(call.caller, 'vms:read')
+  const scope = allow(call.caller, 'inside-vms:read')
   const vm = decodeId('vm', vmId)
   const id = decodeId('process', processId)
   const record = vm && id && (await findOne<VmProcess>(call.db, sql`
-    select p.* from vm_processes p join vms v on v.id = p.vm_id
-    where p.id = ${id} and p.vm_id = ${vm} and v.organization_id = ${scope.organizationId} and v.status <> 'deleted'`))
+    select p.* from vm_processes p where p.id = ${id} and p.vm_id = (select id from vms where id = ${vm} and ${knownVms(scope)} and status <> 'deleted')`))
   if (!record) throw notFound('process')
   return record
 }
@@ -120,7 +119,7 @@ async function findRecord(call: Call, vmId: string, processId: string): Promise<
 /** What the guest says of a process; undefined when its VM does not run. */
 async function readFromGuest(call: Call, vmId: string, record: VmProcess): Promise<ProcessReport | undefined> {
   try {
-    const vm = await reachVm(call, vmId, 'vms:read')
+    const vm = await reachVm(call, vmId, 'inside-vms:read')
     return await vm.node.call('readProcess', { vmId: vm.id, processId: record.id }, { silenceMs: callSilenceMs })
   } catch (error) {
     if (error instanceof BerthError && (error.code === 'invalid_request' || error.code === 'not_found')) return undefined

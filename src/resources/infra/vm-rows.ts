@@ -1,16 +1,17 @@
 /** A VM's row, and how it is found. */
-import { owned, type Scope } from '#src/platform/access.ts'
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { RawBuilder } from 'kysely'
 import type { EndReason } from './usage.ts'
 
 /** Steady: running, stopped, paused, deleted, error. The others are on their way to one of those. */
 export type VmStatus = 'creating' | 'running' | 'stopping' | 'stopped' | 'starting' | 'pausing' | 'paused' | 'resuming' | 'deleting' | 'deleted' | 'error'
 
-/** A VM as it is stored; moments are wire text, ids are uuids. */
+/** A VM as it is stored; moments are wire text, ids are uuids. `userId` made it; `ownerUserId`: it is theirs alone, null: everybody's in the organization. */
 export type Vm = {
-  id: string; organizationId: string; userId: string | null; name: string
+  id: string; organizationId: string; userId: string | null; ownerUserId: string | null; name: string
   status: VmStatus; desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'; statusReason: string | null; endReason: EndReason | null
   templateId: string; nodeId: string; ipAddress: string | null
   vcpuCount: number; memoryMb: number; diskMb: number
@@ -31,10 +32,18 @@ export async function findVmRow(db: Db, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(db, sql`select * from vms where id = ${id}`)
 }
 
-/** The organization's VM, locked until the transaction ends. @throws BerthError not_found. */
+/**
+ * The filter of the VMs that a caller may know of: those that are everybody's in the organization, and their own. The
+ * token inside a VM opens of its person's own VMs only the one it is in, because others may run commands where it is.
+ */
+export function knownVms(scope: Scope): RawBuilder<boolean> {
+  return sql<boolean>`${ownedByCaller(scope)} and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`
+}
+
+/** The caller's VM, locked until the transaction ends. @throws BerthError not_found. */
 export async function lockVm(tx: Tx, scope: Scope, publicId: string, mode: 'update' | 'share'): Promise<Vm> {
   const id = decodeId('vm', publicId)
-  const vm = id && (await findOne<Vm>(tx, sql`select * from vms where id = ${id} and ${owned(scope)} and status <> 'deleted' ${mode === 'update' ? sql`for no key update` : sql`for share`}`))
+  const vm = id && (await findOne<Vm>(tx, sql`select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted' ${mode === 'update' ? sql`for no key update` : sql`for share`}`))
   if (!vm) throw notFound('VM')
   return vm
 }

@@ -1,6 +1,7 @@
 /** VMs: made, found, listed, changed and deleted. The work itself is the node's: see workers/infra/vms.ts. */
+import assert from 'node:assert'
 import { z } from 'zod'
-import { allow, owned, type Scope } from '#src/platform/access.ts'
+import { allow, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
@@ -16,7 +17,7 @@ import { readTemplate } from './templates.ts'
 import type { EndReason } from './usage.ts'
 import { checkEnv, writeVariables } from './vm-env.ts'
 import { readNetworkPolicy } from './network-policies.ts'
-import { findVmRow, lockVm, type Vm, type VmStatus } from './vm-rows.ts'
+import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vm-rows.ts'
 import { addEvent, moveVm, vmStates } from './vm-states.ts'
 
 /** Brings one VM to the status its row wants. Runs on the VM's node. */
@@ -46,7 +47,7 @@ const metadataShape = z.record(z.string().max(limits.metadataKeyLength), z.strin
  */
 export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
-  const id = readNewId(order.vmId)
+  const id = await readNewId(call.db, order.vmId)
   const heard = new AbortController()
   const notices = call.pubsub.subscribe('vm', id, heard.signal) // before the row is there: no notice can be missed
   try {
@@ -55,7 +56,7 @@ export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
     if (vm.status === 'error') throw new BerthError('internal_error', `The VM ${encodeId('vm', id)} could not be started: ${vm.statusReason ?? 'its node gave no reason'}`)
     return vm
   } catch (error) {
-    if (isSqlState(error, sqlState.uniqueViolation, 'vms_pkey')) throw new BerthError('invalid_request', 'vm_id is taken; leave it out for a new one.')
+    if (isSqlState(error, sqlState.uniqueViolation, 'vms_pkey')) throw unusableId()
     if (isSqlState(error, sqlState.uniqueViolation, 'vms_external_ref')) throw new BerthError('invalid_request', 'external_ref is taken by another VM of yours; it must be unique.')
     if (isSqlState(error, sqlState.uniqueViolation, 'vms_folder')) throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first.')
     throw error
@@ -68,7 +69,7 @@ export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
 export async function getVm(call: Call, publicId: string): Promise<Vm> {
   const scope = allow(call.caller, 'vms:read')
   const id = decodeId('vm', publicId)
-  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${owned(scope)} and status <> 'deleted'`))
+  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted'`))
   if (!vm) throw notFound('VM')
   return vm
 }
@@ -77,28 +78,28 @@ export async function getVm(call: Call, publicId: string): Promise<Vm> {
 export async function getVmByExternalRef(call: Call, externalRef: string): Promise<Vm> {
   const scope = allow(call.caller, 'vms:read')
   if (externalRef.trim() === '' || externalRef.includes('\0')) throw new BerthError('invalid_request', 'Name an external reference in the path.')
-  const vm = await findOne<Vm>(call.db, sql`select * from vms where ${owned(scope)} and external_ref = ${externalRef} and status <> 'deleted'`)
+  const vm = await findOne<Vm>(call.db, sql`select * from vms where ${knownVms(scope)} and external_ref = ${externalRef} and status <> 'deleted'`)
   if (!vm) throw notFound('VM')
   return vm
 }
 
-/** The organization's VMs, newest first, as a page. */
+/** The VMs that the caller may know of, newest first, as a page. */
 export async function pageVms(call: Call, { first, after }: PageWindow): Promise<Page<Vm>> {
   const scope = allow(call.caller, 'vms:read')
   const size = pageSize(first)
   const cursor = cursorId('vm', after)
   const rows = await findAll<Vm>(call.db, sql`
-    select * from vms where ${owned(scope)} and status <> 'deleted' and (${cursor}::uuid is null or (created_at, id) < (select created_at, id from vms where id = ${cursor}))
+    select * from vms where ${knownVms(scope)} and status <> 'deleted' and (${cursor}::uuid is null or (created_at, id) < (select created_at, id from vms where id = ${cursor}))
     order by created_at desc, id desc limit ${size + 1}`)
   return page('vm', rows, size, after)
 }
 
-/** The organization's VMs, newest first, as the documented list shows them: 1000 at most. */
+/** The same as the documented list shows them: 1000 at most. */
 export async function listVms(call: Call, input: { limit?: number | null; offset?: number | null }): Promise<VmSummary[]> {
   const scope = allow(call.caller, 'vms:read')
   const { limit, offset } = listWindow(input.limit, input.offset)
   return findAll<VmSummary>(call.db, sql`
-    select id, name, status, ip_address, external_ref, created_at from vms where ${owned(scope)} and status <> 'deleted'
+    select id, name, status, ip_address, external_ref, created_at from vms where ${knownVms(scope)} and status <> 'deleted'
     order by created_at desc, id desc limit ${limit} offset ${offset}`)
 }
 
@@ -170,9 +171,11 @@ async function waitUntil(db: Db, id: string, notices: AsyncIterable<void>, heard
 /**
  * Makes a VM in the caller's transaction, and does not wait for it.
  * @param id the new stored uuid.
+ * @param ownerUserId whose alone it is; null: everybody's in the organization. One that is a person's has no folder, which would be everybody's.
  * @throws BerthError as createVm, for the order and when no node can take it.
  */
-export async function insertVm(call: Background, tx: Tx, scope: Scope, id: string, order: VmOrder): Promise<void> {
+export async function insertVm(call: Background, tx: Tx, scope: Scope, id: string, order: VmOrder, ownerUserId: string | null = null): Promise<void> {
+  assert(ownerUserId === null || (order.skipFolderCreate && !order.folderId), 'a folder of a person’s VM would be everybody’s')
   const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
   checkName(name)
   const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) => readSize(part, order[part])) as [number, number, number] // one for each of the three
@@ -186,9 +189,9 @@ export async function insertVm(call: Background, tx: Tx, scope: Scope, id: strin
   const wantsFolder = folder !== null || !order.skipFolderCreate
   const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
   const vm = await getOne<Vm>(tx, sql`
-    insert into vms (id, organization_id, user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
+    insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
       external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
-    values (${id}, ${scope.organizationId}, ${scope.userId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
+    values (${id}, ${scope.organizationId}, ${scope.userId}, ${ownerUserId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${JSON.stringify(readMetadata(order.metadata))}, ${JSON.stringify(readNetworkPolicy(order.networkPolicy))},
       ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
     returning *`)
@@ -214,11 +217,21 @@ async function spendLifecycle({ limiter }: Call, vmId: string): Promise<void> {
   await limiter.spend(`vm-lifecycle:${vmId}`, limits.vmLifecyclePerMinute)
 }
 
-function readNewId(given: string | null | undefined): string {
+/**
+ * The id that a new VM shall have. Of one that cannot be used nothing is told, neither by words nor by time: it may be
+ * no id, the caller's own, or another organization's.
+ */
+async function readNewId(db: Db, given: string | null | undefined): Promise<string> {
   if (!given) return newUuid()
-  const id = decodeId('vm', given)
-  if (!id) throw new BerthError('invalid_request', 'vm_id must be an id of the form vm_ and 26 characters, or left out.')
+  const named = decodeId('vm', given)
+  const id = named ?? newUuid()
+  const taken = await findOne(db, sql`select 1 from vms where id = ${id}`)
+  if (!named || taken) throw unusableId()
   return id
+}
+
+function unusableId(): BerthError {
+  return new BerthError('invalid_request', 'vm_id cannot be used: it must be a new id, vm_ and 26 characters, that nothing had before. Leave it out to get one.')
 }
 
 function checkName(name: string): void {
