@@ -167,7 +167,9 @@ function fieldSchema(parent: GraphQLType, selection: FieldNode, schema: GraphQLS
   if (!field) throw new Error(`no field ${selection.name.value}`)
   const shape = outputSchema(field.type as GraphQLOutputType, selection.selectionSet, schema) // documents are validated: this is an output field
   const described = field.description ? { ...shape, description: field.description } : shape
-  return isNonNullType(field.type) || typeof described['type'] !== 'string' ? described : { ...described, type: [described['type'], 'null'] }
+  // A root field may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
+  const isRoot = parent === schema.getQueryType() || parent === schema.getMutationType()
+  return isNonNullType(field.type) || isRoot || typeof described['type'] !== 'string' ? described : { ...described, type: [described['type'], 'null'] }
 }
 
 function errorSchema(surface: Surface): Json {

@@ -1,5 +1,5 @@
 /** The whole schema: every noun's file is loaded, then built once. */
-import type { GraphQLSchema } from 'graphql'
+import { getNullableType, type GraphQLSchema } from 'graphql'
 import { builder } from './builder.ts'
 import './agents/agents.ts'
 import './agents/built-in-tools.ts'
@@ -29,4 +29,12 @@ import './llm/models.ts'
 import './llm/usage.ts'
 
 /** The schema that yoga and mercurius share. */
-export const schema: GraphQLSchema = builder.toSchema()
+export const schema: GraphQLSchema = withNullableRoots(builder.toSchema())
+
+/** Every field of Query and Mutation may be null: one that fails then leaves what its siblings did or found in the answer. */
+function withNullableRoots(built: GraphQLSchema): GraphQLSchema {
+  for (const root of [built.getQueryType(), built.getMutationType()]) {
+    for (const field of Object.values(root?.getFields() ?? {})) field.type = getNullableType(field.type)
+  }
+  return built
+}

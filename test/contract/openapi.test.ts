@@ -66,6 +66,14 @@ describe('the description', () => {
     expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documented].sort())
   })
 
+  test('says of no answer that it may be null: a root field that failed is an error here', () => {
+    for (const document of Object.values(documents)) {
+      for (const [key, { responses }] of operationsOf(document)) {
+        for (const [status, { content = {} }] of Object.entries(responses)) for (const { schema } of Object.values(content)) expect([key, status, schema['type']]).not.toEqual([key, status, expect.arrayContaining(['null'])])
+      }
+    }
+  })
+
   test('of the gateway has every routed path too, and marks what is ours', () => {
     const operations = operationsOf(documents['llm']!)
     expect(operations.map(([key]) => key.replace(' ', ' /llm')).sort()).toEqual(Object.keys(gatewayRows).sort())
