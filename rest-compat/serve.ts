@@ -46,7 +46,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
   for (const [key, written] of Object.entries(surface.handlers)) {
     const [method = '', path = ''] = key.split(' ')
     const { admit, handle } = written.make({ ...parts, stopping: scope.stopping })
-    scope.route({ method, url: (surface.mount + path).slice(surface.prefix.length), bodyLimit: surface.bodyBytes, exposeHeadRoute: false, onRequest: admit, handler: handle })
+    scope.route({ method, url: (surface.mount + path).slice(surface.prefix.length), bodyLimit: surface.bodyBytes, config: { neverCompressed: true }, onRequest: admit, handler: handle })
   }
 }
 

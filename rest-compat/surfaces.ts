@@ -1,5 +1,6 @@
 /** The three documented surfaces: where each is mounted, its routes, and its envelope for errors. */
 import type { FastifyInstance } from 'fastify'
+import { keepText, sendKept } from '#src/platform/compression.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentsRoutes } from './agents/routes.ts'
@@ -44,10 +45,10 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
   const runner = await createRunner(parts.schema)
   app.addHook('onClose', () => runner.close())
   for (const surface of surfaces) {
-    const description = JSON.stringify(describeSurface(surface, runner, parts.services.config.publicUrl))
+    const description = keepText('application/json; charset=utf-8', JSON.stringify(describeSurface(surface, runner, parts.services.config.publicUrl)))
     await app.register(async (scope) => {
       serveRoutes(scope, surface, runner, parts)
-      scope.get(surface.openapiPath.slice(surface.prefix.length), (_request, reply) => reply.type('application/json').send(description))
+      scope.get(surface.openapiPath.slice(surface.prefix.length), (request, reply) => sendKept(request, reply, description))
     }, { prefix: surface.prefix })
   }
 }

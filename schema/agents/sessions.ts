@@ -122,7 +122,7 @@ builder.queryFields((t) => ({
   sessions: t.field({ type: sessionConnection, description: 'The caller’s sessions.', args: { ...filterArguments, ...createdArguments, ...pageArguments }, resolve: (_, { first, after, ...filter }, call) => pageSessions(call, filter, { first, after }) as never }), // see pages.ts
   sessionList: t.field({ type: sessionList, description: 'The same as REST shows it.', args: { ...filterArguments, ...createdArguments, ...listArguments }, resolve: (_, { limit, page, ...filter }, call) => listSessions(call, filter, { limit, page }) as never }), // see pages.ts
   sharedSession: t.field({
-    type: sharedSession, description: 'The transcript of a shared session; needs no credentials. Errors: NOT_FOUND.',
+    type: sharedSession, description: 'The transcript of a shared session; needs no credentials. Errors: NOT_FOUND.', extensions: { open: true },
     args: { ...idArguments, limit: t.arg.int({ description: 'How many events, 1 to 1000; 1000 without it.' }), page: listArguments.page }, resolve: (_, { id, ...window }, call) => getSharedSession(call, id, window),
   }),
 }))

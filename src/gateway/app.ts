@@ -5,6 +5,7 @@ import type { GraphQLSchema } from 'graphql'
 import { errorBodyAt } from '#rest-compat/surfaces.ts'
 import { createAuthenticator, type Authenticator } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
+import { compressAnswers } from '#src/platform/compression.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -91,11 +92,12 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error, request, reply), request.id, reply))
   app.setNotFoundHandler((request, reply) => sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply))
   acceptJsonBodies(app)
+  compressAnswers(app)
   reportConnections(services.database)
 
   const authenticator = createAuthenticator(services)
   const engine = createEngine(schema)
-  const graphql = { services, engine, authenticator, stopping: stopping.signal }
+  const graphql = { services, schema, engine, authenticator, stopping: stopping.signal }
   serveHealth(app, services)
   await app.register(async (scope) => serveGraphql(scope, graphql))
   serveSockets(app, graphql)

@@ -83,11 +83,8 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
   const find = (id: string) => page.document.getElementById(id)
   const form = find('berth-sign-in') ?? find('berth-paste')
   let held: Held | null = JSON.parse(page.sessionStorage.getItem(kept) ?? 'null') as Held | null
-  let arrive: () => void = () => { /* replaced below */ }
-  const arrived = new Promise<void>((resolve) => (arrive = resolve))
 
   const show = (problem = ''): void => {
-    if (held) arrive()
     if (form) form.hidden = held !== null
     for (const id of ['berth-who', 'berth-copy', 'berth-out']) {
       const one = find(id)
@@ -110,8 +107,6 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     const url = new URL(typeof input === 'string' ? input : input instanceof URL ? input.href : input.url, page.location.href)
     if (url.pathname !== '/graphql') return send(input, init)
     const headers = new Headers(init?.headers)
-    // Reading the schema waits for the token, so that a newcomer is not met by an error.
-    if (!held && !headers.has('authorization') && typeof init?.body === 'string' && init.body.includes('__schema')) await arrived
     if (held && !headers.has('authorization')) headers.set('authorization', `Bearer ${held.token}`)
     const answer = await send(input, { ...init, headers })
     if (answer.status === 401 && held) {

@@ -1,9 +1,7 @@
 /** The page that a browser gets at /graphql: GraphiQL, whole, without anything from elsewhere, so that it works with no internet. */
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/platform/config.ts'
-import { sha256 } from '#src/platform/secrets.ts'
+import { addVary, keepText, sendKept, type KeptText } from '#src/platform/compression.ts'
 import { mayServeSignIn } from '#src/identity/sign-in.ts'
 import { signInBar, signInStyle } from './graphiql-bar.ts'
 
@@ -48,8 +46,6 @@ query Welcome {
 # }
 `
 
-type Page = { html: string; compressed: Buffer; etag: string }
-
 const logo = '<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 3v18M8 7h8M4 13c0 5 4 8 8 8s8-3 8-8"/></svg>'
 const policy = [
   "default-src 'none'", "script-src 'self' 'unsafe-inline'", "style-src 'self' 'unsafe-inline'", "worker-src 'self' blob:", "img-src 'self' data:", "font-src 'self' data:",
@@ -58,26 +54,23 @@ const policy = [
 
 /** Whether this request is a browser that wants the page, not an answer. */
 export function mayShowPage({ method, headers }: FastifyRequest): boolean {
-  return method === 'GET' && (headers.accept?.includes('text/html') ?? false)
+  return (method === 'GET' || method === 'HEAD') && (headers.accept?.includes('text/html') ?? false)
 }
 
 /** Sends the page: with the form for a token where local sign-in answers, else with the command that makes one. */
 export async function sendGraphiql(request: FastifyRequest, reply: FastifyReply, config: Config): Promise<unknown> {
-  const { html, compressed, etag } = await pageOf(mayServeSignIn(request, config))
+  const page = await pageOf(mayServeSignIn(request, config))
+  addVary(reply, 'accept')
   reply.headers({
-    etag, vary: 'accept, accept-encoding', 'cache-control': 'private, no-cache', 'content-security-policy': policy,
-    'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin',
+    'cache-control': 'private, no-cache', 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin',
   })
-  if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-  reply.type('text/html; charset=utf-8')
-  if (/\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '')) return reply.header('content-encoding', 'gzip').send(compressed)
-  return reply.send(html)
+  return sendKept(request, reply, page)
 }
 
-const pages = new Map<boolean, Promise<Page>>()
+const pages = new Map<boolean, Promise<KeptText>>()
 
 /** The page in its two forms; 9 MB each, so made when first asked for and kept. */
-function pageOf(withSignIn: boolean): Promise<Page> {
+function pageOf(withSignIn: boolean): Promise<KeptText> {
   const known = pages.get(withSignIn)
   if (known) return known
   const made = makePage(withSignIn)
@@ -85,7 +78,7 @@ function pageOf(withSignIn: boolean): Promise<Page> {
   return made
 }
 
-async function makePage(withSignIn: boolean): Promise<Page> {
+async function makePage(withSignIn: boolean): Promise<KeptText> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const whole = renderGraphiQL({
     title: 'Berth', logo, endpoint: '/graphql', defaultQuery: exampleQuery,
@@ -95,6 +88,5 @@ async function makePage(withSignIn: boolean): Promise<Page> {
   const root = '<div id="root"></div>'
   const at = whole.indexOf(root)
   if (at < 0) throw new Error('the page of GraphiQL has no root to put the bar above')
-  const html = `${whole.slice(0, at)}<style>${signInStyle}</style>${signInBar(withSignIn)}${whole.slice(at)}`
-  return { html, compressed: await promisify(gzip)(html), etag: `"${sha256(html).toString('base64url').slice(0, 22)}"` }
+  return keepText('text/html; charset=utf-8', `${whole.slice(0, at)}<style>${signInStyle}</style>${signInBar(withSignIn)}${whole.slice(at)}`)
 }

@@ -5,6 +5,8 @@ import { graphqlError, isFinding } from '#schema/public-error.ts'
 /** Statuses that mean something of their own for a request that GraphQL itself refused; all others are invalid requests. */
 const codeOfStatus: Readonly<Record<number, string>> = { 413: 'REQUEST_TOO_LARGE' }
 const refusedStatus = 400
+/** What Apollo's clients look for; every other code of a refused request is ours. */
+export const persistedQueryNotSupported = 'PERSISTED_QUERY_NOT_SUPPORTED'
 
 type HttpExtension = { status?: number; headers?: Record<string, string>; spec?: boolean }
 
@@ -24,7 +26,7 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   const { http: _http, originalError: _originalError, unexpected: _unexpected, ...extensions } = error.extensions
   const shown = new GraphQLError(error.message, {
     nodes: error.nodes, source: error.source, positions: error.positions, path: error.path,
-    extensions: { ...extensions, ...(own ? { code: codeOfStatus[status] ?? 'INVALID_REQUEST' } : {}), http: { status } },
+    extensions: { ...extensions, ...(own && extensions['code'] !== persistedQueryNotSupported ? { code: codeOfStatus[status] ?? 'INVALID_REQUEST' } : {}), http: { status } },
   })
   const { retryAfterSeconds } = extensions
   const outcome = {

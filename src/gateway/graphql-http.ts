@@ -1,11 +1,13 @@
 /** /graphql over HTTP: GET, POST and, for subscriptions, server-sent events in distinct connections mode. */
 import { once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { printSchema, type GraphQLSchema } from 'graphql'
 import { setAllowance } from '#rest-compat/answers.ts'
 import { eventStreamHeaders, reconnectMs } from '#rest-compat/stream.ts'
 import { bearerOf, countRefusedCredential, type Authenticator } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, callerName, noting, type Caller } from '#src/platform/access.ts'
+import { keepText, sendKept } from '#src/platform/compression.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -16,14 +18,31 @@ import type { Engine, GraphqlCall } from './graphql.ts'
 import { showError } from './graphql-errors.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
 
+const notAcceptable = 406
 const stalledBeatsMax = 3 // a reader that takes nothing for three heartbeats is gone
 
-/** What the endpoint is served with. `stopping` ends open streams. */
-export type GraphqlParts = { services: Services; engine: Engine; authenticator: Authenticator; stopping: AbortSignal }
+/** How the connection carries an answer is ours and Node's to say; yoga says it for a server of its own. */
+const ofConnection = new Set(['connection', 'transfer-encoding', 'content-length', 'keep-alive'])
 
-/** Adds /graphql: the page for browsers, the endpoint for everyone else. */
+/**
+ * The forms in which results follow one another: how each shows that it lives, what it ends with when the process stops,
+ * and its headers. Between the parts of `multipart/mixed` nothing may stand, so there the subscriptions' own heartbeats must do.
+ */
+type StreamForm = { mediaType: string; beat: string; goodbye: string; headers: Readonly<Record<string, string>> }
+const { 'content-type': _type, ...streamHeaders } = eventStreamHeaders
+const streamForms: readonly StreamForm[] = [
+  { mediaType: 'text/event-stream', beat: ':\n\n', goodbye: `retry: ${reconnectMs}\n\n`, headers: eventStreamHeaders }, // without "complete", so that the client comes back
+  { mediaType: 'multipart/mixed', beat: '', goodbye: '', headers: streamHeaders },
+]
+
+/** What the endpoint is served with. `stopping` ends open streams. */
+export type GraphqlParts = { services: Services; schema: GraphQLSchema; engine: Engine; authenticator: Authenticator; stopping: AbortSignal }
+
+/** Adds /graphql: the page for browsers, the endpoint for everyone else; and beside it the schema as text. */
 export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void {
   scope.setErrorHandler((error, request, reply) => sendFailure(refusedRequest(error, request, reply), request, reply))
+  const printed = keepText('application/graphql; charset=utf-8', `${printSchema(parts.schema)}\n`)
+  scope.get('/graphql/schema.graphql', (request, reply) => sendKept(request, reply, printed))
   scope.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/graphql',
@@ -48,21 +67,38 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
   const call = callOf(services, noted, request, gone.signal)
   const accept = typeof request.headers.accept === 'string' ? { accept: request.headers.accept } : undefined
   const asked = new engine.yoga.fetchAPI.Request(`http://localhost${request.raw.url}`, {
-    method: request.method,
+    method: request.method === 'HEAD' ? 'GET' : request.method,
     headers: { ...accept, ...(request.method === 'POST' ? { 'content-type': 'application/json' } : {}) },
   })
   const response = await engine.yoga.fetch(asked, call, {}) // with a second context, the first is copied, not wrapped
   const { allowance, headers } = call.answer
   if (allowance) setAllowance(reply, allowance)
   reply.code(response.status).headers(headers ?? {}).header('cache-control', 'no-store')
-  response.headers.forEach((value, name) => void reply.header(name, value))
-  if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) return reply.send(await response.text())
+  response.headers.forEach((value, name) => {
+    if (!ofConnection.has(name)) reply.header(name, value)
+  })
+  if (response.status === notAcceptable) return refuseForm(request, reply)
+  const type = response.headers.get('content-type') ?? ''
+  const form = streamForms.find(({ mediaType }) => type.startsWith(mediaType))
+  if (!form || !response.body) return reply.send(await response.text())
+  if (request.method === 'HEAD') {
+    gone.abort()
+    await response.body.cancel()
+    return reply.headers(form.headers).send()
+  }
   const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
   const unwatch = credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, (now) => allowAgain(now, grants), () => gone.abort())
-  return sendEvents(reply, response.body, gone, stopping).finally(() => {
+  return sendEvents(reply, response.body, form, gone, stopping).finally(() => {
     unwatch()
     over()
   })
+}
+
+/** Says which forms there are, in one that anybody can read. */
+function refuseForm(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const sentence = 'The header accept allows none of the forms there are: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
+  const { error } = showError(new BerthError('invalid_request', sentence), request.id)
+  return reply.removeHeader('accept').header('content-type', 'application/json; charset=utf-8').send(JSON.stringify({ errors: [error] }))
 }
 
 /** Counts the stream; one too many is ended before it is refused. */
@@ -80,23 +116,23 @@ function callOf(services: Services, caller: Caller, request: FastifyRequest, sig
 }
 
 /** Sends a subscription's events as they come, no faster than the reader takes them. */
-async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array>, gone: AbortController, stopping: AbortSignal): Promise<void> {
+async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array>, form: StreamForm, gone: AbortController, stopping: AbortSignal): Promise<void> {
   reply.hijack()
   const { raw } = reply
   const stop = (): void => {
-    if (!raw.destroyed) raw.end(`retry: ${reconnectMs}\n\n`) // without "complete", so that the client comes back
+    if (!raw.destroyed) raw.end(form.goodbye)
     gone.abort()
   }
   let stalledBeats = 0
   const beat = setInterval(() => {
     stalledBeats = raw.writableNeedDrain ? stalledBeats + 1 : 0
     if (stalledBeats > stalledBeatsMax) raw.destroy()
-    else if (stalledBeats === 0) raw.write(':\n\n')
+    else if (stalledBeats === 0 && form.beat !== '') raw.write(form.beat)
   }, limits.streamHeartbeatSeconds * 1000)
   stopping.addEventListener('abort', stop, { once: true })
   raw.writeHead(reply.statusCode, {
     ...(reply.getHeaders() as Record<string, string>), // set above; all are text
-    ...eventStreamHeaders,
+    ...form.headers,
   })
   const reader = events.getReader()
   const leave = (): void => void reader.cancel().catch((error: unknown) => log.debug({ err: error }, 'a subscription did not end cleanly'))

@@ -12,7 +12,9 @@ import { log } from '#src/platform/log.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
 import { spendRequest, type Allowance } from '#src/platform/rate-limits.ts'
 import { parseDocument, validateBriefly, wrongVariable } from './graphql-checks.ts'
-import { showError, showResult } from './graphql-errors.ts'
+import { persistedQueryNotSupported, showError, showResult } from './graphql-errors.ts'
+import { multipartForm, multipartResponse } from './multipart.ts'
+import { isForEverybody } from './open-operations.ts'
 import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
 /** One request: what resolvers are given, what the body said, and what the answer's headers should say. */
@@ -61,8 +63,12 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
       if (request.method === 'GET') setRequestParser(() => readQueryString(request.url) as never) // the same
     },
     onParams: ({ params, context }) => admit(params as Params, context as unknown as GraphqlCall), // yoga's type of its own argument forgets the server's part
-    onResultProcess: ({ result, setResult, serverContext }) => {
-      if (Symbol.asyncIterator in result) return setResult(showEvents(result as AsyncIterable<ExecutionResult>, serverContext.requestId))
+    onResultProcess: ({ request, result, setResult, setResultProcessor, serverContext }) => {
+      if (Symbol.asyncIterator in result) {
+        const form = multipartForm(request.headers.get('accept'))
+        if (form) setResultProcessor((events) => multipartResponse(events as AsyncIterable<ExecutionResult>, form), 'multipart/mixed') // the result just below
+        return setResult(showEvents(result as AsyncIterable<ExecutionResult>, serverContext.requestId))
+      }
       if (Array.isArray(result)) return setResult(result.map((one: ExecutionResult) => answerOf(one, serverContext)))
       setResult(answerOf(result as ExecutionResult, serverContext)) // neither a stream nor a batch
     },
@@ -91,7 +97,7 @@ function checkOperations(): Plugin<object, GraphqlCall> {
 }
 
 async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, params: Params, call: GraphqlCall): Promise<void> {
-  if (typeof params.query !== 'string') return // refused by yoga, in its own words
+  if (typeof params.query !== 'string') return refusePersisted(params) // yoga refuses the others in its own words
   checkJson(params)
   const variables = typeof params.variables === 'object' && params.variables !== null ? (params.variables as Record<string, unknown>) : {}
   const document = documents.read(params.query)
@@ -101,9 +107,21 @@ async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, p
   if (!operation) return
   const size = measureOperation(schema, document, operation, variables)
   refuseLarge(size)
-  if (size.readsSchema && call.caller.kind === 'nobody') {
-    throw new BerthError('unauthorized', 'The schema is shown to callers with a token. Send one: Authorization: Bearer <ACCESS_TOKEN>. `npm run -s token` makes one on a single host.')
-  }
+  if (call.caller.kind !== 'nobody') return
+  // As REST does: who calls is asked before what is wrong with the document is told.
+  if (!isForEverybody(schema, document, operation)) throw call.caller.refusal
+  if (size.readsSchema) await call.limiter.spend(`schema:address:${call.address}`, limits.anonymousPerMinute)
+}
+
+/**
+ * Answers a document that is named by its hash only as Apollo's clients expect of a server that keeps none: they send it
+ * again, whole. The code, the sentence and the status 200 are theirs.
+ * @throws GraphQLError for such a request.
+ */
+function refusePersisted({ query, extensions }: Params): void {
+  if (query !== undefined && query !== null && query !== '') return
+  if (typeof extensions !== 'object' || extensions === null || !('persistedQuery' in extensions) || !extensions.persistedQuery) return
+  throw new GraphQLError('PersistedQueryNotSupported', { extensions: { code: persistedQueryNotSupported, http: { status: 200 } } })
 }
 
 /** Counts the operation against its caller's minute, which is REST's too. */

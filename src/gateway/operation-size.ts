@@ -10,8 +10,8 @@ import {
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** What was found. `objects` is the most that an answer can hold, as far as the document tells. */
-export type OperationSize = { depth: number; aliases: number; directives: number; objects: number; readsSchema: boolean }
+/** What was found. `objects` is the most that an answer can hold, as far as the document tells; `schemaAliases` are those on and inside `__schema`. */
+export type OperationSize = { depth: number; aliases: number; directives: number; objects: number; schemaAliases: number; readsSchema: boolean }
 
 const directivesMax = 50
 // Ours: graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
@@ -23,12 +23,14 @@ const sizeArguments = ['first', 'last', 'limit']
  * Refuses an operation beyond the limits of decisions.md §9.
  * @throws BerthError invalid_request saying which limit and what to do.
  */
-export function refuseLarge({ depth, aliases, directives, objects }: OperationSize): void {
+export function refuseLarge({ depth, aliases, directives, objects, schemaAliases }: OperationSize): void {
   const refuse = (sentence: string): never => {
     throw new BerthError('invalid_request', sentence)
   }
   if (depth > limits.graphqlDepth) refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Ask for less at once.`)
   if (aliases > limits.graphqlAliases) refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
+  // Ours: reading the whole schema takes some 20 ms, and an alias asks for all of it once more.
+  if (schemaAliases > 0) refuse('__schema is read without aliases. Leave them out.')
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
   if (objects > limits.graphqlCost) refuse(`The operation may answer ${objects} objects; ${limits.graphqlCost} are allowed. Ask for smaller pages (first), or for less inside each.`)
 }
@@ -59,7 +61,7 @@ export function measureOperation(schema: GraphQLSchema, document: DocumentNode, 
   return { ...size, directives: size.directives + (operation.directives?.length ?? 0) }
 }
 
-const nothing: OperationSize = { depth: 0, aliases: 0, directives: 0, objects: 0, readsSchema: false }
+const nothing: OperationSize = { depth: 0, aliases: 0, directives: 0, objects: 0, schemaAliases: 0, readsSchema: false }
 
 class Measure {
   readonly #schema: GraphQLSchema
@@ -87,6 +89,7 @@ class Measure {
         aliases: sum.aliases + size.aliases,
         directives: sum.directives + size.directives + own,
         objects: sum.objects + size.objects,
+        schemaAliases: sum.schemaAliases + size.schemaAliases,
         readsSchema: sum.readsSchema || size.readsSchema,
       }
     }
@@ -107,8 +110,7 @@ class Measure {
   #field(node: FieldNode, parent: GraphQLNamedType | undefined, pageSize: number | null): OperationSize {
     const name = node.name.value
     const aliases = node.alias ? 1 : 0
-    // The schema's own fields have limits of their own in graphql's rules.
-    if (name.startsWith('__')) return { ...nothing, depth: 1, aliases, readsSchema: name === '__schema' || (name === '__type' && !asksNameOnly(node)) }
+    if (name.startsWith('__')) return this.#schemaField(node, aliases)
     const definition = isObjectType(parent) || isInterfaceType(parent) ? parent.getFields()[name] : undefined
     if (!node.selectionSet) return { ...nothing, depth: 1, aliases }
     const named = definition && getNamedType(definition.type)
@@ -117,6 +119,13 @@ class Measure {
     const inside = this.selections(node.selectionSet, named && isCompositeType(named) ? named : undefined, isList ? null : asked)
     const times = isList ? asked ?? pageSize ?? unsizedListObjects : 1
     return { ...inside, depth: inside.depth + 1, aliases: inside.aliases + aliases, objects: times * (1 + inside.objects) }
+  }
+
+  /** The schema's own fields; how deep they may go stands in graphql's rules. */
+  #schemaField(node: FieldNode, aliases: number): OperationSize {
+    const inside = node.selectionSet ? this.selections(node.selectionSet, undefined, null) : nothing
+    const isWhole = node.name.value === '__schema'
+    return { ...nothing, depth: 1, aliases: aliases + inside.aliases, directives: inside.directives, schemaAliases: isWhole ? aliases + inside.aliases : 0, readsSchema: isWhole || (node.name.value === '__type' && !asksNameOnly(node)) }
   }
 
   /** How many the field was asked for, the usual page when it takes a size and got none, null when it takes none. */
@@ -128,7 +137,7 @@ class Measure {
   }
 }
 
-/** Ours: whether a type of a known name exists may be asked by anyone; the audit of the GraphQL-over-HTTP specification does. */
+/** Whether only the name of a type is asked, which costs nothing. */
 function asksNameOnly({ selectionSet }: FieldNode): boolean {
   return selectionSet?.selections.every((one) => one.kind === Kind.FIELD && (one.name.value === 'name' || one.name.value === '__typename')) ?? false
 }

@@ -1,5 +1,6 @@
 import { serverAudits } from 'graphql-http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { limits } from '#src/platform/limits.ts'
 import { startApp, type RunningApp } from './running-app.ts'
 
 let running: RunningApp
@@ -37,6 +38,12 @@ describe('an answer', () => {
     expect(body.errors?.[0]).toMatchObject({ path: ['missing'], extensions: { code: 'NOT_FOUND', http: { status: 404 }, requestId: headers.get('x-request-id') } })
   })
 
+  it('keeps what one mutation did when its sibling fails', async () => {
+    const { status, body } = await running.ask('mutation { add(name: "x") { id } fail { id } again: add(name: "y") { name } }', { token })
+    expect([status, body.data]).toEqual([200, { add: { id: '1' }, fail: null, again: { name: 'y' } }])
+    expect(body.errors).toMatchObject([{ path: ['fail'], extensions: { code: 'NOT_FOUND', requestId: expect.stringMatching(/^req_/) } }])
+  })
+
   it('shows nothing of a bug', async () => {
     const { body } = await running.ask('{ broken }', { token })
     expect(body.errors?.[0]?.extensions).toMatchObject({ code: 'INTERNAL_ERROR', http: { status: 500 } })
@@ -46,9 +53,24 @@ describe('an answer', () => {
 
 describe('a caller', () => {
   it('without a token is told to send one', async () => {
-    const { status, body } = await running.ask('{ me { name } }')
-    expect([status, body.data, body.errors?.[0]?.extensions.code]).toEqual([200, null, 'UNAUTHORIZED'])
+    const { status, headers, body } = await running.ask('{ me { name } }')
+    expect([status, body.data, body.errors?.[0]?.extensions.code]).toEqual([401, undefined, 'UNAUTHORIZED'])
     expect(body.errors?.[0]?.message).toContain('Authorization: Bearer')
+    expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
+  })
+
+  it('without a token is told that, and not what is wrong with the document', async () => {
+    const documents = ['{ ech }', '{ me { nam } }', '{ echo(txt: "x") }', 'query ($a: Nothing) { echo(text: $a) }', '{ ...Absent }', 'query Q { ...A } fragment A on Query { me { nam } }', 'mutation { ad(name: "x") { id } }', 'subscription { tick }', '{ __typename me { nam } }', '{ ... on Query { ech } }']
+    for (const document of documents) {
+      const { status, body } = await running.ask(document)
+      expect([document, status, body.errors?.map(({ extensions }) => extensions.code)]).toEqual([document, 401, ['UNAUTHORIZED']])
+      expect(JSON.stringify(body)).not.toMatch(/Cannot query|Did you mean|Unknown/)
+    }
+  })
+
+  it('without a token gets what is marked as open to everybody', async () => {
+    const { status, body } = await running.ask('query Q { ...F ... on Query { shared } __typename } fragment F on Query { shared }')
+    expect([status, body]).toEqual([200, { data: { shared: 'for everybody', __typename: 'Query' } }])
   })
 
   it('with a wrong token gets 401 and the header that says so', async () => {
@@ -57,20 +79,49 @@ describe('a caller', () => {
     expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
   })
 
-  it('without a token may not read the schema, and with one may', async () => {
-    const query = '{ __schema { types { name } } }'
-    const refused = await running.ask(query)
-    expect([refused.status, refused.body.errors?.[0]?.extensions.code]).toEqual([401, 'UNAUTHORIZED'])
-    expect((await running.ask('query Q { ...F } fragment F on Query { __type(name: "Me") { name fields { name } } }')).status).toBe(401)
-    expect((await running.ask(query, { token })).body.errors).toBeUndefined()
+  it('reads the schema with a token and without', async () => {
+    const { getIntrospectionQuery } = await import('graphql')
+    for (const bearer of [undefined, token]) {
+      for (const query of [getIntrospectionQuery(), 'query Q { ...F } fragment F on Query { __type(name: "Me") { name fields { name } } }']) {
+        const { status, body } = await running.ask(query, { token: bearer })
+        expect([status, body.errors, body.data !== null]).toEqual([200, undefined, true])
+      }
+    }
   })
 
-  it('with a token is told the names that are near to a wrong one, and without a token none', async () => {
-    const accept = { accept: 'application/graphql-response+json' }
-    const { status, body } = await running.ask('{ ech }', { token, headers: accept })
-    expect([status, body.errors?.[0]?.extensions.code]).toEqual([400, 'INVALID_REQUEST'])
-    expect(body.errors?.[0]?.message).toMatch(/^Cannot query field "ech" on type "Query"\. Did you mean .*"echo"/)
-    expect(JSON.stringify((await running.ask('{ ech }', { headers: accept })).body)).not.toContain('Did you mean')
+  it('reads the schema printed, with a token and without, and once', async () => {
+    const answer = await fetch(`${running.url}/graphql/schema.graphql`)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/graphql; charset=utf-8'])
+    const { buildSchema } = await import('graphql')
+    expect(buildSchema(await answer.text()).getQueryType()?.getFields()).toHaveProperty('me')
+    const again = await fetch(`${running.url}/graphql/schema.graphql`, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } })
+    expect([again.status, await again.text()]).toEqual([304, ''])
+  })
+
+  it('reads the schema without aliases, each of which would cost as much as all of it, and so often a minute', async () => {
+    const { status, body } = await running.ask('{ __schema { a: types { name } b: types { name } } }')
+    expect([status, body.errors?.[0]?.message]).toEqual([400, '__schema is read without aliases. Leave them out.'])
+    const limited = await startApp()
+    try {
+      const statuses = await Promise.all(Array.from({ length: limits.anonymousPerMinute + 10 }, () => limited.ask('{ __schema { types { name } } }').then((one) => one.status)))
+      expect(new Set(statuses)).toEqual(new Set([200, 429]))
+      expect((await limited.ask('{ __schema { types { name } } }', { token: await limited.token() })).status).toBe(200)
+    } finally {
+      await limited.stop()
+    }
+  })
+
+  it('with a token is told which name was near', async () => {
+    const messages = async (query: string): Promise<string | undefined> => (await running.ask(query, { token, headers: { accept: 'application/graphql-response+json' } })).body.errors?.[0]?.message
+    expect(await messages('{ ech }')).toBe('Cannot query field "ech" on type "Query". Did you mean "echo"?')
+    expect(await messages('{ echo(txt: "x") }')).toBe('Unknown argument "txt" on field "Query.echo". Did you mean "text"?')
+    expect(await messages('{ __type(name: "Me") { kind } items { nodes { nam } } }')).toContain('Did you mean "name"')
+  })
+
+  it('is told at once about a name as long as a document may be', async () => {
+    const from = performance.now()
+    const { status } = await running.ask(`{ ${'e'.repeat(1_000_000)} }`, { token, headers: { accept: 'application/graphql-response+json' } })
+    expect([status, performance.now() - from < 1_000]).toEqual([400, true])
   })
 
   it('may read the schema as GraphiQL does', async () => {
@@ -150,4 +201,24 @@ describe('a mutation', () => {
     const answer = await fetch(`${running.url}/graphql?query=${encodeURIComponent('mutation { add(name: "x") { id } }')}`, { headers: { authorization: `Bearer ${token}` } })
     expect(answer.status).toBe(405)
   })
+})
+
+describe('the type of an answer', () => {
+  const post = (accept: string, query: string): Promise<Response> => fetch(`${running.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, accept }, body: JSON.stringify({ query }) })
+  it('is the one that was asked for, and decides the status of what was refused', async () => {
+    for (const [accept, query, status, type] of [
+      ['application/graphql-response+json', '{ me { name } }', 200, 'application/graphql-response+json'],
+      ['application/graphql-response+json', '{ ech }', 400, 'application/graphql-response+json'],
+      ['application/json', '{ me { name } }', 200, 'application/json'],
+      ['application/json', '{ ech }', 200, 'application/json'],
+      ['*/*', '{ me { name } }', 200, 'application/'],
+      ['application/graphql-response+json; charset=utf-8, application/json; charset=utf-8', '{ me { name } }', 200, 'application/graphql-response+json'],
+    ] as const) {
+      const answer = await post(accept, query)
+      expect([accept, query, answer.status]).toEqual([accept, query, status])
+      expect(answer.headers.get('content-type')).toContain(type)
+      expect(await answer.json()).toBeTypeOf('object')
+    }
+  })
+  it('cannot be one that GraphQL does not know', async () => expect((await post('image/png', '{ me { name } }')).status).toBe(406))
 })

@@ -66,14 +66,15 @@ export const open = { changes: 0 }
 export function smallSchema(): GraphQLSchema {
   const schema = buildSchema(`
     type Query {
-      me: Me!
-      items(first: Int, after: String): ItemConnection!
+      me: Me
+      items(first: Int, after: String): ItemConnection
+      shared: String
       echo(text: String): String
       broken: String
       missing: String
     }
-    type Mutation { add(name: String!): Item! }
-    type Subscription { ticks(count: Int!): Int!  changes(id: ID!): Int!  failing: Int! }
+    type Mutation { add(name: String!): Item  fail: Item }
+    type Subscription { ticks(count: Int!): Int!  changes(id: ID!): Int!  failing: Int!  refused: Int! }
     type Me { name: String! }
     type Item { id: ID! name: String! items(first: Int): ItemConnection! }
     type ItemConnection { edges: [ItemEdge!]! nodes: [Item!]! pageInfo: PageInfo! }
@@ -105,12 +106,21 @@ export function smallSchema(): GraphQLSchema {
   resolve('Query', 'missing', () => {
     throw notFound('thing')
   })
+  resolve('Query', 'shared', () => 'for everybody')
+  const shared = schema.getQueryType()?.getFields()['shared']
+  if (shared) shared.extensions = { open: true }
+  resolve('Mutation', 'fail', () => {
+    throw notFound('thing')
+  })
   resolve('Mutation', 'add', (_root, { name }, { caller }) => {
     allow(caller, 'vms:write')
     return { id: '1', name }
   })
   follow('ticks', async function* ({ count }) {
     for (let tick = 1; tick <= Number(count); tick++) yield tick
+  })
+  follow('refused', () => {
+    throw notFound('thing')
   })
   follow('failing', async function* () {
     yield 1

@@ -79,8 +79,13 @@ describe('a subscription over server-sent events', () => {
   })
 
   it('whose source refuses it answers 200 with the error as its event, as clients of streams expect', async () => {
+    const answer = await subscribe('subscription { refused }')
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/event: next\ndata: .*NOT_FOUND.*\n\nevent: complete/)])
+  })
+
+  it('is refused without a token with 401', async () => {
     const answer = await fetch(`${running.url}/graphql`, { method: 'POST', body: JSON.stringify({ query: 'subscription { changes(id: "a") }' }), headers: { 'content-type': 'application/json', accept: 'text/event-stream' } })
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/event: next\ndata: .*UNAUTHORIZED.*\n\nevent: complete/)])
+    expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('UNAUTHORIZED')])
   })
 
   it('is refused without permission, in the form of an answer', async () => {
@@ -151,8 +156,11 @@ describe('a web socket', () => {
   })
 
   it('without a token opens, and its operations are refused', async () => {
-    const answer = (await connect().iterate({ query: '{ me { name } }' }).next()).value as { errors: { extensions: { code: string } }[] }
-    expect(answer.errors[0]?.extensions.code).toBe('UNAUTHORIZED')
+    for (const query of ['{ me { name } }', '{ ech }', 'subscription { changes(id: "a") }']) {
+      const refused = await connect().iterate({ query }).next().catch((errors: unknown) => errors) as { extensions: { code: string } }[]
+      expect([query, refused.map(({ extensions }) => extensions.code)]).toEqual([query, ['UNAUTHORIZED']])
+    }
+    expect((await connect().iterate({ query: '{ __typename shared }' }).next()).value).toEqual({ data: { __typename: 'Query', shared: 'for everybody' } })
   })
 
   it('with a wrong token is closed with 4403 and the reason', async () => {
@@ -192,7 +200,7 @@ describe('a web socket', () => {
     expect(of('aliases')).toMatch(/16 aliases/)
     expect(of('deep')).toMatch(/nested deeper than 64/)
     expect(of('nul')).toMatch(/NUL/)
-    expect(of('suggestion')).toContain('Cannot query field \\"ech\\" on type \\"Query\\"."')
+    expect(of('suggestion')).toContain('Cannot query field \\"ech\\" on type \\"Query\\". Did you mean \\"echo\\"?"')
     expect(of('bug')).toMatch(/INTERNAL_ERROR/)
     expect(said.join()).not.toContain('secret')
     socket.close()

@@ -1,0 +1,43 @@
+/** Subscriptions as `multipart/mixed`, for clients that ask for nothing else: Apollo's, in the form of its subscription protocol, and urql's. */
+import type { ExecutionResult } from 'graphql'
+
+/** What one client wants: the mark between parts, and whether each result stands inside `payload`, as Apollo's has it. */
+type Form = { type: string; boundary: string; wraps: boolean }
+
+const plain: Form = { type: 'multipart/mixed; boundary="-"', boundary: '-', wraps: false }
+const apollo: Form = { type: 'multipart/mixed; boundary="graphql"; subscriptionSpec=1.0', boundary: 'graphql', wraps: true }
+
+/** The form in which this `Accept` wants events, when it wants them as parts and not as server-sent events; null else. */
+export function multipartForm(accept: string | null): Form | null {
+  const wanted = (accept ?? '').toLowerCase()
+  if (!wanted.includes('multipart/mixed') || wanted.includes('text/event-stream')) return null
+  return wanted.includes('subscriptionspec') ? apollo : plain
+}
+
+/** Sends each result as a part, as soon as it is there, and ends with the results. */
+export function multipartResponse(results: AsyncIterable<ExecutionResult>, { type, boundary, wraps }: Form): Response {
+  const events = results[Symbol.asyncIterator]()
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(`\r\n--${boundary}`)),
+    async pull(controller) {
+      const { done, value } = await events.next()
+      if (!done) {
+        const text = textOf(value)
+        // The mark behind a part goes out with it: without it a client waits for the part's end.
+        return controller.enqueue(encoder.encode(`\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${wraps ? `{"payload":${text}}` : text}\r\n--${boundary}`))
+      }
+      controller.enqueue(encoder.encode('--\r\n'))
+      controller.close()
+    },
+    async cancel() {
+      await events.return?.()
+    },
+  })
+  return new Response(body, { headers: { 'content-type': type } })
+}
+
+/** A result as it is shown; see `showEvents` in graphql.ts. */
+function textOf(result: ExecutionResult & { stringify?: () => string }): string {
+  return result.stringify?.() ?? JSON.stringify(result)
+}
