@@ -13,6 +13,7 @@ import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
 import type { GraphqlCall } from './graphql.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
@@ -235,5 +236,5 @@ function finish({ open }: Peer, id: string): void {
 
 function close({ socket }: Peer, code: number, { message }: { message: string }): void {
   const bytes = Buffer.from(message)
-  socket.close(code, bytes.length <= closeReasonBytes ? bytes : `${bytes.subarray(0, closeReasonBytes - 3).toString('utf8').replace(/\uFFFD+$/, '')}…`)
+  socket.close(code, bytes.length <= closeReasonBytes ? bytes : `${withoutEnding(bytes.subarray(0, closeReasonBytes - 3).toString('utf8'), '\uFFFD')}…`)
 }

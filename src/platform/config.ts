@@ -7,6 +7,7 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { withoutEnding } from './texts.ts'
 
 /** An identity provider whose tokens are accepted. */
 export type Issuer = { issuer: string; jwksUri: string; audience: string }
@@ -182,7 +183,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   return {
     port,
     host,
-    publicUrl: (set.BERTH_PUBLIC_URL ?? `http://localhost:${port}`).replace(/\/+$/, ''),
+    publicUrl: withoutEnding(set.BERTH_PUBLIC_URL ?? `http://localhost:${port}`, '/'),
     dataDir,
     runDir: runDirOf(dataDir),
     cacheDir: resolve(set.BERTH_CACHE_DIR ?? (isRoot() ? '/var/cache/berth' : `${homedir()}/.cache/berth`)),
@@ -220,7 +221,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
 function readS3(set: Settings, problems: string[]): S3Settings | null {
   const parts = { endpoint: set.BERTH_S3_ENDPOINT, bucket: set.BERTH_S3_BUCKET, accessKeyId: set.BERTH_S3_ACCESS_KEY_ID, secretAccessKey: set.BERTH_S3_SECRET_ACCESS_KEY }
   const { endpoint, bucket, accessKeyId, secretAccessKey } = parts
-  if (endpoint && bucket && accessKeyId && secretAccessKey) return { endpoint: endpoint.replace(/\/+$/, ''), bucket, region: set.BERTH_S3_REGION ?? 'us-east-1', accessKeyId, secretAccessKey }
+  if (endpoint && bucket && accessKeyId && secretAccessKey) return { endpoint: withoutEnding(endpoint, '/'), bucket, region: set.BERTH_S3_REGION ?? 'us-east-1', accessKeyId, secretAccessKey }
   if (Object.values(parts).some((part) => part !== undefined)) problems.push('BERTH_S3_ENDPOINT, BERTH_S3_BUCKET, BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY belong together: set all four, or none for the data folder.')
   return null
 }

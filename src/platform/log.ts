@@ -11,11 +11,9 @@ const longestSearched = 4 * longestLine
 
 const secretPatterns: readonly [RegExp, string][] = [
   [/svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]+/g, 'svc_live_ak_[redacted]'],
-  [/\b[a-z][a-z0-9_]{0,30}_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}/g, '[redacted key]'], // whatever BERTH_KEY_PREFIX is
-  [/\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_=-]*/g, '[redacted jwt]'],
+  [/(^|[^A-Za-z0-9_])[a-z][a-z0-9_]{0,30}_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}/g, '$1[redacted key]'], // whatever BERTH_KEY_PREFIX is
   [/\bbdb_[A-Za-z0-9_-]{43}/g, '[redacted database token]'],
   [/([?&](?:token|access_token|code|berth_token)=)[^&\s"\\]+/gi, '$1[redacted]'],
-  [/(:\/\/[^\s:/@"\\]+:)[^\s@"\\]+@/g, '$1[redacted]@'],
   [/("(?:authorization|cookie|password|secret|token|privateKey)"\s*:\s*)"(?:[^"\\]|\\.)*"/gi, '$1"[redacted]"'],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g, '[redacted private key]'],
 ]
@@ -33,7 +31,49 @@ export function neverLog(secret: string): void {
 export function redact(text: string): string {
   for (const secret of knownSecrets) text = text.replaceAll(secret, '[redacted]')
   for (const [pattern, replacement] of secretPatterns) text = text.replace(pattern, replacement)
-  return text
+  return redactPasswords(text.replace(/[A-Za-z0-9_.=-]+/g, redactTokens))
+}
+
+const shortestHeader = 8 // characters, of a token's first part
+
+/** Takes the signed tokens (JWT) out of a run of their characters: three parts with dots between, the first beginning with `eyJ`. */
+function redactTokens(run: string): string {
+  if (!run.includes('eyJ')) return run
+  const parts = run.split('.')
+  for (let index = 0; index + 2 < parts.length; index++) {
+    const [first = '', second = ''] = parts.slice(index, index + 2)
+    let at = first.indexOf('eyJ', first.lastIndexOf('=') + 1)
+    while (at > 0 && /\w/.test(first[at - 1] ?? '')) at = first.indexOf('eyJ', at + 1)
+    if (at < 0 || first.length - at < shortestHeader || second === '' || second.includes('=')) continue
+    parts.splice(index, 3, `${first.slice(0, at)}[redacted jwt]`)
+  }
+  return parts.join('.')
+}
+
+const endsAddress = /[\s"\\]/
+
+/** Takes the passwords out of addresses: `https://user:password@host`. By hand, because a password may hold what begins an address. */
+function redactPasswords(text: string): string {
+  const parts = text.split('@')
+  for (const [index, part] of parts.entries()) {
+    if (index === parts.length - 1) break // behind it stands no @
+    let start = part.length
+    while (start > 0 && !endsAddress.test(part[start - 1] ?? '')) start--
+    const password = beginningOfPassword(part, start)
+    if (password > 0 && password < part.length) parts[index] = `${part.slice(0, password)}[redacted]`
+  }
+  return parts.join('@')
+}
+
+/** Behind `://user:`, from a place of the text on; 0 where there is none. */
+function beginningOfPassword(text: string, from: number): number {
+  for (let at = text.indexOf('://', from); at >= 0; at = text.indexOf('://', at + 3)) {
+    let end = at + 3
+    while (end < text.length && text[end] !== ':' && text[end] !== '/') end++
+    if (text[end] === ':' && end > at + 3) return end + 1
+    at = end - 3
+  }
+  return 0
 }
 
 const destination = {

@@ -15,7 +15,7 @@ export function readProcfile(path: string): { release: string | null; processes:
   const lines = readFileSync(path, 'utf8').split('\n').map((line) => line.trim()).filter((line) => line && !line.startsWith('#'))
   if (lines.length > linesMax) throw new StartError(`${path} has more than ${linesMax} processes.`)
   const read = lines.map((line) => {
-    const [, name, command] = /^([A-Za-z0-9_-]+):\s*(.+)$/.exec(line) ?? []
+    const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? []
     if (!name || !command) throw new StartError(`${path}: "${line}" is not of the form "name: command".`)
     return { name, command }
   })

@@ -20,3 +20,16 @@ test('a secret at the place where a long line is cut is taken out too', () => {
   expect([written.length > 10, longest > 16_000, longest < 16_500]).toEqual([true, true, true])
   expect(written.filter((line) => line.includes('Zx9'))).toEqual([])
 })
+
+test('signed tokens and the passwords of addresses are taken out wherever they stand', () => {
+  const token = 'eyJhbGciOi.eyJzdWIiOi.sIgnature_-'
+  for (const text of [token, `"${token}"`, `Bearer ${token}, next`, `prefix-${token}`, `a.${token}`, `x=${token}`, `https://host/${token}/end`]) expect(redact(text), text).toBe(text.replace(token, '[redacted jwt]'))
+  expect(redact('xeyJhbGciOi.eyJzdWIiOi.z eyJ.a.b')).toBe('xeyJhbGciOi.[redacted jwt]'.replace('.[redacted jwt]', '.eyJzdWIiOi.z eyJ.a.b'))
+  expect(redact('postgres://berth:pa55/w:rd@127.0.0.1/x and git+https://u:p@h "http://host/a@b" a@b')).toBe('postgres://berth:[redacted]@127.0.0.1/x and git+https://u:[redacted]@h "http://host/a@b" a@b')
+})
+
+test('a long line made to be searched again and again is redacted soon', () => {
+  const startedMs = performance.now()
+  for (const piece of ['-eyJaaaaa', '://a:', ' a_', '"secret":"', 'eyJ', '@', '?token=', '-----BEGIN PRIVATE KEY-----']) redact(piece.repeat(Math.floor(65_536 / piece.length)))
+  expect(performance.now() - startedMs).toBeLessThan(1_000)
+})

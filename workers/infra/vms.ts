@@ -10,6 +10,7 @@ import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { sql, transaction, change } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
 import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
@@ -203,6 +204,6 @@ function specOf(vm: Vm): MachineSpec {
 /** The VM's name as a host name, or its id where nothing of the name is left. */
 function hostnameOf(vm: Vm): string {
   const longestLabel = 63
-  const label = vm.name.toLowerCase().replace(/[^a-z0-9-]+/g, '-').replace(/^-+|-+$/g, '').slice(0, longestLabel)
+  const label = withoutEnding(withoutBeginning(vm.name.toLowerCase().replace(/[^a-z0-9-]+/g, '-'), '-').slice(0, longestLabel), '-')
   return label || `vm-${machineId(vm).slice(-8)}`
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
 import { nanoUsdPerUsd } from '#src/resources/llm/costs.ts'
 import { readShape } from './field-rules.ts'
 import type { NewEvent } from './session-log.ts'
@@ -64,7 +65,7 @@ export function readBudget(given: unknown): number | null {
 
 function dollars(nanoUsd: number): string {
   const [whole = '0', fraction = ''] = (nanoUsd / nanoUsdPerUsd).toFixed(9).split('.')
-  return `${whole}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`
+  return `${whole}.${withoutEnding(fraction, '0').padEnd(2, '0')}`
 }
 
 function activeSeconds({ activeMs, runningSince }: Session): number {

@@ -3,6 +3,7 @@ import { isAbsolute, posix } from 'node:path'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
 
 /** A repository to clone and where to: an absolute path in the guest. */
 export type GitRepo = { url: string; branch: string | null; path: string }
@@ -44,7 +45,7 @@ export function readAddress(url: string, which: string): { key: string; name: st
   const allowed = parsed.protocol === 'https:' || parsed.protocol === 'ssh:' || (parsed.protocol === 'http:' && parsed.hostname.toLowerCase() === 'host.berth.internal')
   if (!allowed) throw refused('the url must begin with https:// or ssh:// (http:// only for host.berth.internal).')
   if (/[\s\\]|^-/.test(url)) throw refused('the url holds characters that do not belong in one.')
-  const path = parsed.pathname.replace(/\/+$/, '').replace(/\.git$/, '')
+  const path = withoutEnding(parsed.pathname, '/').replace(/\.git$/, '')
   const name = posix.basename(path)
   if (!/^[\w.-]+$/.test(name) || name === '.' || name === '..') throw refused('the url names no repository.')
   return { key: `${parsed.hostname.toLowerCase()}:${parsed.port}${path}${parsed.search}`, name }
@@ -58,7 +59,7 @@ function readBranch(branch: string | null | undefined, index: number): string | 
 
 function readPath(path: string | null | undefined, name: string, index: number): string {
   const full = !path ? `${guestHome}/${name}` : isAbsolute(path) ? path : `${guestHome}/${path}`
-  const clean = posix.normalize(full).replace(/\/+$/, '')
+  const clean = withoutEnding(posix.normalize(full), '/')
   const relativeEscapes = path && !isAbsolute(path) && !clean.startsWith(`${guestHome}/`)
   if (clean.includes('\0') || clean === '' || relativeEscapes) throw new BerthError('invalid_request', `Repository ${index + 1}: the path must stay inside ${guestHome}, or be absolute.`)
   return clean

@@ -1,6 +1,7 @@
 /** What a request to a model costs, in whole billionths of a US dollar. */
 import type { Usage } from '#src/drivers/models/model.ts'
 import type { Pricing } from './model-rows.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
 
 /** Billionths in a US dollar. */
 export const nanoUsdPerUsd = 1_000_000_000
@@ -25,6 +26,6 @@ export function costNanoUsd(pricing: Pricing, usage: Usage): number {
 
 /** An amount as US dollars for people: `$25`, `$0.0003`. */
 export function dollars(nanoUsd: number): string {
-  const text = Math.abs(nanoUsd / nanoUsdPerUsd).toFixed(9).replace(/\.?0+$/, '')
+  const text = withoutEnding(withoutEnding(Math.abs(nanoUsd / nanoUsdPerUsd).toFixed(9), '0'), '.')
   return `${nanoUsd < 0 ? '-' : ''}$${text}`
 }

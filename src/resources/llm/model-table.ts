@@ -5,6 +5,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError, type Config } from '#src/platform/config.ts'
 import { neverLog } from '#src/platform/log.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
 import type { ReasoningReplay, UpstreamKind, UpstreamTarget } from '#src/drivers/models/model.ts'
 import { modelAbilities, parseModelFile, type ModelEntry, type ModelFile, type UpstreamEntry } from './model-file.ts'
 import type { Model, ModelUpstream, Pricing } from './model-rows.ts'
@@ -85,7 +86,7 @@ function makeUpstreams(config: Config, own: ModelFile, operators: ModelFile, pro
     // What the operator wrote is meant; our own two wait for their keys in silence.
     if (missing && operators.upstreams?.[slug]?.api_key_env) problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.api_key_env names ${variable}, which is not set in the environment.`)
     if (apiKey) neverLog(apiKey)
-    upstreams.set(slug, { known: { slug, kind, baseUrl: (url ?? '').replace(/\/+$/, ''), missing }, apiKey, patience: { ...(firstByteSeconds && { firstByteSeconds }), ...(silenceSeconds && { silenceSeconds }) } })
+    upstreams.set(slug, { known: { slug, kind, baseUrl: withoutEnding(url ?? '', '/'), missing }, apiKey, patience: { ...(firstByteSeconds && { firstByteSeconds }), ...(silenceSeconds && { silenceSeconds }) } })
   }
   return upstreams
 }

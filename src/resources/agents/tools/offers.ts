@@ -43,7 +43,7 @@ export function mcpToolName(serverName: string, name: string): string {
 
 const validators = new CfWorkerJsonSchemaValidator()
 /** A check of arguments takes a millisecond; a schema that needs longer than this is not checked again. Ours. */
-const checkMs = 100
+const checkMs = 40
 const slowMax = 1_000
 const slowSchemas = new Set<string>()
 const problemLength = 1_000

@@ -4,6 +4,7 @@ import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { charactersPerToken } from '#src/drivers/models/estimates.ts'
 import { log } from '#src/platform/log.ts'
+import { createThread, ThreadError } from '#src/platform/threads.ts'
 import type { WebRestrictions } from '../agent-rows.ts'
 import { searchWords, whyRestricted } from '../web-restrictions.ts'
 import { answered, cutEnd, failed, type ToolResult } from './results.ts'
@@ -13,6 +14,8 @@ const bytesMax = 2 * 1024 * 1024
 const redirectsMax = 5
 const resultsMax = 10
 const urlLength = 2048
+/** Pages are the web's, so they are read beside the event loop. */
+const pages = createThread<string, string>(new URL('./page-thread.ts', import.meta.url), { memoryMegabytes: 256, answerMs: 5_000, waitingMax: 50 })
 const readable = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript)\b)/
 
 /** Reads a page, at most as much of it as the agent may. Never throws for what the page or its host does. */
@@ -26,7 +29,7 @@ export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: str
       return { ...failed(`The address answered ${response.status} with ${type.slice(0, 100) || 'no content type'}, which is no text.`), usage }
     }
     const { text, truncated } = await readBeginning(response, bytesMax)
-    const plain = cutEnd(type.includes('html') ? textOfHtml(text) : text, (restrictions.max_content_tokens ?? Infinity) * charactersPerToken)
+    const plain = cutEnd(type.includes('html') ? await pages.ask(text) : text, (restrictions.max_content_tokens ?? Infinity) * charactersPerToken)
     const shown = `${response.url}\n\n${plain}${truncated ? `\n[Cut: only the first ${bytesMax / 1024 / 1024} MiB were read.]` : ''}`
     return { ...(response.ok ? answered(shown) : failed(`The address answered ${response.status}.\n${shown}`)), usage }
   } catch (error) {
@@ -88,27 +91,8 @@ function addressOf(given: string): URL {
 function whyNot(error: unknown): string {
   for (const cause of causesOf(error)) {
     if (cause instanceof OutboundError) return cause.message
+    if (cause instanceof ThreadError) return cause.reason === 'busy' ? cause.message : 'The page could not be turned into text: it takes too long to read.'
     if (cause.name === 'TimeoutError') return `The address did not answer within ${fetchMs / 1000} s.`
   }
   return 'The address could not be reached.'
-}
-
-// Within a tag no other one begins: a page of many `<` and no `>` would otherwise be searched to its end from each of them.
-const blocks = /<\/?(?:p|div|br|li|ul|ol|tr|h[1-6]|section|article|header|footer|pre|blockquote|table)\b[^<>]*>/gi
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
-
-/** What a reader sees of a page: without markup, scripts and styles. */
-export function textOfHtml(html: string): string {
-  return html
-    .replace(/<(script|style|noscript|template|svg)\b[^<>]*>[^]*?(?:<\/\1\s*>|$)/gi, ' ')
-    .replace(/<!--[^]*?(?:-->|$)/g, ' ')
-    .replace(/[ \t\r\n]+/g, ' ')
-    .replace(blocks, '\n')
-    .replace(/<[^<>]*>/g, '')
-    .replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
-      if (name) return entities[name.toLowerCase()] ?? whole
-      const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16)
-      return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
-    })
-    .replace(/ *\n */g, '\n').replace(/\n{3,}/g, '\n\n').trim()
 }

@@ -1,0 +1,15 @@
+/** Text cut without regular expressions, where one would look at the same characters again from every position. */
+
+/** The text without this character at its end, however often it stands there. */
+export function withoutEnding(text: string, character: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === character) end--
+  return text.slice(0, end)
+}
+
+/** The text without this character at its beginning. */
+export function withoutBeginning(text: string, character: string): string {
+  let start = 0
+  while (text[start] === character) start++
+  return text.slice(start)
+}
