@@ -1,25 +1,9 @@
-/** Processes of this host, as the kernel shows them in /proc: which still live, and how to make a child die with us. */
+/** Processes of this host, as the kernel shows them in /proc: which there are, and how to make a child die with us. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { markProcess, readProc } from '#src/platform/process-marks.ts'
 
 const probeTimeoutMs = 2_000
-
-/** A process that can be told from a later one with the same number: by the clock tick at which it started. */
-export type ProcessMark = { pid: number; startedTicks: number }
-
-/** The mark of a living process, or undefined when there is none with this number (a zombie counts as none). */
-export function markProcess(pid: number): ProcessMark | undefined {
-  const stat = readProc(pid, 'stat')
-  if (stat === undefined) return undefined
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name in brackets may hold spaces
-  if (fields[0] === 'Z' || fields[0] === 'X') return undefined
-  return { pid, startedTicks: Number(fields[19]) } // field 22 of proc(5): starttime
-}
-
-/** Whether that very process still runs. */
-export function isRunning(mark: ProcessMark): boolean {
-  return markProcess(mark.pid)?.startedTicks === mark.startedTicks
-}
 
 /** The living processes of this program name whose working folder is this one. */
 export function processesIn(folder: string, programName: string): number[] {
@@ -68,13 +52,5 @@ function folderOf(pid: number): string | undefined {
     return readlinkSync(`/proc/${pid}/cwd`)
   } catch {
     return undefined // ended meanwhile, or another user's: not ours
-  }
-}
-
-function readProc(pid: number, file: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
-  } catch {
-    return undefined // ended meanwhile
   }
 }

@@ -1,0 +1,38 @@
+/** How a process is told from a later one with the same number, so that its death can be seen by others. */
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/** A process that can be told from a later one with the same number: by the clock tick at which it started. */
+export type ProcessMark = { pid: number; startedTicks: number }
+
+/** The mark of a living process, or undefined when there is none with this number (a zombie counts as none). */
+export function markProcess(pid: number): ProcessMark | undefined {
+  const stat = readProc(pid, 'stat')
+  if (stat === undefined) return undefined
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ') // the name in brackets may hold spaces
+  if (fields[0] === 'Z' || fields[0] === 'X') return undefined
+  return { pid, startedTicks: Number(fields[19]) } // field 22 of proc(5): starttime
+}
+
+/** Whether that very process still runs. */
+export function isRunning(mark: ProcessMark): boolean {
+  return markProcess(mark.pid)?.startedTicks === mark.startedTicks
+}
+
+/** A file of a process in /proc; undefined when the process ended meanwhile. */
+export function readProc(pid: number, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return undefined // ended meanwhile
+  }
+}
+
+/** What this process calls itself in files and rows that must be cleared away when it is dead: host, number, tick. */
+export const processName = `${hostname()}.${process.pid}.${markProcess(process.pid)?.startedTicks ?? 0}`
+
+/** Whether the process of this name is known to be dead; of other hosts' nothing is known. */
+export function isDeadProcess(name: string): boolean {
+  const [, host, pid, startedTicks] = /^(.+)\.(\d+)\.(\d+)$/.exec(name) ?? []
+  return host === hostname() && startedTicks !== '0' && !isRunning({ pid: Number(pid), startedTicks: Number(startedTicks) })
+}
