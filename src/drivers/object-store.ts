@@ -5,6 +5,9 @@
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 
+/** How a stream must come: cut when nothing comes for so long, or when less than this has come on average after that time. */
+export type Pace = { stalledSeconds: number; bytesPerSecondMin: number }
+
 /** What a signed address is for: reading a file, or writing it once or more until it expires. */
 export type SignedMethod = 'GET' | 'PUT'
 
@@ -15,9 +18,12 @@ export type StoredObject = { sizeBytes: number; sha256: string }
 export type ObjectStore = {
   /**
    * Stores a stream, whole or not at all; the memory it takes does not grow with the file.
-   * @throws BerthError request_too_large when it is longer than the limit; Error when the store cannot take it.
+   * @param pace how quickly it must come, where a stranger sends it.
+   * @throws BerthError request_too_large when it is longer than the limit, timeout when it comes too slowly; Error when the store cannot take it.
    */
-  put(key: string, body: Readable, limitBytes: number): Promise<StoredObject>
+  put(key: string, body: Readable, limitBytes: number, pace?: Pace): Promise<StoredObject>
+  /** Removes what processes that died left half stored. For the start of a process. */
+  clear(): void
   /** The size of a file; undefined when there is none. */
   find(key: string): Promise<{ sizeBytes: number } | undefined>
   /** The bytes of a file, or a part of it (both ends included). @throws BerthError not_found. */

@@ -10,7 +10,7 @@ import type { Config } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { sameDigest, sha256, type Sealer } from '#src/platform/secrets.ts'
 import { isObjectKey, type ObjectStore, type SignedMethod } from './object-store.ts'
-import { stage } from './object-staging.ts'
+import { clearStaging, stage } from './object-staging.ts'
 
 /** The path below which the web process serves the folder. */
 export const objectsPath = '/objects'
@@ -35,11 +35,12 @@ export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir
   const canonicalUrl = (key: string): string => `${publicUrl}${objectsPath}/${key}`
   return {
     find, canonicalUrl,
-    put: (key, body, limitBytes) => stage(join(root, 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256: digest }) => {
+    put: (key, body, limitBytes, pace) => stage(join(root, 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256: digest }) => {
       mkdirSync(dirname(place(key)), { recursive: true, mode: 0o700 })
       renameSync(path, place(key))
       return { sizeBytes, sha256: digest }
-    }),
+    }, pace),
+    clear: () => clearStaging(join(root, 'incoming')),
     async read(key, range) {
       if (!(await find(key))) throw notFound('file')
       return createReadStream(place(key), range ? { start: range.startByte, end: range.endByte } : {})

@@ -7,7 +7,7 @@ import { request, type Dispatcher } from 'undici'
 import type { S3Settings } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { isObjectKey, type ObjectStore } from './object-store.ts'
-import { stage } from './object-staging.ts'
+import { clearStaging, stage } from './object-staging.ts'
 
 /** Our own requests begin at once. Unit: seconds. */
 const ownExpirySeconds = 300
@@ -35,12 +35,13 @@ export function createS3Objects({ endpoint, bucket, region, accessKeyId, secretA
   }
   return {
     canonicalUrl,
-    put: (key, body, limitBytes) => stage(join(dataDir, 'objects', 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256 }) => {
+    put: (key, body, limitBytes, pace) => stage(join(dataDir, 'objects', 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256 }) => {
       const answer = await send('PUT', key, { headers: { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' }, body: createReadStream(path) })
       await answer.body.dump()
       if (answer.statusCode === 404) throw new Error(`the object store has no bucket named ${bucket}`)
       return { sizeBytes, sha256 }
-    }),
+    }, pace),
+    clear: () => clearStaging(join(dataDir, 'objects', 'incoming')),
     async find(key) {
       const { statusCode, headers, body } = await send('HEAD', key)
       await body.dump()

@@ -7,12 +7,14 @@ import { log, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
 import { modelTable } from '#src/resources/llm/model-table.ts'
+import { clearDeadWrites } from '#src/resources/infra/upload-writes.ts'
 import { buildApp } from './app.ts'
 
 const stopLimitMs = 9_000 // whoever started us waits 11 s
 
 async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'web')
+  await clearDeadWrites(services)
   const app = await buildApp({ services, schema, surfaces: registerSurfaces })
   const metrics = await serveMetrics(config.webMetricsPort)
   // With several of us the kernel shares new connections out, and a port of somebody else's is refused by `npm start`.

@@ -7,6 +7,7 @@ import type { SignedMethod } from '#src/drivers/object-store.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Services } from '#src/platform/services.ts'
+import { writeUpload } from '#src/resources/infra/upload-writes.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -15,7 +16,7 @@ declare module 'fastify' {
   }
 }
 
-type Parts = Pick<Services, 'config' | 'sealer'>
+type Parts = Pick<Services, 'config' | 'db' | 'sealer'>
 type Range = { startByte: number; endByte: number }
 
 /** Adds GET, HEAD and PUT of files; nothing where they are kept at another service. */
@@ -27,7 +28,8 @@ export async function serveObjects(app: FastifyInstance, parts: Parts): Promise<
     scope.route({ method: ['GET', 'HEAD'], url: `${objectsPath}/*`, exposeHeadRoute: false, handler: (request, reply) => sendFile(parts, request, reply) })
     scope.put(`${objectsPath}/*`, { config: { takesFiles: true }, bodyLimit: limits.uploadBytes }, async (request, reply) => {
       const key = signedKey(parts, 'PUT', request)
-      const { sha256 } = await objectStore(parts).put(key, (request.body ?? request.raw) as Readable, limits.uploadBytes) // what the parser above made
+      const length = request.headers['content-length']
+      const sha256 = await writeUpload(parts, key, (request.body ?? request.raw) as Readable, length === undefined ? null : Number(length)) // what the parser above made
       return reply.code(200).header('etag', `"${sha256}"`).send()
     })
   })

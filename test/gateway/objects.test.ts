@@ -10,6 +10,10 @@ import { objectStore } from '#src/drivers/objects.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { shiftClock } from '#src/platform/clock.ts'
 import { sha256 } from '#src/platform/secrets.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { sql } from '#src/platform/postgres.ts'
+import { uploadKey } from '#src/resources/infra/uploads.ts'
+import { idsOf } from '../support/makers.ts'
 import { startApp, type RunningApp } from './running-app.ts'
 
 let running: RunningApp
@@ -47,9 +51,13 @@ describe('the folder of this host', () => {
   })
 
   test('is written and read by signed addresses, whole, in parts and without a body', async () => {
-    const put = await fetch(await signed('PUT', 'compute/o/u'), { method: 'PUT', body: Buffer.from('0123456789') })
+    const { organizationId } = idsOf(await running.token())
+    const id = newUuid()
+    await sql`insert into uploads (id, organization_id, expires_at) values (${id}, ${organizationId}, now())`.execute(running.services.db)
+    const key = uploadKey(organizationId, id)
+    const put = await fetch(await signed('PUT', key), { method: 'PUT', body: Buffer.from('0123456789') })
     expect([put.status, await put.text()]).toEqual([200, ''])
-    const address = await signed('GET', 'compute/o/u')
+    const address = await signed('GET', key)
     const whole = await fetch(address)
     expect([whole.status, await whole.text(), whole.headers.get('content-disposition'), whole.headers.get('content-type')]).toEqual([200, '0123456789', 'attachment; filename="a.tar.gz"', 'application/octet-stream'])
     const part = async (range: string): Promise<unknown[]> => {

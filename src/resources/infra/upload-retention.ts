@@ -17,7 +17,7 @@ export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
     where checked_at is null and created_at < now() - ${limits.uploadUnfinishedHours} * interval '1 hour' and id <> all(${stuckIds}::uuid[])
     order by created_at limit ${batchMax}`), async ({ id, organizationId }) => {
     const finished = await objectStore(services).find(uploadKey(organizationId, id))
-    await change(db, finished ? sql`update uploads set checked_at = now() where id = ${id}` : sql`delete from uploads where id = ${id}`)
+    await change(db, finished ? sql`update uploads set checked_at = now(), size_bytes = ${finished.sizeBytes} where id = ${id}` : sql`delete from uploads where id = ${id}`)
   })
 }
 

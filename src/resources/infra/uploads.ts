@@ -3,23 +3,32 @@ import { allow, allowIn, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, getOne, sql } from '#src/platform/postgres.ts'
+import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { keyOfUrl } from '#src/drivers/object-store.ts'
 import { objectStore } from '#src/drivers/objects.ts'
+import { checkFileRoom, filesHeld } from './file-room.ts'
 
 /** Where to put a file, and what to call it afterwards. */
 export type Upload = { uploadUrl: string; binaryUrl: string; expiresAt: string }
 
-/** Makes room for a file. @throws BerthError invalid_request when the caller is not in the organization: the documents list no 403 here. */
+/**
+ * Makes room for a file.
+ * @throws BerthError invalid_request when the caller is not in the organization: the documents list no 403 here;
+ *   rate_limited, capacity_unavailable when it may not store more.
+ */
 export async function createUpload(call: Call, organizationId: string): Promise<Upload> {
   const scope = inOrganization(call, organizationId)
   const id = newUuid()
   const key = uploadKey(scope.organizationId, id)
   const uploadUrl = await objectStore(call).signedUrl('PUT', key, { expiresInSeconds: limits.uploadUrlSeconds })
-  const { expiresAt } = await getOne<{ expiresAt: string }>(call.db, sql`
-    insert into uploads (id, organization_id, created_by, expires_at)
-    values (${id}, ${scope.organizationId}, ${scope.userId}, now() + ${limits.uploadUrlSeconds} * interval '1 second') returning expires_at`)
+  const expiresAt = await transaction(call.db, async (tx) => {
+    await checkUploads(call, tx, scope)
+    const made = await getOne<{ expiresAt: string }>(tx, sql`
+      insert into uploads (id, organization_id, created_by, expires_at)
+      values (${id}, ${scope.organizationId}, ${scope.userId}, now() + ${limits.uploadUrlSeconds} * interval '1 second') returning expires_at`)
+    return made.expiresAt
+  })
   return { uploadUrl, binaryUrl: objectStore(call).canonicalUrl(key), expiresAt }
 }
 
@@ -33,6 +42,15 @@ export async function useUpload(services: Pick<Background, 'config' | 'db' | 'se
   if (!id || key !== uploadKey(organizationId, id)) return undefined
   const found = await change(services.db, sql`update uploads set used_at = now() where id = ${id} and organization_id = ${organizationId}`)
   return found > 0 ? key : undefined
+}
+
+/** How many an organization has, and that there is room for a byte. Requests of one organization wait for each other here, so that the counts hold. */
+async function checkUploads({ config }: Call, tx: Tx, { organizationId }: Scope): Promise<void> {
+  await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
+  const { count, unfinished } = await getOne<{ count: number; unfinished: number }>(tx, sql`select count(*), count(*) filter (where checked_at is null) as unfinished from uploads where organization_id = ${organizationId}`)
+  const most = unfinished >= limits.uploadsUnfinishedMax ? `${limits.uploadsUnfinishedMax} addresses at which nothing was put yet` : count >= limits.uploadsMax ? `${limits.uploadsMax} uploads` : null
+  if (most) throw new BerthError('rate_limited', `Your organization has ${most}, which is all it may have. Use one of them, or wait: unused addresses go after ${limits.uploadUnfinishedHours} hours.`, { retryAfterSeconds: 60 })
+  await checkFileRoom(config, await filesHeld(tx, organizationId), 1)
 }
 
 function inOrganization({ caller }: Call, organizationId: string): Scope {

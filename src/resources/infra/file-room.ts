@@ -1,0 +1,61 @@
+/** What organizations store as files (uploads, and what builds leave behind), and who may store more. */
+import { join } from 'node:path'
+import { diskRoom } from '#src/drivers/disk-room.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { getOne, sql, type Db } from '#src/platform/postgres.ts'
+
+/** Without a setting an organization may fill this share of the disk that files are on. Ours. */
+const usualShare = 0.25
+const retryAfterSeconds = 60
+const bytesPerMib = 1024 * 1024
+const bytesPerGib = 1024 * bytesPerMib
+
+/** What an organization stores and what is on its way, and what is on its way of everybody. Bytes. */
+export type FilesHeld = { storedBytes: number; stagedBytes: number; allStagedBytes: number }
+
+/** Counts it. */
+export async function filesHeld(db: Db, organizationId: string): Promise<FilesHeld> {
+  return getOne<FilesHeld>(db, sql`
+    select (select coalesce(sum(size_bytes), 0) from uploads where organization_id = ${organizationId})::bigint
+        + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0) from build_jobs where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
+      coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes, coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
+    from uploads where writer is not null and writing_until > now()`)
+}
+
+/**
+ * Refuses what does not fit: beyond the organization's share, or on a disk that is nearly full. Who stores little is
+ * let nearer to the floor than who stores much, so that the last room is not one organization's.
+ * @throws BerthError rate_limited, capacity_unavailable.
+ */
+export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes: number): Promise<void> {
+  const room = await diskRoom(config, filesFolder(config))
+  const mostBytes = config.orgFilesGb === null ? (config.s3 ? Infinity : room.totalBytes * usualShare) : config.orgFilesGb === 0 ? Infinity : config.orgFilesGb * bytesPerGib
+  const heldBytes = held.storedBytes + held.stagedBytes
+  if (heldBytes + wantedBytes > mostBytes) {
+    throw new BerthError('rate_limited', `Your organization’s files take ${mib(heldBytes)} MiB, this may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is what it may store. Uploads and artifacts go when their days are over; the operator can set BERTH_ORG_FILES_GB.`, { retryAfterSeconds })
+  }
+  const keptBytes = room.floorBytes * (heldBytes + wantedBytes > limits.uploadBytes ? 2 : 1)
+  if (room.freeBytes - held.allStagedBytes - wantedBytes < keptBytes) throw diskFull()
+}
+
+/** The error for a disk on which nothing more is stored now. */
+export function diskFull(): BerthError {
+  return new BerthError('capacity_unavailable', 'The disk of this node is nearly full, so nothing large is stored and no VM begins until there is room. Delete what nobody needs, or ask your operator to make room.', { retryAfterSeconds })
+}
+
+/** Whether less is left on the disk of this folder than must stay free. */
+export async function isBelowFloor(config: Config, folder: string): Promise<boolean> {
+  const { freeBytes, floorBytes } = await diskRoom(config, folder)
+  return freeBytes < floorBytes
+}
+
+/** Where files are, or wait until they are whole. */
+export function filesFolder({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'objects')
+}
+
+function mib(bytes: number): number {
+  return Math.ceil(bytes / bytesPerMib)
+}
