@@ -10,6 +10,7 @@ import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findSecretHosts, findSecretUse } from '#src/resources/agents/credential-use.ts'
+import { clearDeadWrites } from '#src/resources/infra/upload-writes.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
 import { adoptMachines, noticeExit } from './infra/adoption.ts'
@@ -28,6 +29,7 @@ export async function startWorker(services: Services): Promise<Worker> {
   const nodeId = readNodeId(config.dataDir)
   const stopping = new AbortController()
   mkdirSync(config.runDir, { recursive: true, mode: 0o711 })
+  await clearDeadWrites(services)
   const agentUrl = `unix:${join(config.runDir, 'node.sock')}`
   await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
   const missing = config.runsVms ? missingRequirements() : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
-import { z } from 'zod'
+import type { z } from 'zod'
+import { settings, upstreamKey } from './settings.ts'
 import { withoutEnding } from './texts.ts'
 
 /** An identity provider whose tokens are accepted. */
@@ -46,6 +47,17 @@ export type Config = {
   vmPoolSize: number
   /** Memory that all VMs of this node may be promised together, in MB. */
   vmMemoryMb: number
+  /** Disk that all VMs, folders and templates of this node may be promised together, in GB; 0 is the usual share of its file system. */
+  vmDiskGb: number
+  /** What one organization may hold of all nodes; null leaves a share to others, 0 is no limit. */
+  orgMemoryMb: number | null
+  orgDiskGb: number | null
+  /** VMs that an organization may have at once; 0 is no limit. */
+  orgVms: number
+  /** Files that one organization may store, in GB; null leaves a share to others, 0 is no limit. */
+  orgFilesGb: number | null
+  /** What must stay free of a disk on which files are stored, in MB; null is a share of it. */
+  diskFloorMb: number | null
   /** Identity providers beside the built-in one. */
   issuers: readonly Issuer[]
   /** Whether the built-in issuer for a single host signs tokens. */
@@ -78,64 +90,6 @@ export type Config = {
   /** The largest number of database connections of this process. */
   databaseConnections: number
 }
-
-const portText = z.string().regex(/^\d{1,5}$/).transform(Number).refine((port) => port >= 1 && port <= 65_535)
-const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
-const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
-const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
-const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
-const hostPortList = z.string().transform((text) => text.split(',').map((part) => part.trim().toLowerCase()).filter(Boolean)).pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100))
-/** What may stand in a header. */
-const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
-const issuerList = z.string().transform((text, ctx) => {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    ctx.addIssue('not JSON')
-    return z.NEVER
-  }
-}).pipe(z.array(z.object({ issuer: z.url(), jwks_uri: z.url(), audience: z.string().min(1).default('berth') })))
-
-/** name, how it is read, what it wants: the sentence shown when the value is wrong. */
-const settings = {
-  PORT: [portText, 'a port from 1 to 65535'],
-  BERTH_HOST: [z.string().min(1), 'an address to listen on, such as 127.0.0.1 or 0.0.0.0'],
-  BERTH_PUBLIC_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address where callers reach Berth'],
-  BERTH_DATA_DIR: [z.string().min(1), 'a folder'],
-  BERTH_CACHE_DIR: [z.string().min(1), 'a folder'],
-  DATABASE_URL: [z.string().regex(/^postgres(ql)?:\/\//), 'a postgres:// address'],
-  BERTH_WEB_PROCESSES: [z.string().regex(/^\d{1,2}$/).transform(Number).refine((count) => count >= 1 && count <= 64), 'how many web processes share the port, 1 to 64'],
-  BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
-  BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
-  BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
-  BERTH_PRIVATE_HOSTS: [hostPortList, 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443'],
-  BERTH_VMS: [switchText, 'on or off'],
-  BERTH_VM_POOL: [countText, 'how many machines to keep warm, 0 or more'],
-  BERTH_VM_MEMORY_MB: [countText, 'megabytes that all VMs may be promised together'],
-  BERTH_ISSUERS: [issuerList, 'a JSON list of {"issuer","jwks_uri","audience"}'],
-  BERTH_BUILT_IN_ISSUER: [switchText, 'on or off'],
-  BERTH_LOCAL_SIGN_IN: [switchText, 'on or off'],
-  BERTH_AUDIENCE: [z.string().min(1), 'the audience that tokens must name'],
-  BERTH_JWT_HS256_SECRET: [z.string().min(32), 'at least 32 characters'],
-  BERTH_SECRET_KEY: [z.string().refine((text) => Buffer.from(text, 'base64').length === 32), '32 bytes as base64: openssl rand -base64 32'],
-  BERTH_KEY_PREFIX: [z.string().regex(/^[a-z][a-z0-9_]{0,30}_$/), 'lower-case letters, digits and underscores, ending in one'],
-  BERTH_S3_ENDPOINT: [z.url({ protocol: /^https?$/ }), 'the http(s) address of an S3-compatible service'],
-  BERTH_S3_BUCKET: [z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/), 'the name of a bucket that is there already'],
-  BERTH_S3_REGION: [z.string().min(1), 'the region of the bucket, such as us-east-1'],
-  BERTH_S3_ACCESS_KEY_ID: [z.string().min(1), 'the id of a key that may read, write and delete in the bucket'],
-  BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
-  BERTH_ARTIFACT_DAYS: [countText, 'how many days the artifacts of builds are kept; 0 keeps them for ever'],
-  BERTH_UPLOAD_DAYS: [countText, 'how many days an upload is kept after a build last asked for it; 0 keeps it for ever'],
-  BERTH_MODELS_FILE: [z.string().min(1), 'a file of models and upstreams; see "Chat with a model" in the README'],
-  BERTH_SEARCH_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address of a SearXNG search, such as http://localhost:8888/search'],
-  OPENAI_API_KEY: [upstreamKey, 'a key of the OpenAI API'],
-  ANTHROPIC_API_KEY: [upstreamKey, 'a key of the Anthropic API'],
-  BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
-  BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
-  BERTH_LOG_LEVEL: [z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'trace, debug, info, warn, error, fatal or silent'],
-  BERTH_RATE_LIMIT_FACTOR: [z.string().regex(/^[1-9]\d{0,6}$/).transform(Number), 'a whole number from 1: how many times the usual limits'],
-  BERTH_DATABASE_CONNECTIONS: [countText, 'a number of connections'],
-} as const satisfies Record<string, readonly [z.ZodType, string]>
 
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name][0]> }
 
@@ -196,6 +150,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     runsVms: set.BERTH_VMS ?? true,
     vmPoolSize: set.BERTH_VM_POOL ?? 2,
     vmMemoryMb: set.BERTH_VM_MEMORY_MB ?? 0,
+    vmDiskGb: set.BERTH_VM_DISK_GB ?? 0,
+    orgMemoryMb: set.BERTH_ORG_MEMORY_MB ?? null,
+    orgDiskGb: set.BERTH_ORG_DISK_GB ?? null,
+    orgVms: set.BERTH_ORG_VMS ?? 200,
+    orgFilesGb: set.BERTH_ORG_FILES_GB ?? null,
+    diskFloorMb: set.BERTH_DISK_FLOOR_MB ?? null,
     issuers: (set.BERTH_ISSUERS ?? []).map((one) => ({ issuer: one.issuer, jwksUri: one.jwks_uri, audience: one.audience })),
     builtInIssuer,
     localSignIn: set.BERTH_LOCAL_SIGN_IN ?? (builtInIssuer && isLoopback(host)),

@@ -54,12 +54,15 @@ export const limits = {
   processRecordHours: 24,
   fileBytes: 700 * 1024, // ours: one read or write; base64 of it fits the 1 MiB body
   fileListMax: 1000, // ours
+  foldersMax: 10_000, // ours: workspace folders of an organization
 
   // Builds.
   buildsPerMinute: 30,
   buildsQueuedMax: 50,
   buildsRunningMax: 4,
   buildQueuedSecondsMax: 3600,
+  templatesMax: 200, // ours: an organization's own
+  buildDiskMb: 10 * 1024, // ours
   buildSpecBytes: 256 * 1024,
   buildTimeoutSecondsDefault: 1800,
   buildTimeoutSecondsMax: 7200,
@@ -136,6 +139,12 @@ export const limits = {
   uploadUrlSeconds: 1800,
   uploadUnfinishedHours: 24,
   uploadBytes: 1024 * 1024 * 1024,
+  uploadStalledSeconds: 30, // ours: a PUT of which nothing comes for so long is cut
+  uploadBytesPerSecondMin: 1024, // ours: and one that is slower than this from then on
+  uploadsUnfinishedMax: 1000, // ours: addresses of an organization where nothing was put yet
+  uploadsMax: 10_000, // ours: of an organization
+  stagedBytesPerOrganization: 4 * 1024 * 1024 * 1024, // ours: what unfinished PUTs may store
+  stagedBytes: 16 * 1024 * 1024 * 1024, // ours: those of everybody
 
   // Streams.
   streamHeartbeatSeconds: 10,

@@ -123,6 +123,7 @@ create table build_jobs (
 );
 CREATE INDEX build_jobs_artifacts ON public.build_jobs USING btree (finished_at) WHERE (((output ->> 'type'::text) = 'artifact'::text) AND ((output ->> 'key'::text) IS NOT NULL));
 CREATE INDEX build_jobs_created_by ON public.build_jobs USING btree (created_by);
+CREATE INDEX build_jobs_kept ON public.build_jobs USING btree (organization_id) WHERE ((output ->> 'key'::text) IS NOT NULL);
 CREATE INDEX build_jobs_node ON public.build_jobs USING btree (node_id);
 CREATE INDEX build_jobs_organization ON public.build_jobs USING btree (organization_id, id DESC);
 CREATE INDEX build_jobs_queued ON public.build_jobs USING btree (organization_id, queued_at, id) WHERE (status = 'queued'::text);
@@ -214,14 +215,17 @@ create table folders (
   size_mb integer not null,
   created_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  used_mb integer not null default 0,
   constraint folders_pkey PRIMARY KEY (id),
   constraint folders_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint folders_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
   constraint folders_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
-  constraint folders_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
+  constraint folders_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255))),
+  constraint folders_used_mb_check CHECK ((used_mb >= 0))
 );
 CREATE INDEX folders_node ON public.folders USING btree (node_id);
 CREATE INDEX folders_organization ON public.folders USING btree (organization_id, created_at DESC) WHERE (deleted_at IS NULL);
+CREATE INDEX folders_used ON public.folders USING btree (node_id, organization_id) INCLUDE (used_mb) WHERE ((deleted_at IS NULL) AND (used_mb > 0));
 CREATE INDEX folders_user ON public.folders USING btree (user_id);
 
 create table idempotency_keys (
@@ -367,8 +371,10 @@ create table nodes (
   unavailable_reason text,
   heartbeat_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
+  disk_mb integer,
   constraint nodes_pkey PRIMARY KEY (id),
-  constraint nodes_acceleration_check CHECK ((acceleration = ANY (ARRAY['kvm'::text, 'emulation'::text])))
+  constraint nodes_acceleration_check CHECK ((acceleration = ANY (ARRAY['kvm'::text, 'emulation'::text]))),
+  constraint nodes_disk_mb_check CHECK ((disk_mb > 0))
 );
 
 create table organizations (
@@ -543,14 +549,22 @@ create table uploads (
   expires_at timestamp with time zone not null,
   checked_at timestamp with time zone,
   used_at timestamp with time zone not null default now(),
+  size_bytes bigint not null default 0,
+  writer text,
+  writing_until timestamp with time zone,
+  reserved_bytes bigint not null default 0,
   constraint uploads_pkey PRIMARY KEY (id),
   constraint uploads_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
-  constraint uploads_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id)
+  constraint uploads_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint uploads_check CHECK (((writer IS NULL) = (writing_until IS NULL))),
+  constraint uploads_reserved_bytes_check CHECK ((reserved_bytes >= 0)),
+  constraint uploads_size_bytes_check CHECK ((size_bytes >= 0))
 );
 CREATE INDEX uploads_created_by ON public.uploads USING btree (created_by);
 CREATE INDEX uploads_organization ON public.uploads USING btree (organization_id);
 CREATE INDEX uploads_unchecked ON public.uploads USING btree (created_at) WHERE (checked_at IS NULL);
 CREATE INDEX uploads_used ON public.uploads USING btree (used_at) WHERE (checked_at IS NOT NULL);
+CREATE INDEX uploads_writing ON public.uploads USING btree (writing_until) WHERE (writer IS NOT NULL);
 
 create table usage_sessions (
   id bigint not null generated always as identity,

@@ -45,7 +45,7 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
   await waitForPostgres(postgres, server)
   const { databaseUrl } = postgres
   await migrate(databaseUrl)
-  const variables = { DATABASE_URL: databaseUrl, BERTH_DATA_DIR: dataDir, PORT: String(await freePort()), BERTH_RATE_LIMIT_FACTOR: '1000000', ...settings }
+  const variables = { DATABASE_URL: databaseUrl, BERTH_DATA_DIR: dataDir, PORT: String(await freePort()), BERTH_RATE_LIMIT_FACTOR: '1000000', BERTH_ORG_MEMORY_MB: '0', BERTH_ORG_DISK_GB: '0', BERTH_ORG_VMS: '0', ...settings }
   const config = readConfig(variables)
   const database = openDatabase(databaseUrl, { connections: 4, applicationName: 'berth-bench' })
   const commands = new Set<Command>()

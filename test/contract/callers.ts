@@ -48,10 +48,10 @@ export function fill(text: string, target: Target, of: 'build' | keyof AgentsTar
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
 }
 
-/** A node that refuses every connection and has no memory left, so that nothing here makes a real VM. */
+/** A node that refuses every connection and has no disk left, so that nothing here makes a real VM. */
 export async function makeRefusingNode(berth: Berth): Promise<string> {
   const id = newUuid()
-  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb) values (${id}, 'refusing', 'unix:/nonexistent/node.sock', 'emulation', 0)`.execute(berth.services.db)
+  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, heartbeat_at) values (${id}, 'refusing', 'unix:/nonexistent/node.sock', 'emulation', 1000000000, 1, now() + interval '1 hour')`.execute(berth.services.db)
   return id
 }
 

@@ -206,9 +206,9 @@ describe('the dispatcher', () => {
 
   test('does not promise a node more memory than it has, and lets a smaller build of another organization pass', async () => {
     const { rows: [before] } = await sql<{ mb: number }>`select memory_mb as mb from nodes where id = ${node}`.execute(berth.services.db)
-    await sql`update nodes set memory_mb = 5000 where id = ${node}`.execute(berth.services.db)
+    await sql`update nodes set memory_mb = 8000 where id = ${node}`.execute(berth.services.db)
     try {
-      const large = [await submit(berth, token, { resources: { memory_mb: 4000 } }), await submit(berth, token, { resources: { memory_mb: 4000 } })]
+      const large = [await submit(berth, token, { resources: { memory_mb: 5000 } }), await submit(berth, token, { resources: { memory_mb: 5000 } })]
       const small = await submit(berth, await berth.token('b', 'beta'), { resources: { memory_mb: 512 } })
       await dispatchBuilds(berth.services)
       expect(await Promise.all(large.map(async (job) => (await get(job)).status))).toEqual(['running', 'queued'])

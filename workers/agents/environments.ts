@@ -6,7 +6,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
-import { sql, transaction } from '#src/platform/postgres.ts'
+import { findOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { VmConfig } from '#src/resources/agents/environment-configs.ts'
 import { findEnvironmentRow, type Environment } from '#src/resources/agents/environment-rows.ts'
@@ -15,8 +15,7 @@ import { moveEnvironment } from '#src/resources/agents/environment-states.ts'
 import { prepareEnvironment } from '#src/resources/agents/environment-vms.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 import { findVmRow, type Vm } from '#src/resources/infra/vm-rows.ts'
-import { moveVm } from '#src/resources/infra/vm-states.ts'
-import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { moveTowards } from '#src/resources/infra/vms.ts'
 import { machineId, type VmWork } from '../infra/vms.ts'
 
 const environmentsAtOnce = 6
@@ -26,6 +25,9 @@ const shownOutput = 500
 
 /** Why an environment cannot be used, as a sentence for its owner. */
 class SetupFailed extends Error {}
+
+/** There is no room to start the VM that it has. */
+class NoRoom extends Error {}
 
 /** Handles the node's jobs of environments. */
 export async function handleEnvironments({ services, compute, nodeId }: Pick<VmWork, 'services' | 'compute' | 'nodeId'>): Promise<void> {
@@ -43,12 +45,17 @@ async function prepare(services: Background, compute: Compute, id: string, signa
   } catch (error) {
     if (signal.aborted) throw error // the worker stops: the job runs again elsewhere, or later
     if (!(error instanceof SetupFailed)) log.warn({ environment: encodeId('environment', id), err: error }, 'an environment could not be prepared')
+    if (error instanceof NoRoom) {
+      // Its VM stopped while it was asked for, and gave up its room. It is as it was, so the next use asks again.
+      await transaction(services.db, (tx) => moveEnvironment(tx, id, 'ready', error.message))
+      return
+    }
     const reason = error instanceof SetupFailed || error instanceof BerthError ? error.message : 'Its VM could not be prepared.'
     await transaction(services.db, (tx) => moveEnvironment(tx, id, 'error', reason))
   }
 }
 
-/** Waits until the VM runs; one that is stopped, paused or in error is started, once. @throws SetupFailed. */
+/** Waits until the VM runs; one that is stopped, paused or in error is started, once. @throws SetupFailed, NoRoom. */
 async function bringUp(services: Background, { id }: Environment, vmId: string, signal: AbortSignal): Promise<Vm> {
   const late = AbortSignal.timeout(limits.environmentBootSecondsMax * 1000)
   const heard = new AbortController()
@@ -72,12 +79,17 @@ async function bringUp(services: Background, { id }: Environment, vmId: string, 
   }
 }
 
-async function start(services: Background, vm: Vm): Promise<boolean> {
-  return transaction(services.db, async (tx) => {
-    const moved = await moveVm(tx, services, vm.id, vm.status === 'paused' ? 'resuming' : 'starting', { set: sql`desired_status = 'running', boot_failures = 0` })
-    if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, moved.nodeId), { vmId: moved.id })
-    return moved !== undefined
-  })
+/** @throws NoRoom saying whose. */
+async function start(services: Background, { id }: Vm): Promise<boolean> {
+  try {
+    return await transaction(services.db, async (tx) => {
+      const vm = await findOne<Vm>(tx, sql`select * from vms where id = ${id} for no key update`)
+      return vm !== undefined && (await moveTowards(services, tx, vm, 'running')) !== undefined
+    })
+  } catch (error) {
+    if (error instanceof BerthError) throw new NoRoom(error.message)
+    throw error
+  }
 }
 
 async function runSteps(services: Background, compute: Compute, environment: Environment, vm: Vm, signal: AbortSignal): Promise<void> {

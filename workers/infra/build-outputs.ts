@@ -1,5 +1,6 @@
 /** Keeps what a build leaves behind: a path of the checkout as a .tar.gz in the object store, or the machine's disk as a template. */
 import { Readable } from 'node:stream'
+import { keptTemplatesFolder } from '#src/drivers/compute/places.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
@@ -7,8 +8,10 @@ import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { BuildOutput } from '#src/resources/infra/build-rows.ts'
+import { checkFileRoom, filesHeld, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
-import { ask, checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
+import { noRoom } from './build-room.ts'
+import { ask, BuildEnd, checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
 
 /** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */
 const packScript = `if [ -d "$1" ]; then cd "$1" && set -- .; else cd "$(dirname "$1")" && set -- "$(basename "$1")"; fi
@@ -26,6 +29,7 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
   // Asked first: packing gigabytes only to throw them away would take an emulated machine many minutes.
   const { stdout } = await ask(run, 'du -sb -- "$1" | cut -f1', [place])
   if (Number(stdout.trim()) > limits.buildOutputBytes) throw tooLarge()
+  await checkRoom(run, Number(stdout.trim()))
   const step = await startStep(run, '/', ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place])
   const { channel } = step
   channel.stdin.end()
@@ -50,12 +54,23 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
   }
 }
 
+/** Before it is packed: what the organization may store, and what the disk has room for. @throws BuildEnd. */
+async function checkRoom({ work: { services }, build }: BuildRun, sizeBytes: number): Promise<void> {
+  try {
+    await checkFileRoom(services.config, await filesHeld(services.db, build.organizationId), sizeBytes)
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    throw error.code === 'capacity_unavailable' ? new BuildEnd(noRoom) : failed(error.message)
+  }
+}
+
 function tooLarge(): Error {
   return failed(`The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`)
 }
 
 async function keepDisk({ work, build, spec: { output }, machine, log, over }: BuildRun): Promise<BuildOutput> {
   log.say(`Keeping the disk as the template ${output.name}`)
+  if (await isBelowFloor(work.services.config, keptTemplatesFolder(work.services.config.dataDir))) throw new BuildEnd(noRoom)
   await work.compute.stop(machine.id)
   over.throwIfAborted()
   const templateId = newUuid()

@@ -8,6 +8,7 @@ import { decoded } from '#src/drivers/compute/guest-repos.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { claimBuild, dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
@@ -29,7 +30,6 @@ import type { VmWork } from './vms.ts'
 
 /** More than any node has memory for; the dispatcher decides how many really run. */
 const buildsAtOnce = 32
-const diskMb = 10 * 1024
 const cacheFolder = '/home/user/workspace/cache'
 /** Where tools keep what they have fetched, when the build has a cache. */
 const cacheEnv = { CACHE_DIR: cacheFolder, npm_config_cache: `${cacheFolder}/npm`, PIP_CACHE_DIR: `${cacheFolder}/pip`, GOMODCACHE: `${cacheFolder}/go` }
@@ -121,7 +121,7 @@ async function takeMachine(work: VmWork, build: Build, wantsCache: boolean): Pro
   const hasCache = wantsCache && build.repoKey !== null
   work.egress.setPolicy(id, { type: 'unrestricted' })
   const take = async (folder: MachineSpec['folder']): Promise<Machine> => (await work.compute.take({
-    id, template: machineTemplate(build.templateId), vcpuCount: build.vcpuCount, memoryMb: build.memoryMb, diskMb, hostname: 'build', folder,
+    id, template: machineTemplate(build.templateId), vcpuCount: build.vcpuCount, memoryMb: build.memoryMb, diskMb: limits.buildDiskMb, hostname: 'build', folder,
   })).machine
   const cache = hasCache ? await takeCache(work, build) : null
   if (!cache) return { machine: await take(hasCache ? 'new' : 'none'), hasCache }

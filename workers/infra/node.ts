@@ -1,10 +1,11 @@
 /** This worker's node: who it is, what it can hold, and the heartbeat that says so. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { hostname, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
+import { diskFull, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { reportNode, type NodeReport } from '#src/resources/infra/nodes.ts'
 
 const heartbeatMs = 5_000
@@ -14,6 +15,8 @@ const heartbeatMs = 5_000
  */
 const overcommit = 2
 const hostShare = 0.8
+/** Disks hold what was written, some 100 MB of a VM's 10 GiB at first, so they are promised several times over. Ours; BERTH_VM_DISK_GB sets it. */
+const diskOvercommit = 4
 
 /** The node's id: made once, kept in the data folder. */
 export function readNodeId(dataDir: string): string {
@@ -28,7 +31,12 @@ export function readNodeId(dataDir: string): string {
 /** Reports the node now, and again every 5 s until the signal fires; the returned function reports at once. */
 export async function beat({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl' | 'acceleration'> & { unavailableReason: () => string | null }, signal: AbortSignal): Promise<() => Promise<void>> {
   const memoryMb = config.vmMemoryMb || Math.floor((totalmem() / 1024 / 1024) * hostShare * overcommit)
-  const report = (): Promise<void> => reportNode(db, { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration, unavailableReason: node.unavailableReason(), name: hostname(), memoryMb })
+  const { blocks, bsize } = statfsSync(config.dataDir)
+  const diskMb = config.vmDiskGb * 1024 || Math.floor((blocks * bsize * diskOvercommit) / 1024 / 1024)
+  const report = async (): Promise<void> => {
+    const unavailableReason = node.unavailableReason() ?? ((await isBelowFloor(config, config.dataDir)) ? diskFull().message : null)
+    await reportNode(db, { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration, unavailableReason, name: hostname(), memoryMb, diskMb })
+  }
   await report()
   const timer = setInterval(() => {
     report().catch((error: Error) => log.warn({ reason: error.message }, 'the node could not say that it lives'))

@@ -2,8 +2,10 @@
  * Brings VMs to the status their rows want: the only code that starts, stops and removes machines. One VM is worked on
  * by one run at a time in this worker; every step reads the row first and may be repeated.
  */
+import { statSync } from 'node:fs'
 import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { cloneRepos } from '#src/drivers/compute/guest-repos.ts'
+import { folderDiskPlace } from '#src/drivers/compute/places.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -11,18 +13,17 @@ import { log } from '#src/platform/log.ts'
 import { sql, transaction, change } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
-import { addFolder } from '#src/resources/infra/folders.ts'
+import { addFolder, setFolderUse } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
+import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { endProcessesOf } from '#src/resources/infra/vm-processes.ts'
-import { findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vm-rows.ts'
+import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vm-rows.ts'
 import { moveVm, type Move } from '#src/resources/infra/vm-states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import type { GuestEnv } from './guest-env.ts'
 
-/** A boot is tried this often before the VM is left in `error` (decisions.md §4.1: 2 retries). */
-const bootTriesMax = 3
 /** More steps than any VM needs from one steady status to the next. */
 const stepsMax = 12
 const vmsAtOnce = 6
@@ -128,9 +129,15 @@ async function remove(work: VmWork, vm: Vm): Promise<boolean> {
     // Secrets go with the VM; its row, events and usage stay for the history.
     await change(tx, sql`delete from vm_env where vm_id = ${vm.id}`)
     await change(tx, sql`delete from vm_processes where vm_id = ${vm.id}`)
+    if (vm.folderId) await setFolderUse(tx, vm.folderId, usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)))
     await moveVm(tx, work.services, vm.id, 'deleted')
   })
   return false
+}
+
+/** What a disk takes, rounded up; 0 when it is not there. Unit: MB. */
+function usedMb(place: string): number {
+  return Math.ceil(((statSync(place, { throwIfNoEntry: false })?.blocks ?? 0) * 512) / 1024 / 1024)
 }
 
 /** A VM that runs: its policy and its variables may have changed; its machine may be gone. */
@@ -141,9 +148,9 @@ async function keep(work: VmWork, vm: Vm): Promise<boolean> {
   return false
 }
 
-/** A VM in error that is wanted running starts again from its disk, a bounded number of times. */
+/** A VM in error that is wanted running starts again from its disk, a bounded number of times; its memory is still promised to it. */
 async function restart(work: VmWork, vm: Vm): Promise<boolean> {
-  if (vm.desiredStatus !== 'running' || vm.bootFailures >= bootTriesMax || vm.startedAt === null) return false
+  if (!holdsMemory(vm)) return false
   await endProcessesOf(work.services.db, vm.id)
   return (await move(work, vm, 'starting', { reason: 'Starting again from its disk.' })) !== undefined
 }

@@ -12,7 +12,7 @@ import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } 
 import type { Background } from '#src/platform/services.ts'
 import { findVmRow, type NetworkPolicy, type Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
-import { insertVm, markDeleted, reconcileVm } from '#src/resources/infra/vms.ts'
+import { insertVm, markDeleted, moveTowards, reconcileVm } from '#src/resources/infra/vms.ts'
 import { isEnvironmentInUse } from './agent-work.ts'
 import { policyOf, type Networking, type VmConfig } from './environment-configs.ts'
 import { environmentArchived, findEnvironmentRow, lockEnvironmentRow, type Environment } from './environment-rows.ts'
@@ -40,7 +40,7 @@ export type EnvironmentUse = { mcpHosts?: readonly string[]; signal?: AbortSigna
  * while as many of the organization are on their way as may be. Every use says so, which keeps the VM from being
  * stopped as idle.
  * @throws BerthError not_found; resource_archived; invalid_request for one that has no VM; vm_unreachable with the reason
- *   when the VM cannot be had; capacity_unavailable; the signal's reason when it fires.
+ *   when the VM cannot be had; as reserveRoom when there is no room to make or start it; the signal's reason when it fires.
  */
 export async function ensureEnvironmentVm(services: Background, id: string, use: EnvironmentUse = {}): Promise<Vm> {
   const ready = await findReady(services, id, use)
@@ -63,7 +63,7 @@ export async function ensureEnvironmentVm(services: Background, id: string, use:
 
 /**
  * Asks for the VM, in the caller's transaction, and waits for nothing.
- * @throws BerthError rate_limited while as many of the organization are on their way as may be; as ensureEnvironmentVm.
+ * @throws BerthError rate_limited while as many of the organization are on their way as may be, or it may hold no more; as ensureEnvironmentVm.
  */
 export async function demandVm(services: Background, tx: Tx, id: string, use: EnvironmentUse): Promise<void> {
   if (await demandInTurn(services, tx, id, use)) return
@@ -146,9 +146,15 @@ async function demandInTurn(services: Background, tx: Tx, id: string, { mcpHosts
   if (!(await isRoomInFlight(services, tx, environment))) return false
   if (held && !usable) await markDeleted(services, tx, held, 'error')
   const vm = usable ?? (await makeVm(services, tx, environment, config, mcpHosts))
+  if (isAtRest(vm)) await moveTowards(services, tx, vm, 'running')
   await moveEnvironment(tx, id, 'provisioning', null, sql`updated_at = now(), vm_id = ${vm.id}`)
   await services.jobs.enqueue(tx, onNode(prepareEnvironment, vm.nodeId), { environmentId: id })
   return true
+}
+
+/** Whether a VM has to be started: one that never ran has nothing to start from. */
+function isAtRest({ status, startedAt }: Vm): boolean {
+  return status === 'stopped' || status === 'paused' || (status === 'error' && startedAt !== null)
 }
 
 /** Whether one more of the organization may be on its way. Those of one organization wait for each other here, so that the count holds. */
@@ -181,7 +187,7 @@ async function settled(db: Db, id: string): Promise<Vm | undefined> {
   if (environment.status === 'error') throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM could not be brought up.')
   if (environment.status === 'provisioning' || !environment.vmId) return undefined
   const vm = await findVmRow(db, environment.vmId)
-  if (vm?.status !== 'running') throw new BerthError('vm_unreachable', 'The environment’s VM ended just now. Try again.', { retryAfterSeconds: 3 })
+  if (vm?.status !== 'running') throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM ended just now. Try again.', { retryAfterSeconds: 3 })
   return vm
 }
 

@@ -11,21 +11,22 @@ import type { Background } from '#src/platform/services.ts'
 import { runBuildJob } from './build-jobs.ts'
 import type { Build } from './build-rows.ts'
 import { finishBuild, moveBuild } from './build-states.ts'
-import { nodeLostSeconds, reserveNode } from './nodes.ts'
+import { nodeLostSeconds } from './nodes.ts'
+import { reserveRoom, roomOfBuild } from './organization-room.ts'
 
 const perRunMax = 100
 const organizationsMax = 200
 const batchMax = 100
 
-type Candidate = Pick<Build, 'id' | 'organizationId' | 'memoryMb'> & { templateNodeId: string | null }
+type Candidate = Pick<Build, 'id' | 'organizationId' | 'memoryMb' | 'repoKey' | 'outputType'> & { templateNodeId: string | null }
 
 /** Gives queued builds a node and a run job, as many as there is room for. @returns how many. */
-export async function dispatchBuilds({ db, jobs }: Pick<Background, 'db' | 'jobs'>): Promise<number> {
+export async function dispatchBuilds({ config, db, jobs }: Pick<Background, 'config' | 'db' | 'jobs'>): Promise<number> {
   for (let given = 0; given < perRunMax; given++) {
     const moved = await transaction(db, async (tx) => {
       await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.buildDispatch})`)
       for (const candidate of await candidates(tx)) {
-        const nodeId = await nodeFor(tx, candidate)
+        const nodeId = await nodeFor({ config }, tx, candidate)
         if (!nodeId) continue // a smaller build of another organization may fit; this one is tried again at the next turn
         const build = await moveBuild(tx, candidate.id, 'running', sql`node_id = ${nodeId}, started_at = now()`)
         if (!build) continue // cancelled meanwhile
@@ -42,7 +43,7 @@ export async function dispatchBuilds({ db, jobs }: Pick<Background, 'db' | 'jobs
 /** The oldest queued build of each organization that may run another, in the order of turns. */
 async function candidates(tx: Tx): Promise<Candidate[]> {
   return findAll(tx, sql`
-    select b.id, b.organization_id, b.memory_mb, t.node_id as template_node_id
+    select b.id, b.organization_id, b.memory_mb, b.repo_key, b.output_type, t.node_id as template_node_id
     from (select distinct on (organization_id) * from build_jobs where status = 'queued' order by organization_id, queued_at, id) b
     join templates t on t.id = b.template_id
     cross join lateral (select count(*) as running from build_jobs r where r.organization_id = b.organization_id and r.status = 'running') now
@@ -51,11 +52,12 @@ async function candidates(tx: Tx): Promise<Candidate[]> {
     order by now.running, turn.served_at nulls first, b.queued_at, b.id limit ${organizationsMax}`)
 }
 
-async function nodeFor(tx: Tx, { memoryMb, templateNodeId }: Candidate): Promise<string | null> {
+/** Where it can run now; null while there is no room for it, or none that its organization may have. */
+async function nodeFor(settings: Pick<Background, 'config'>, tx: Tx, build: Candidate): Promise<string | null> {
   try {
-    return (await reserveNode(tx, memoryMb, templateNodeId)).id
+    return (await reserveRoom(settings, tx, build.organizationId, roomOfBuild(build), build.templateNodeId)).id
   } catch (error) {
-    if (error instanceof BerthError && error.code === 'capacity_unavailable') return null
+    if (error instanceof BerthError && (error.code === 'capacity_unavailable' || error.code === 'rate_limited')) return null
     throw error
   }
 }

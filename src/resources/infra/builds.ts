@@ -34,9 +34,12 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   const source = readSource(call.sealer, id, order)
   const missing = await missingBuildSecrets(call.db, scope.organizationId, spec.secrets)
   if (missing.length > 0) throw new BerthError('invalid_spec', `spec.secrets names ${missing[0]}, which the organization has not. Set it with the mutation setBuildSecret.`)
+  const { orgMemoryMb } = call.config
+  if (orgMemoryMb && spec.resources.memory_mb > orgMemoryMb) throw new BerthError('invalid_spec', `spec.resources asks for ${spec.resources.memory_mb} MB of memory, and an organization may hold ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Ask for less.`)
   return transaction(call.db, async (tx) => {
     await checkContext({ ...call, db: tx }, scope, spec, source.repoUrl !== null)
     await checkQueue(tx, scope)
+    await checkTemplates(tx, scope, spec)
     const template = await readTemplate(tx, scope, spec.template)
     const build = await getOne<Build>(tx, sql`
       insert into build_jobs (id, organization_id, created_by, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
@@ -129,4 +132,11 @@ async function checkQueue(tx: Tx, scope: Scope): Promise<void> {
   await change(tx, sql`select 1 from organizations where id = ${scope.organizationId} for no key update`)
   const { queued } = (await findOne<{ queued: number }>(tx, sql`select count(*) as queued from build_jobs where ${owned(scope)} and status = 'queued'`)) ?? { queued: 0 }
   if (queued >= limits.buildsQueuedMax) throw new BerthError('build_quota_exceeded', `${limits.buildsQueuedMax} builds of this organization are queued, which is all it may have. Wait until some have run, or cancel one.`, { retryAfterSeconds })
+}
+
+/** A template stays until another of its name takes its place, so an organization has so many names. */
+async function checkTemplates(tx: Tx, { organizationId }: Scope, { output }: BuildSpec): Promise<void> {
+  if (output.type !== 'template') return
+  const { others } = await getOne<{ others: number }>(tx, sql`select count(*) as others from templates where organization_id = ${organizationId} and deleted_at is null and name <> ${output.name}`)
+  if (others >= limits.templatesMax) throw new BerthError('build_quota_exceeded', `Your organization has ${limits.templatesMax} templates, which is all it may have. Build one of their names anew.`, { retryAfterSeconds })
 }

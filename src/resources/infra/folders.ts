@@ -69,3 +69,8 @@ export async function addFolder(tx: Db, folder: { id: string; organizationId: st
     insert into folders (id, organization_id, user_id, name, node_id, size_mb)
     values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}) on conflict (id) do nothing`)
 }
+
+/** Says what a folder's disk takes while no VM has it; 0 while one has. */
+export async function setFolderUse(tx: Tx, id: string, usedMb: number): Promise<void> {
+  await change(tx, sql`update folders set used_mb = ${usedMb} where id = ${id}`)
+}

@@ -9,7 +9,7 @@ export const nodeLostSeconds = 60
 const nodeSilentSeconds = 15
 
 /** What a worker says of its node. */
-export type NodeReport = { id: string; name: string; agentUrl: string; acceleration: 'kvm' | 'emulation' | null; memoryMb: number; unavailableReason: string | null }
+export type NodeReport = { id: string; name: string; agentUrl: string; acceleration: 'kvm' | 'emulation' | null; memoryMb: number; diskMb: number; unavailableReason: string | null }
 
 /** Where a node's worker answers. */
 export type NodeAddress = { id: string; agentUrl: string; unavailableReason: string | null }
@@ -17,10 +17,10 @@ export type NodeAddress = { id: string; agentUrl: string; unavailableReason: str
 /** Writes the node's report and its heartbeat. */
 export async function reportNode(db: Db, report: NodeReport): Promise<void> {
   await change(db, sql`
-    insert into nodes (id, name, agent_url, acceleration, memory_mb, unavailable_reason)
-    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.unavailableReason})
+    insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason)
+    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason})
     on conflict (id) do update set name = excluded.name, agent_url = excluded.agent_url, acceleration = excluded.acceleration,
-      memory_mb = excluded.memory_mb, unavailable_reason = excluded.unavailable_reason, heartbeat_at = now()`)
+      memory_mb = excluded.memory_mb, disk_mb = excluded.disk_mb, unavailable_reason = excluded.unavailable_reason, heartbeat_at = now()`)
 }
 
 /** Why no node runs VMs right now, as a sentence; null when one does. */
@@ -35,23 +35,37 @@ export async function findNode(db: Db, id: string): Promise<NodeAddress | undefi
   return findOne(db, sql`select id, agent_url, unavailable_reason from nodes where id = ${id}`)
 }
 
+/** A living node, and what its VMs may be promised together; `diskMb` is null where it does not say. */
+export type NodeRoom = NodeAddress & { memoryMb: number; diskMb: number | null }
+
+/** The living nodes, locked until the transaction ends: who reserves room on any of them waits for the others here. */
+export async function lockNodes(tx: Tx): Promise<NodeRoom[]> {
+  return findAll<NodeRoom>(tx, sql`
+    select id, agent_url, unavailable_reason, memory_mb, disk_mb from nodes where heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' order by id for no key update`)
+}
+
 /**
- * The living node with the most memory left, locked until the transaction ends so that two creates cannot both take its last.
- * @param only the node that has the wanted disk (a folder's, a template's), or null for any.
- * @throws BerthError capacity_unavailable saying why none can take it.
+ * Those of them that take machines now.
+ * @param only the node that it must be, or null for any.
+ * @throws BerthError capacity_unavailable saying why none does.
  */
-export async function reserveNode(tx: Tx, memoryMb: number, only: string | null): Promise<NodeAddress> {
-  const nodes = await findAll<NodeAddress & { memoryMb: number; promisedMb: number }>(tx, sql`
-    select n.id, n.agent_url, n.unavailable_reason, n.memory_mb,
-      ((select coalesce(sum(v.memory_mb), 0) from vms v where v.node_id = n.id and v.status not in ('deleted', 'stopped', 'paused', 'error'))
-        + (select coalesce(sum(b.memory_mb), 0) from build_jobs b where b.node_id = n.id and b.status = 'running'))::int as promised_mb
-    from nodes n where n.heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' and (${only}::uuid is null or n.id = ${only})
-    order by n.id for update of n`)
-  const willing = nodes.filter((node) => node.unavailableReason === null)
-  const [roomiest] = willing.filter((node) => node.memoryMb - node.promisedMb >= memoryMb).sort((a, b) => b.memoryMb - b.promisedMb - (a.memoryMb - a.promisedMb))
-  if (roomiest) return roomiest
-  const refused = nodes.find((node) => node.unavailableReason !== null)
+export function willingNodes(nodes: readonly NodeRoom[], only: string | null): NodeRoom[] {
+  const possible = nodes.filter(({ id }) => only === null || id === only)
+  const willing = possible.filter((node) => node.unavailableReason === null)
+  const refused = possible.find((node) => node.unavailableReason !== null)
   if (willing.length === 0 && refused) throw new BerthError('capacity_unavailable', refused.unavailableReason ?? '', { retryAfterSeconds: 60 })
-  if (nodes.length === 0) throw new BerthError('capacity_unavailable', 'No worker that runs VMs is alive right now. Try again soon; if it stays, run: npm run doctor', { retryAfterSeconds: 10 })
-  throw new BerthError('capacity_unavailable', `No node has ${memoryMb} MB of memory left for another VM. Delete or stop one, or raise BERTH_VM_MEMORY_MB.`, { retryAfterSeconds: 30 })
+  if (willing.length === 0) throw new BerthError('capacity_unavailable', 'No worker that runs VMs is alive right now. Try again soon; if it stays, run: npm run doctor', { retryAfterSeconds: 10 })
+  return willing
+}
+
+/**
+ * The one with the most memory left, which has room for this.
+ * @throws BerthError capacity_unavailable saying what there is too little of.
+ */
+export function chooseNode(nodes: readonly (NodeRoom & { free: { memoryMb: number; diskMb: number } })[], wanted: { memoryMb: number; diskMb: number }): NodeAddress {
+  const withMemory = nodes.filter(({ free }) => wanted.memoryMb === 0 || free.memoryMb >= wanted.memoryMb)
+  const [roomiest] = withMemory.filter(({ free }) => wanted.diskMb === 0 || free.diskMb >= wanted.diskMb).sort((a, b) => b.free.memoryMb - a.free.memoryMb)
+  if (roomiest) return roomiest
+  const [what, amountMb, setting] = withMemory.length === 0 ? ['memory', wanted.memoryMb, 'BERTH_VM_MEMORY_MB'] as const : ['disk', wanted.diskMb, 'BERTH_VM_DISK_GB'] as const
+  throw new BerthError('capacity_unavailable', `No node has ${amountMb} MB of ${what} left for another VM. Delete ${what === 'memory' ? 'or stop ' : ''}one, or raise ${setting}.`, { retryAfterSeconds: 30 })
 }

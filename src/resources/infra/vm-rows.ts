@@ -21,6 +21,9 @@ export type Vm = {
   createdAt: string; updatedAt: string; startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
 }
 
+/** A boot is tried this often before the VM is left in `error` (decisions.md §4.1: 2 retries). */
+export const bootTriesMax = 3
+
 /** Where a VM may connect to (decisions.md §5, `networking`). */
 export type NetworkPolicy = { type: 'unrestricted' } | { type: 'none' } | { type: 'limited'; allowedHosts: string[]; allowPackageManagers: boolean }
 

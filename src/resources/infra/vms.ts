@@ -10,9 +10,9 @@ import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { wrongState } from '#src/platform/states.ts'
-import { readFolder } from './folders.ts'
+import { folderSizeMb, readFolder, setFolderUse } from './folders.ts'
 import { readGitRepos } from './git-repos.ts'
-import { reserveNode } from './nodes.ts'
+import { defaultVm, holdsMemory, reserveRoom } from './organization-room.ts'
 import { readTemplate } from './templates.ts'
 import type { EndReason } from './usage.ts'
 import { checkEnv, writeVariables } from './vm-env.ts'
@@ -35,7 +35,6 @@ export type VmOrder = {
 /** The part of a VM that the documented lists show. */
 export type VmSummary = Pick<Vm, 'id' | 'name' | 'status' | 'ipAddress' | 'externalRef' | 'createdAt'>
 
-const defaults = { vcpuCount: 2, memoryMb: 2048, diskMb: 10 * 1024 }
 const sizes = {
   vcpuCount: z.int().min(1).max(16), memoryMb: z.int().min(256).max(65_536), diskMb: z.int().min(10 * 1024).max(200 * 1024),
 }
@@ -43,7 +42,7 @@ const metadataShape = z.record(z.string().max(limits.metadataKeyLength), z.strin
 
 /**
  * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
- * @throws BerthError 400 for what is wrong in the order, 503 when no node can take it, 500 when its node failed to start it.
+ * @throws BerthError 400 for what is wrong in the order, 429 when the organization may have no more, 503 when no node can take it, 500 when its node failed to start it.
  */
 export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
@@ -119,19 +118,31 @@ export async function markDeleted({ jobs, config }: Pick<Background, 'jobs' | 'c
   if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
 }
 
-/** Asks for a VM to run, stop or pause; its node brings it there. @throws BerthError not_found, or invalid_transition where it cannot go. */
+/** Asks for a VM to run, stop or pause; its node brings it there. @throws BerthError not_found; invalid_transition where it cannot go; as reserveRoom. */
 export async function requestStatus(call: Call, publicId: string, wanted: 'running' | 'stopped' | 'paused'): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
     await spendLifecycle(call, vm.id)
     if (vm.status === wanted) return vm
-    const next = nextStatus(vm.status, wanted)
-    const moved = next && (await moveVm(tx, call, vm.id, next, { usageEnd: 'request', set: sql`desired_status = ${wanted}, boot_failures = 0` }))
+    const moved = await moveTowards(call, tx, vm, wanted)
     if (!moved) throw wrongState(vmStates, vm.status, wanted)
-    await call.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
     return moved
   })
+}
+
+/**
+ * Moves a locked VM towards a status, in the caller's transaction; undefined where it cannot go. One that is at rest
+ * gave its memory back, so a start asks for it again.
+ * @throws BerthError as reserveRoom; nothing is changed then.
+ */
+export async function moveTowards(services: Background, tx: Tx, vm: Vm, wanted: 'running' | 'stopped' | 'paused'): Promise<Vm | undefined> {
+  const next = nextStatus(vm.status, wanted)
+  if (!next) return undefined
+  if (wanted === 'running' && !holdsMemory(vm)) await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
+  const moved = await moveVm(tx, services, vm.id, next, { usageEnd: 'request', set: sql`desired_status = ${wanted}, boot_failures = 0` })
+  if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+  return moved
 }
 
 /** Sets the name, metadata or network policy; a new policy applies to a running VM at once. @throws BerthError not_found, invalid_request. */
@@ -185,8 +196,9 @@ export async function insertVm(call: Background, tx: Tx, scope: Scope, id: strin
   const externalRef = readExternalRef(order.externalRef)
   const template = await readTemplate(tx, scope, order.templateId)
   const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
-  const node = await reserveNode(tx, memoryMb, nodeOf(folder, template))
   const wantsFolder = folder !== null || !order.skipFolderCreate
+  const node = await reserveRoom(call, tx, scope.organizationId, { memoryMb, diskMb: diskMb + (wantsFolder ? folderSizeMb : 0), vms: 1, folders: wantsFolder && !folder ? 1 : 0 }, nodeOf(folder, template))
+  if (folder) await setFolderUse(tx, folder.id, 0)
   const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
   const vm = await getOne<Vm>(tx, sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
@@ -245,7 +257,7 @@ function readExternalRef(given: string | null | undefined): string | null {
 }
 
 function readSize(part: keyof typeof sizes, given: number | null | undefined): number {
-  const outcome = sizes[part].safeParse(given ?? defaults[part])
+  const outcome = sizes[part].safeParse(given ?? defaultVm[part])
   if (outcome.success) return outcome.data
   const { minValue, maxValue } = sizes[part]
   throw new BerthError('invalid_request', `${part} must be a whole number from ${minValue} to ${maxValue}.`)
