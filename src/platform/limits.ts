@@ -23,6 +23,7 @@ export const limits = {
   connectionFirstMax: 100,
   connectionFirstDefault: 50, // ours
   usagePageDefault: 50,
+  modelListMax: 1000, // ours: as many as a file of models may have
   usagePageMax: 200,
 
   // Requests a minute. A token bucket each: it holds one minute's worth and refills evenly.

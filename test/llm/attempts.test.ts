@@ -29,7 +29,7 @@ function modelOn(...urls: string[]): Model {
   return {
     id: 'mock/mock', displayName: 'Mock', ownedBy: 'mock', createdAt: '2026-01-01T00:00:00.000Z', contextWindow: 1000, maxOutputTokens: 100, reasoningLevels: [], defaultReasoningLevel: null,
     reasoningReplay: 'none', reasoningNeedsId: false, capabilities: { tools: true, vision: false, pdf: false, structuredOutputs: false, streaming: true },
-    pricing: { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 0 }, speed: 'standard', status: 'available', upstreams: upstreams as [ModelUpstream, ...ModelUpstream[]], // the callers name one at least
+    pricing: { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 0 }, speed: 'standard', status: 'available', deprecatedAt: null, retiresAt: null, line: null, upstreams: upstreams as [ModelUpstream, ...ModelUpstream[]], // the callers name one at least
   }
 }
 

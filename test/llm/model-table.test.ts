@@ -69,7 +69,7 @@ describe('the operator’s file', () => {
   test('adds a model with nothing but its context and its upstream', () => {
     expect(modelOf(`${local}models: { local/llama3.2: { context_window: 8192, upstreams: [local] } }`, 'local/llama3.2')).toEqual({
       id: 'local/llama3.2', displayName: 'llama3.2', ownedBy: 'local', createdAt: '1970-01-01T00:00:00.000Z', contextWindow: 8192, maxOutputTokens: 8192, reasoningLevels: [], defaultReasoningLevel: null,
-      reasoningReplay: 'none', reasoningNeedsId: false, capabilities: { tools: true, vision: false, pdf: false, structuredOutputs: false, streaming: true }, speed: 'standard', status: 'available',
+      reasoningReplay: 'none', reasoningNeedsId: false, capabilities: { tools: true, vision: false, pdf: false, structuredOutputs: false, streaming: true }, speed: 'standard', status: 'available', deprecatedAt: null, retiresAt: null, line: null,
       pricing: { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 0 },
       upstreams: [{ kind: 'openai-compatible', target: { slug: 'local', baseUrl: 'http://localhost:11434/v1', apiKey: null, upstreamModel: 'llama3.2', model: 'local/llama3.2', maxOutputTokens: 8192, reasoningReplay: 'none' } }],
     })

@@ -33,7 +33,8 @@ afterAll(async () => {
 
 const deadModel = {
   id: 'dead/model', object: 'model', type: 'model', created: 0, created_at: '1970-01-01T00:00:00.000Z', owned_by: 'dead', display_name: 'model', context_window: 5000, max_input_tokens: 5000, max_tokens: 5000,
-  reasoning_levels: ['low', 'high'], default_reasoning_level: 'low', reasoning_replay: 'encrypted_content', capabilities: { tools: true, vision: false, pdf: false, structured_outputs: false, streaming: true },
+  reasoning_levels: ['low', 'high'], default_reasoning_level: 'low', reasoning_replay: 'encrypted_content', lifecycle: 'active', deprecated_at: null, retires_at: null, line: null, allowed_fallback_models: [],
+  capabilities: expect.objectContaining({ tools: true, vision: false, pdf: false, streaming: true, structured_outputs: { supported: false }, effort: { supported: true, low: { supported: true }, medium: { supported: false }, high: { supported: true }, xhigh: { supported: false }, max: { supported: false } } }) as object,
   pricing: { input: '2.5', output: '10', cache_read: '2.5', cache_write: '2.5' }, status: 'available',
 }
 

@@ -43,6 +43,9 @@ const model = z.strictObject({
   pricing: z.strictObject({ input: price, output: price, cache_read: price.optional(), cache_write: price.optional() }, 'an object'),
   speed: z.enum(['standard', 'fast'], 'one of standard, fast'),
   status: z.enum(['available', 'deprecated'], 'one of available, deprecated'),
+  deprecated_at: day,
+  retires_at: day,
+  line: slug,
   upstreams: z.array(served, 'a list').min(1, 'at least one').max(upstreamsPerModelMax, `at most ${upstreamsPerModelMax}`),
 }, 'an object')
 

@@ -27,6 +27,11 @@ export type Model = {
   pricing: Pricing
   speed: 'standard' | 'fast'
   status: 'available' | 'deprecated'
+  /** When it was deprecated, and when it is to go; null where nobody said. */
+  deprecatedAt: string | null
+  retiresAt: string | null
+  /** The line of models that it belongs to, such as `opus`; null for none. */
+  line: string | null
   /** Where it is served, in the order in which they are tried. */
   upstreams: readonly [ModelUpstream, ...ModelUpstream[]]
 }

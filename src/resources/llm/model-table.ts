@@ -122,19 +122,22 @@ function makeModels(entries: Map<string, ModelEntry>, upstreams: ReadonlyMap<str
   return models
 }
 
-function describe(id: string, entry: ModelEntry): Pick<Model, 'id' | 'displayName' | 'ownedBy' | 'createdAt' | 'reasoningLevels' | 'defaultReasoningLevel' | 'capabilities' | 'pricing' | 'speed' | 'status'> {
+function describe(id: string, entry: ModelEntry): Pick<Model, 'id' | 'displayName' | 'ownedBy' | 'createdAt' | 'reasoningLevels' | 'defaultReasoningLevel' | 'capabilities' | 'pricing' | 'speed' | 'status' | 'deprecatedAt' | 'retiresAt' | 'line'> {
   const able = (ability: (typeof modelAbilities)[number]): boolean => entry.capabilities?.includes(ability) ?? ability === 'tools' // ours: most servers can
   return {
     id,
     displayName: entry.display_name ?? bareName(id),
     ownedBy: entry.owned_by ?? id.slice(0, id.indexOf('/')),
-    createdAt: `${entry.created_at ?? '1970-01-01'}T00:00:00.000Z`, // ours: not known
+    createdAt: beginOf(entry.created_at ?? '1970-01-01'), // ours: not known
     reasoningLevels: entry.reasoning?.levels ?? [],
     defaultReasoningLevel: entry.reasoning?.default ?? null,
     capabilities: { tools: able('tools'), vision: able('vision'), pdf: able('pdf'), structuredOutputs: able('structured_outputs'), streaming: true },
     pricing: readPricing(entry.pricing),
     speed: entry.speed ?? 'standard',
     status: entry.status ?? 'available',
+    deprecatedAt: entry.deprecated_at ? beginOf(entry.deprecated_at) : null,
+    retiresAt: entry.retires_at ? beginOf(entry.retires_at) : null,
+    line: entry.line ?? null,
   }
 }
 
@@ -151,6 +154,10 @@ function readPricing(pricing: ModelEntry['pricing']): Pricing {
 function nanoUsd(dollarsPerMillion: string): number {
   const [whole = '0', decimals = ''] = dollarsPerMillion.split('.')
   return Number(whole) * 1000 + Number(decimals.padEnd(3, '0'))
+}
+
+function beginOf(day: string): string {
+  return `${day}T00:00:00.000Z`
 }
 
 /** What stands behind the provider. */
