@@ -115,7 +115,7 @@ function bodySchema(variables: readonly VariableDefinitionNode[], { neverNull = 
   if (whole) return { ...inputSchema(typeOf(whole, schema)), ...body }
   const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
   const shapeOf = (one: VariableDefinitionNode): Json => (neverNull.includes(one.variable.name.value) ? inputSchema(typeOf(one, schema)) : bodyFieldSchema(typeOf(one, schema)))
-  return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])), ...(required.length > 0 ? { required } : {}) }
+  return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])), ...(required.length > 0 ? { required } : {}), additionalProperties: false }
 }
 
 function typeOf(variable: VariableDefinitionNode, schema: GraphQLSchema): GraphQLType {
@@ -138,7 +138,7 @@ function inputSchema(type: GraphQLType): Json {
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields())
     const required = fields.filter((field) => isNonNullType(field.type)).map((field) => field.name)
-    return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, { ...bodyFieldSchema(field.type), ...(field.description ? { description: field.description } : {}) }])), ...(required.length > 0 ? { required } : {}) }
+    return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, { ...bodyFieldSchema(field.type), ...(field.description ? { description: field.description } : {}) }])), ...(required.length > 0 ? { required } : {}), additionalProperties: false }
   }
   return isScalarType(type) ? scalars[type.name] ?? {} : {}
 }

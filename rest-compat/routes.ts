@@ -96,6 +96,8 @@ export type Surface = {
   /** Paths answered by hand, by `METHOD /path`. */
   handlers: Readonly<Record<string, HandWritten>>
   bodyBytes: number
+  /** Whether parameters and fields that nothing takes are ignored. They are refused elsewhere: a restriction that is dropped widens rights. */
+  takesUnknownKeys: boolean
   /** The documented body of an error. */
   envelope: (error: BerthError, requestId: string) => Record<string, unknown>
   /** Headers that an error has beside those of every surface. */

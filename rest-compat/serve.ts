@@ -40,7 +40,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
       ...(isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }),
       handler: isStream
         ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
-        : answerHandler(method, path, route, operation, runner, parts),
+        : answerHandler(surface, method, path, route, operation, runner, parts),
     })
   }
   for (const [key, written] of Object.entries(surface.handlers)) {
@@ -68,8 +68,8 @@ function admission(route: Route, authenticator: SurfaceParts['authenticator']): 
   }
 }
 
-function answerHandler(method: string, path: string, route: Route, operation: Operation, runner: Runner, { services }: SurfaceParts): Handler {
-  const readVariables = variableReader(method, path, route, operation)
+function answerHandler(surface: Surface, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services }: SurfaceParts): Handler {
+  const readVariables = variableReader(method, path, route, operation, { schema: runner.schema, lenient: surface.takesUnknownKeys })
   const isPost = method === 'POST'
   return async (request, reply) => {
     const caller = admitted.get(request) ?? anybody // of an open route; without it no other is reached
@@ -89,7 +89,7 @@ function answerHandler(method: string, path: string, route: Route, operation: Op
 }
 
 function streamHandler(scope: FastifyInstance, surface: Surface, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
-  const readVariables = variableReader(method, path, route, operation)
+  const readVariables = variableReader(method, path, route, operation, { schema: runner.schema, lenient: surface.takesUnknownKeys })
   const frames = route.frames === 'named' ? namedFrames(surface.envelope) : plainFrames
   const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {

@@ -1,7 +1,7 @@
 /** Relay connections: one shape for every list that pages. */
 import type { ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
-import type { List, Page } from '#src/platform/pages.ts'
+import type { List, Page, TwoWayList } from '#src/platform/pages.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -42,6 +42,19 @@ export function listTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): Ob
       data: t.field({ type: [node] as never, description: 'What is on this page.', resolve: (parent) => parent.data as never }), // as above
       hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
       nextPage: t.exposeString('nextPage', { nullable: true, description: 'Pass it as `page` for the next page; null behind the last.' }),
+    }),
+  }) as never // one ref type for every name
+}
+
+/** The same for a list that tells the page before, too. */
+export function twoWayListTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, TwoWayList<Node>> {
+  return builder.objectRef<TwoWayList<Node>>(`${name}List`).implement({
+    description: `A page of ${name}s as REST shows it.`,
+    fields: (t) => ({
+      data: t.field({ type: [node] as never, description: 'What is on this page.', resolve: (parent) => parent.data as never }), // as above
+      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
+      nextPage: t.exposeString('nextPage', { nullable: true, description: 'Pass it as `page` for the next page; null behind the last.' }),
+      prevPage: t.exposeString('prevPage', { nullable: true, description: 'Pass it as `page` for the page before; null on the first.' }),
     }),
   }) as never // one ref type for every name
 }

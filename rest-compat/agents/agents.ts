@@ -1,11 +1,12 @@
 /** agents-and-gateway.md "Agents". */
 import type { Routes } from '../routes.ts'
+import { createdArguments, createdNames, createdVariables } from './created-filters.ts'
 
-const agent = `id type name description model { id effort speed } system tools mcp_servers: mcpServers { type name url } mcp_services: mcpServices { id disabled_tools: disabledTools } skills multiagent metadata
+const agent = `id type name description model: wireModel system tools mcp_servers: mcpServers { type name url } mcp_services: mcpServices { id disabled_tools: disabledTools } skills multiagent execution_identity: executionIdentity metadata
   version org_id: organizationId owner_user_id: ownerUserId created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
 const list = `data { ${agent} } has_more: hasMore next_page: nextPage`
-const fieldVariables = '$description: String, $system: String, $tools: JSON, $mcp_servers: JSON, $mcp_services: JSON, $skills: JSON, $multiagent: JSON, $metadata: JSON'
-const fieldArguments = 'description: $description, system: $system, tools: $tools, mcpServers: $mcp_servers, mcpServices: $mcp_services, skills: $skills, multiagent: $multiagent, metadata: $metadata'
+const fieldVariables = '$description: String, $system: String, $tools: JSON, $mcp_servers: JSON, $mcp_services: JSON, $skills: JSON, $multiagent: JSON, $execution_identity: JSON, $metadata: JSON'
+const fieldArguments = 'description: $description, system: $system, tools: $tools, mcpServers: $mcp_servers, mcpServices: $mcp_services, skills: $skills, multiagent: $multiagent, executionIdentity: $execution_identity, metadata: $metadata'
 
 function update(version: 'Int!' | 'Int'): string {
   return `mutation ($id: ID!, $version: ${version}, $name: String, $model: JSON, ${fieldVariables}) {
@@ -15,9 +16,9 @@ function update(version: 'Int!' | 'Int'): string {
 /** Agents and their versions. */
 export const agentRoutes: Routes = {
   'GET /v1/agents': {
-    status: 200, errors: [400, 404], summary: 'The caller’s agents and the organization’s, newest first',
-    operation: `query ($org_id: ID, $include_archived: Boolean, $limit: Int, $page: String) {
-      body: agentList(organizationId: $org_id, includeArchived: $include_archived, limit: $limit, page: $page) { ${list} } }`,
+    status: 200, errors: [400, 404], summary: 'The caller’s agents and the organization’s, newest first', queryNames: createdNames,
+    operation: `query ($org_id: ID, $include_archived: Boolean, ${createdVariables}, $limit: Int, $page: String) {
+      body: agentList(organizationId: $org_id, includeArchived: $include_archived, ${createdArguments}, limit: $limit, page: $page) { ${list} } }`,
   },
   'POST /v1/agents': {
     status: 201, errors: [400], summary: 'Makes an agent',

@@ -12,14 +12,14 @@ export const environmentRoutes: Routes = {
   },
   'POST /v1/environments': {
     status: 201, errors: [400, 409], summary: 'Makes an environment; its VM is made at its first use',
-    operation: `mutation ($name: String!, $description: String, $config: JSON, $metadata: JSON) {
-      body: createEnvironment(name: $name, description: $description, config: $config, metadata: $metadata) { ${environment} } }`,
+    operation: `mutation ($name: String!, $description: String, $config: JSON, $metadata: JSON, $scope: String) {
+      body: createEnvironment(name: $name, description: $description, config: $config, metadata: $metadata, scope: $scope) { ${environment} } }`,
   },
   'GET /v1/environments/{id}': { status: 200, errors: [404], summary: 'One environment', operation: `query ($id: ID!) { body: environment(id: $id) { ${environment} } }` },
   'POST /v1/environments/{id}': {
     status: 200, errors: [400, 404, 409], neverNull: ['name'], additive: true, summary: 'Changes an environment, as Anthropic’s client asks for it',
-    operation: `mutation ($id: ID!, $name: String, $description: String, $config: JSON, $metadata: JSON) {
-      body: updateEnvironment(id: $id, name: $name, description: $description, config: $config, metadata: $metadata) { ${environment} } }`,
+    operation: `mutation ($id: ID!, $name: String, $description: String, $config: JSON, $metadata: JSON, $scope: String) {
+      body: updateEnvironment(id: $id, name: $name, description: $description, config: $config, metadata: $metadata, scope: $scope) { ${environment} } }`,
   },
   'DELETE /v1/environments/{id}': {
     status: 204, errors: [404], deletes: 'environment', summary: 'Deletes an environment and tears its VM down',

@@ -1,21 +1,19 @@
 /** agents-and-gateway.md "Sessions and events". */
 import { limits } from '#src/platform/limits.ts'
 import type { Routes } from '../routes.ts'
+import { createdArguments, createdNames, createdVariables } from './created-filters.ts'
 
 const activity = 'last_event_id: lastEventId last_event_at: lastEventAt last_read_event_id: lastReadEventId unread_count: unreadCount requires_action: requiresAction'
 const session = `id type title agent agent_id: agentId environment_id: environmentId deployment_id: deploymentId kind source status stop_reason: stopReason vault_ids: vaultIds metadata resources outcome_evaluations: outcomeEvaluations
   budget usage stats shared shared_at: sharedAt activity { ${activity} } created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
-const createdVariables = '$created_gt: DateTime, $created_gte: DateTime, $created_lt: DateTime, $created_lte: DateTime'
-const createdArguments = 'createdAfter: $created_gt, createdFrom: $created_gte, createdBefore: $created_lt, createdUntil: $created_lte'
-const createdNames = { created_gt: 'created_at[gt]', created_gte: 'created_at[gte]', created_lt: 'created_at[lt]', created_lte: 'created_at[lte]' }
 
 /** Sessions, their logs and transcripts. */
 export const sessionRoutes: Routes = {
   'GET /v1/sessions': {
     status: 200, errors: [400], summary: 'The caller’s sessions, newest first', queryNames: { ...createdNames, statuses: 'statuses[]' },
-    operation: `query ($agent_id: ID, $deployment_id: ID, $archived: ArchivedFilter, $include_archived: Boolean, $statuses: [SessionStatus!], $order: ListOrder, ${createdVariables}, $limit: Int, $page: String) {
-      body: sessionList(agentId: $agent_id, deploymentId: $deployment_id, archived: $archived, includeArchived: $include_archived, statuses: $statuses, order: $order, ${createdArguments}, limit: $limit, page: $page) {
-        data { ${session} } has_more: hasMore next_page: nextPage } }`,
+    operation: `query ($agent_id: ID, $agent_version: Int, $deployment_id: ID, $archived: ArchivedFilter, $include_archived: Boolean, $statuses: [SessionStatus!], $order: ListOrder, ${createdVariables}, $limit: Int, $page: String) {
+      body: sessionList(agentId: $agent_id, agentVersion: $agent_version, deploymentId: $deployment_id, archived: $archived, includeArchived: $include_archived, statuses: $statuses, order: $order, ${createdArguments}, limit: $limit, page: $page) {
+        data { ${session} } has_more: hasMore next_page: nextPage prev_page: prevPage } }`,
   },
   'POST /v1/sessions': {
     status: 201, errors: [400, 404, 409], summary: 'Begins a session with an agent',

@@ -10,9 +10,10 @@ export const vmRoutes: Routes = {
   'POST /api/v1/vms': {
     status: 201, errors: [400, 401, 500, 503], summary: 'Makes a VM; answers once it runs, or after 30 s as it is',
     operation: `mutation ($name: String, $template_id: String, $vm_id: String, $env: TextMap, $folder_id: String, $skip_folder_create: Boolean,
-      $git_repo_url: String, $git_branch: String, $git_repos: [GitRepoInput!], $external_ref: String) {
+      $git_repo_url: String, $git_branch: String, $git_repos: [GitRepoInput!], $external_ref: String, $vcpu_count: Int, $memory_mb: Int, $disk_mb: Int, $ttl_seconds: Int, $metadata: JSON, $network_policy: JSON) {
       body: createVm(name: $name, templateId: $template_id, vmId: $vm_id, env: $env, folderId: $folder_id, skipFolderCreate: $skip_folder_create,
-        gitRepoUrl: $git_repo_url, gitBranch: $git_branch, gitRepos: $git_repos, externalRef: $external_ref) {
+        gitRepoUrl: $git_repo_url, gitBranch: $git_branch, gitRepos: $git_repos, externalRef: $external_ref,
+        vcpuCount: $vcpu_count, memoryMb: $memory_mb, diskMb: $disk_mb, ttlSeconds: $ttl_seconds, metadata: $metadata, networkPolicy: $network_policy) {
         vm_id: id name status ip_address: ipAddress node_id: nodeId user_id: userId memory_mb: memoryMb vcpu_count: vcpuCount warnings } }`,
   },
   'GET /api/v1/vms/external/{external_ref}': {

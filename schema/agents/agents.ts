@@ -1,9 +1,10 @@
 /** Agents in GraphQL. */
-import { archivedArguments, idArguments } from '../arguments.ts'
+import { archivedArguments, createdArguments, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Agent, AgentModel, McpServer, McpService } from '#src/resources/agents/agent-rows.ts'
+import { executionIdentity, wireModel, wireSkills, wireTools } from '#src/resources/agents/agent-wire.ts'
 import { archiveAgent, createAgent, deleteAgent, getAgent, listAgents, listAgentVersions, pageAgents, updateAgent } from '#src/resources/agents/agents.ts'
 
 const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
@@ -39,12 +40,14 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
     name: t.string({ description: 'Its name.', resolve: ({ definition }) => definition.name }),
     description: t.string({ nullable: true, description: 'What it is for.', resolve: ({ definition }) => definition.description }),
     model: t.field({ type: agentModel, description: 'The model it asks.', resolve: ({ definition }) => definition.model }),
+    wireModel: t.field({ type: 'JSON', description: 'The model as REST shows it: `{id, effort: {type}, speed}`, without `effort` where the model’s own holds.', resolve: ({ definition }) => wireModel(definition.model) }),
     system: t.string({ nullable: true, description: 'What it is told before anything else.', resolve: ({ definition }) => definition.system }),
-    tools: t.field({ type: 'JSON', description: 'Its toolsets and custom tools, with every default filled in.', resolve: ({ definition }) => definition.tools }),
+    tools: t.field({ type: 'JSON', description: 'Its toolsets and custom tools, with every default filled in.', resolve: ({ definition }) => wireTools(definition.tools) }),
     mcpServers: t.field({ type: [mcpServer], description: 'The tool servers it connects to.', resolve: ({ definition }) => definition.mcp_servers }),
     mcpServices: t.field({ type: [mcpService], description: 'The connectors it uses.', resolve: ({ definition }) => definition.mcp_services }),
-    skills: t.field({ type: 'JSON', description: 'Its skills: a list of `{type, skill_id, version}`.', resolve: ({ definition }) => definition.skills }),
+    skills: t.field({ type: 'JSON', description: 'Its skills: a list of `{type, skill_id, version}`.', resolve: ({ definition }) => wireSkills(definition.skills) }),
     multiagent: t.field({ type: 'JSON', nullable: true, description: 'Always null: groups are for several agents.', resolve: () => null }),
+    executionIdentity: t.field({ type: 'JSON', description: 'Always `{type: "service_account"}`: sessions act as whoever began them.', resolve: () => executionIdentity }),
     metadata: t.field({ type: 'TextMap', description: 'The caller’s own notes.', resolve: ({ definition }) => definition.metadata }),
     organizationId: t.id({ nullable: true, description: 'The organization, when it is its own; null for a person’s.', resolve: (agent) => (agent.ownerUserId ? null : encodeId('organization', agent.organizationId)) }),
     ownerUserId: t.id({ nullable: true, description: 'Whose it is; null for the organization’s.', resolve: ({ ownerUserId }) => ownerUserId && encodeId('user', ownerUserId) }),
@@ -66,6 +69,7 @@ const fieldArguments = builder.args((t) => ({
   mcpServices: t.field({ type: 'JSON', description: 'A list of `{id, disabled_tools}`, 20 at most.' }),
   skills: t.field({ type: 'JSON', description: 'A list of `{type, skill_id, version}`.' }),
   multiagent: t.field({ type: 'JSON', description: 'Must be null or left out.' }),
+  executionIdentity: t.field({ type: 'JSON', description: 'Must be `{type: "service_account"}`, null or left out.' }),
   metadata: t.field({ type: 'JSON', description: 'Up to 16 pairs of text; in a change a null value deletes its key.' }),
 }))
 const modelWords = 'The id of a model, or `{id, effort, speed}`.'
@@ -75,8 +79,8 @@ builder.queryFields((t) => ({
     type: agentType, description: 'One agent. Errors: NOT_FOUND.',
     args: { ...idArguments, version: t.arg.int({ description: 'An older version; the newest without it.' }) }, resolve: (_, { id, version }, call) => getAgent(call, id, version),
   }),
-  agents: t.field({ type: agentConnection, description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...pageArguments }, resolve: (_, { organizationId, includeArchived, ...page }, call) => pageAgents(call, { organizationId, includeArchived }, page) as never }), // see pages.ts
-  agentList: t.field({ type: agentList, description: 'The same as REST shows it. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...listArguments }, resolve: (_, { organizationId, includeArchived, ...window }, call) => listAgents(call, { organizationId, includeArchived }, window) as never }), // see pages.ts
+  agents: t.field({ type: agentConnection, description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...createdArguments, ...pageArguments }, resolve: (_, { first, after, ...filter }, call) => pageAgents(call, filter, { first, after }) as never }), // see pages.ts
+  agentList: t.field({ type: agentList, description: 'The same as REST shows it. Errors: NOT_FOUND.', args: { ...ownerArguments, ...archivedArguments, ...createdArguments, ...listArguments }, resolve: (_, { limit, page, ...filter }, call) => listAgents(call, filter, { limit, page }) as never }), // see pages.ts
   agentVersionList: t.field({ type: agentList, description: 'Every version of an agent, newest first. Errors: NOT_FOUND.', args: { ...idArguments, ...listArguments }, resolve: (_, { id, ...window }, call) => listAgentVersions(call, id, window) as never }), // see pages.ts
 }))
 

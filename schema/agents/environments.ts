@@ -60,6 +60,7 @@ const fieldArguments = builder.args((t) => ({
   description: t.string({ description: 'What it is for: at most 2048 characters.' }),
   config: t.field({ type: 'JSON', description: '`{type, template_id, vcpu, memory_mb, networking, packages, git_repos, setup_script, idle_timeout_seconds}`; every key has a default.' }),
   metadata: t.field({ type: 'JSON', description: 'Up to 16 pairs of text; in a change a null value deletes its key.' }),
+  scope: t.string({ description: 'Must be `account`, null or left out.' }),
 }))
 
 builder.queryFields((t) => ({

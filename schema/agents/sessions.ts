@@ -2,7 +2,7 @@
 import { createdArguments, idArguments, listOrder } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
+import { connectionOf, listArguments, pageArguments, twoWayListTypeOf } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteSession } from '#src/resources/agents/session-deletion.ts'
 import { wireOutcomes } from '#src/resources/agents/outcome-rows.ts'
@@ -106,9 +106,9 @@ const sessionState = builder.objectRef<SessionState>('SessionState').implement({
 const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', { description: 'A state of a session, or a sign of life.', types: [sessionState, heartbeat] })
 
 const sessionConnection = connectionOf('Session', sessionType)
-const sessionList = listTypeOf('Session', sessionType)
+const sessionList = twoWayListTypeOf('Session', sessionType)
 const filterArguments = builder.args((t) => ({
-  agentId: t.id({ description: 'Those of this agent.' }), deploymentId: t.id({ description: 'Those that this deployment began.' }),
+  agentId: t.id({ description: 'Those of this agent.' }), agentVersion: t.int({ description: 'With `agentId`: those that began with this version of it.' }), deploymentId: t.id({ description: 'Those that this deployment began.' }),
   archived: t.field({ type: archivedFilter, description: 'Whether archived ones are shown; not without it.' }), includeArchived: t.boolean({ description: 'The same as `archived: include`.' }),
   statuses: t.field({ type: [sessionStatus], description: 'Those that are in one of these.' }), order: t.field({ type: listOrder, description: 'By creation; newest first without it.' }),
 }))

@@ -120,6 +120,7 @@ builder.mutationFields((t) => ({
       vcpuCount: t.arg.int({ description: 'Virtual processors, 1 to 16; 2 without it.' }),
       memoryMb: t.arg.int({ description: 'Memory in MB, 256 to 65536; 2048 without it.' }),
       diskMb: t.arg.int({ description: 'Disk in MB, 10240 to 204800; 10240 without it.' }),
+      ttlSeconds: t.arg.int({ description: 'Seconds until it deletes itself, 10 to 86400; it stays without it.' }),
       metadata: t.arg({ type: 'JSON', description: 'Your own pairs of text: 16 at most.' }),
       networkPolicy: t.arg({ type: 'JSON', description: '`{"type": "unrestricted"}` (without it), `{"type": "none"}`, or `{"type": "limited", "allowed_hosts": [], "allow_package_managers": true}`.' }),
     },

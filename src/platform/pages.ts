@@ -56,6 +56,30 @@ export function listOf<Row extends { id: string }>(kind: IdKind, rows: Row[], li
   return listBy(({ id }) => encodeId(kind, id), rows, limit)
 }
 
+/** A list that also tells the page before: `prevPage` is opaque, null on the first page. */
+export type TwoWayList<Row> = List<Row> & { prevPage: string | null }
+
+/** Which rows of a list are wanted: `most` of them behind `after`, or `backwards` before it, nearest first. */
+export type TwoWayWindow = { most: number; after: string | null; backwards: boolean }
+
+const backwardsMark = '-'
+
+/**
+ * Makes the page of a list that can be walked both ways. A page that is reached from the one behind it is marked.
+ * @throws BerthError invalid_request.
+ */
+export async function listBothWays<Row extends { id: string }>(kind: IdKind, window: ListWindow, read: (window: TwoWayWindow) => Promise<Row[]>): Promise<TwoWayList<Row>> {
+  const backwards = window.page?.startsWith(backwardsMark) ?? false
+  const unmarked = window.page?.slice(backwardsMark.length) || backwardsMark // the mark alone is no page
+  const { limit, after } = readListPage(kind, { ...window, page: backwards ? unmarked : window.page })
+  const rows = await read({ most: limit + 1, after, backwards })
+  const before = (first: Row | undefined): string | null => first && backwardsMark + encodeId(kind, first.id) || null
+  if (!backwards) return { ...listOf(kind, rows, limit), prevPage: after === null ? null : before(rows[0]) }
+  const data = rows.slice(0, limit).reverse()
+  const last = data.at(-1)
+  return { data, hasMore: last !== undefined, nextPage: last ? encodeId(kind, last.id) : null, prevPage: rows.length > limit ? before(data[0]) : null }
+}
+
 /** The same for rows whose page is something else. */
 export function listBy<Row>(pageOf: (row: Row) => string, rows: Row[], limit: number): List<Row> {
   const data = rows.slice(0, limit)

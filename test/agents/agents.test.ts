@@ -35,8 +35,8 @@ const refusal = (status: number, type: string, code: string): object => ({ statu
 test('a new agent is at version 1 and has every documented key, filled in', async () => {
   const made = await make()
   expect(made).toEqual({
-    id: expect.stringMatching(/^agt_[0-7][0-9a-z]{25}$/), type: 'agent', name: 'helper', description: null, model: { id: model, effort: null, speed: 'standard' }, system: null,
-    tools: [], mcp_servers: [], mcp_services: [], skills: [], multiagent: null, metadata: {}, version: 1, org_id: null, owner_user_id: expect.stringMatching(/^usr_/),
+    id: expect.stringMatching(/^agt_[0-7][0-9a-z]{25}$/), type: 'agent', name: 'helper', description: null, model: { id: model, speed: 'standard' }, system: null,
+    tools: [], mcp_servers: [], mcp_services: [], skills: [], multiagent: null, execution_identity: { type: 'service_account' }, metadata: {}, version: 1, org_id: null, owner_user_id: expect.stringMatching(/^usr_/),
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/), updated_at: made['created_at'], archived_at: null,
   })
   expect((await call('GET', `/${made.id}`)).body).toEqual(made)
@@ -55,10 +55,10 @@ test('everything that may be given comes back, with the defaults of its toolsets
   const ask = { type: 'always_ask' }
   const allow = { type: 'always_allow' }
   expect(made).toMatchObject({
-    description: 'd', system: 's', model: { id: model, effort: 'high', speed: 'fast' }, metadata: { a: 'b' }, skills: [{ type: 'anthropic', skill_id: 'xlsx', version: null }],
+    description: 'd', system: 's', model: { id: model, effort: { type: 'high' }, speed: 'fast' }, metadata: { a: 'b' }, skills: [{ type: 'anthropic', skill_id: 'xlsx', version: 'latest' }],
     mcp_services: [{ id: 'linear', disabled_tools: ['delete_issue'] }, { id: 'notion', disabled_tools: [] }],
     tools: [
-      { type: 'agent_toolset_20260401', default_config: { enabled: true, permission_policy: ask }, configs: [{ name: 'bash', enabled: false, permission_policy: ask }, { name: 'read', enabled: true, permission_policy: allow }] },
+      { type: 'agent_toolset_20260401', default_config: { enabled: true, permission_policy: ask }, configs: [{ name: 'bash', type: 'bash', enabled: false, permission_policy: ask }, { name: 'read', type: 'read', enabled: true, permission_policy: allow }] },
       { type: 'mcp_toolset', mcp_server_name: 'docs', default_config: { enabled: true, permission_policy: ask }, configs: [] },
       { type: 'berth_toolset_v1', default_config: { enabled: true, permission_policy: allow }, configs: [] },
       { type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object', properties: { city: { type: 'string' } } } },

@@ -49,9 +49,9 @@ test('a new environment is ready, has no VM, and has every documented key, fille
   expect((await call('GET', `/${made.id}`)).body).toEqual(made)
 })
 
-test('a config as Anthropic’s client sends it is stored as a VM’s; a self-hosted one has nothing else', async () => {
+test('a config as Anthropic’s client sends it comes back with its own type; a self-hosted one has nothing else', async () => {
   const cloud = await make({ config: { type: 'cloud', networking: { type: 'limited', allowed_hosts: ['example.com'], allow_package_managers: true }, packages: { type: 'packages', pip: ['requests==2.32.0'], apt: ['jq'] } } })
-  expect(cloud.config).toMatchObject({ type: 'vm', networking: { type: 'limited', allowed_hosts: ['example.com'], allow_package_managers: true, allow_mcp_servers: false }, packages: { ...noPackages, pip: ['requests==2.32.0'], apt: ['jq'] } })
+  expect(cloud.config).toMatchObject({ type: 'cloud', networking: { type: 'limited', allowed_hosts: ['example.com'], allow_package_managers: true, allow_mcp_servers: false }, packages: { ...noPackages, pip: ['requests==2.32.0'], apt: ['jq'] } })
   expect((await make({ config: { type: 'self_hosted' } })).config).toEqual({ type: 'self_hosted' })
   // What was answered may be sent back as it is.
   expect(await call('POST', `/${cloud.id}`, { config: cloud.config })).toMatchObject({ status: 200, body: { config: cloud.config } })

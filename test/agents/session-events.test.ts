@@ -66,15 +66,14 @@ describe('messages', () => {
       { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'd' }, title: 't', context: null }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'aGk=' }, title: null, context: 'c' },
     ]
     const id = await make()
-    expect((await send(id, { type: 'user.message', content, strange: 1 })).status).toBe(200)
+    expect((await send(id, { type: 'user.message', content })).status).toBe(200)
     expect((await list(id))[0]).toMatchObject({ content })
-    expect((await list(id))[0]).not.toHaveProperty('strange')
   })
 
   const block = (source: object): object => ({ type: 'user.message', content: [{ type: 'image', source }] })
   test.each([
     ['no events', []], ['101 events', Array.from({ length: 101 }, () => said())], ['no type', [{}]], ['a type of the service', [{ type: 'agent.message', content: [] }]], ['no content', [{ type: 'user.message', content: [] }]], ['empty text', [said('')]],
-    ['101 blocks', [{ type: 'user.message', content: Array.from({ length: 101 }, () => ({ type: 'text', text: 'x' })) }]], ['an unknown block', [{ type: 'user.message', content: [{ type: 'video' }] }]],
+    ['101 blocks', [{ type: 'user.message', content: Array.from({ length: 101 }, () => ({ type: 'text', text: 'x' })) }]], ['an unknown field', [{ ...said(), strange: 1 }]], ['an unknown block', [{ type: 'user.message', content: [{ type: 'video' }] }]],
     ['a large image', [block({ type: 'base64', media_type: 'image/png', data: 'A'.repeat(7 * 1024 * 1024) })]], ['no base64', [block({ type: 'base64', media_type: 'image/png', data: '!!!!' })]], ['a file that is not there', [block({ type: 'file', file_id: 'file_x' })]],
     ['an address of another kind', [block({ type: 'url', url: 'file:///etc/passwd' })]], ['a good one and a bad one', [said(), { type: 'user.message' }]], ['an outcome without a rubric', [{ type: 'user.define_outcome', description: 'd' }]],
     ['a confirmation of nothing', [confirm(newId('sessionEvent'))]], ['a result of nothing', [answer('sevt_x')]], ['no list', { 0: said() }],

@@ -43,7 +43,7 @@ describe('beginning', () => {
     const made = await make({ title: 't', metadata: { a: 'b' }, budget: { type: 'limit', max_list_cost: { amount: '2.50', currency: 'USD' } } })
     expect(made).toEqual({
       id: expect.stringMatching(/^sesn_[0-7][0-9a-z]{25}$/), type: 'session', title: 't', agent_id: agent, environment_id: null, deployment_id: null, kind: 'chat', source: 'user', status: 'idle', stop_reason: null,
-      agent: expect.objectContaining({ type: 'agent', id: agent, version: 1, name: 'helper', model: { id: 'berth/demo', effort: null, speed: 'standard' }, tools: [], mcp_servers: [], system: null }),
+      agent: expect.objectContaining({ type: 'agent', id: agent, version: 1, name: 'helper', model: { id: 'berth/demo', speed: 'standard' }, tools: [], mcp_servers: [], system: null }),
       vault_ids: [], metadata: { a: 'b' }, resources: [], outcome_evaluations: [], budget: { type: 'limit', max_list_cost: { amount: '2.50', currency: 'USD' } },
       usage: {
         input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0, cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },

@@ -40,24 +40,23 @@ describe('a submission', () => {
     })
   })
 
-  test('with everything keeps it all, and unknown keys mean nothing', async () => {
+  test('with everything keeps it all', async () => {
     const spec = {
-      version: 1, builder: 'command', template: 'base', context: 'app/web', commands: ['npm ci', 'npm test'], env: { NODE_ENV: 'test' }, secrets: [], unknown: { a: 1 },
-      output: { type: 'template', name: 'web', path: 'dist/' }, cache: false, resources: { vcpu: 4, memory_mb: 4096, gpu: 1 }, timeout_seconds: 7200,
+      version: 1, builder: 'command', template: 'base', context: 'app/web', commands: ['npm ci', 'npm test'], env: { NODE_ENV: 'test' }, secrets: [],
+      output: { type: 'template', name: 'web', path: 'dist/' }, cache: false, resources: { vcpu: 4, memory_mb: 4096 }, timeout_seconds: 7200,
     }
     const job = await submit(berth, token, spec, { repo_url: 'https://example.com/acme/web.git', git_ref: 'release/1.x', commit_sha: 'ABCDEF0123456789abcdef0123456789abcdef01' })
     expect(job).toMatchObject({ repo_url: 'https://example.com/acme/web.git', git_ref: 'release/1.x', commit_sha: 'abcdef0123456789abcdef0123456789abcdef01' })
     const row = (await findBuildRow(berth.services.db, uuidOf(job)))!
     expect(row).toMatchObject({ vcpuCount: 4, memoryMb: 4096, timeoutSeconds: 7200, outputType: 'template', outputName: 'web' })
-    const { unknown: _unknown, ...known } = spec
-    expect(openSpec(berth.services.sealer, row)).toEqual({ ...known, resources: { vcpu: 4, memory_mb: 4096 } })
+    expect(openSpec(berth.services.sealer, row)).toEqual(spec)
   })
 
   test.each<[string, unknown]>([
     ['missing', undefined], ['null', null], ['empty', []], ['an object', { commands: [] }], ['a text', '{}'], ['of halves', [1.5]], ['of negatives', [-1]], ['of 256', [256]], ['of texts', ['1']], ['of nulls', [null]],
     ['not UTF-8', [255, 254]], ['not JSON', [...Buffer.from('{"a":')]], ['a list', bytes([])], ['a number', bytes(5)], ['null inside', bytes(null)], ['with NUL', bytes({ commands: ['a\0b'] })],
     ['too long', Array.from({ length: limits.buildSpecBytes + 1 }, () => 32)], ['of a dockerfile', bytes({ builder: 'dockerfile' })], ['of version 2', bytes({ version: 2 })],
-    ['with a command that is no text', bytes({ commands: [5] })], ['with commands that are no list', bytes({ commands: 'npm test' })], ['with an env of numbers', bytes({ env: { A: 1 } })], ['with a context outside', bytes({ context: '../x' })],
+    ['with a command that is no text', bytes({ commands: [5] })], ['with commands that are no list', bytes({ commands: 'npm test' })], ['with an unknown key', bytes({ comands: [] })], ['with an unknown key of its resources', bytes({ resources: { gpu: 1 } })], ['with an env of numbers', bytes({ env: { A: 1 } })], ['with a context outside', bytes({ context: '../x' })],
     ['with an absolute path', bytes({ output: { type: 'artifact', name: 'a', path: '/etc' } })], ['with an output without a name', bytes({ output: { type: 'artifact' } })], ['with an unknown output', bytes({ output: { type: 'image', name: 'a' } })],
     ['with an output named in capitals', bytes({ output: { type: 'artifact', name: 'A' } })], ['with a cache that is no switch', bytes({ cache: 'yes' })], ['with no time', bytes({ timeout_seconds: 0 })], ['with 7201 s', bytes({ timeout_seconds: 7201 })],
     ['with half a processor', bytes({ resources: { vcpu: 0.5 } })], ['with a secret nobody set', bytes({ secrets: ['NPM_TOKEN'] })], ['with commands for static', bytes({ builder: 'static', commands: ['true'] })],

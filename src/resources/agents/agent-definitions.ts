@@ -5,35 +5,37 @@ import type { Config } from '#src/platform/config.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { exact } from '#src/platform/shapes.ts'
 import { readAgentModel } from './agent-models.ts'
 import type { AgentDefinition, AgentSkill, McpServer, McpService } from './agent-rows.ts'
+import { latestVersion } from './agent-wire.ts'
 import { readTools, refuseTwice } from './agent-tools.ts'
 import { mergeMetadata, nameShape, readDescription, readMetadata, readName, readShape, readText, usually } from './field-rules.ts'
 
 /** The fields of an agent as a caller gives them: absent means the default, or unchanged. */
 export type AgentFields = {
   name?: unknown; model?: unknown; description?: unknown; system?: unknown; tools?: unknown
-  mcpServers?: unknown; mcpServices?: unknown; skills?: unknown; multiagent?: unknown; metadata?: unknown
+  mcpServers?: unknown; mcpServices?: unknown; skills?: unknown; multiagent?: unknown; executionIdentity?: unknown; metadata?: unknown
 }
 
-const servers = z.array(z.object({
+const servers = z.array(exact({
   type: z.literal('url'),
   name: nameShape,
   url: z.string(),
 })).max(limits.agentMcpServersMax, `an agent has at most ${limits.agentMcpServersMax} tool servers`)
 
-const services = z.array(z.object({
+const services = z.array(exact({
   id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'it must be the id of a connector, such as linear'),
   disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
 })).max(limits.agentMcpServicesMax, `an agent has at most ${limits.agentMcpServicesMax} connectors`)
 
-const skills = z.array(z.object({
-  type: z.enum(['anthropic', 'custom']), skill_id: nameShape, version: usually(nameShape, null),
+const skills = z.array(exact({
+  type: z.enum(['anthropic', 'custom']), skill_id: nameShape, version: usually(nameShape, latestVersion),
 })).max(limits.agentSkillsMax, `an agent has at most ${limits.agentSkillsMax} skills`)
 
 /** The definition of a new agent. @throws BerthError invalid_request, unknown_model, unknown_tool. */
 export function readDefinition(config: Config, given: AgentFields): AgentDefinition {
-  refuseMultiagent(given.multiagent)
+  refuseUnsupported(given)
   const mcpServers = readServers(config, given.mcpServers)
   return {
     name: readName(given.name), description: readDescription(given.description), model: readAgentModel(config, given.model), system: readSystem(given.system),
@@ -46,7 +48,7 @@ export function readDefinition(config: Config, given: AgentFields): AgentDefinit
  * @throws BerthError as readDefinition.
  */
 export function changeDefinition(config: Config, before: AgentDefinition, given: AgentFields): AgentDefinition {
-  refuseMultiagent(given.multiagent)
+  refuseUnsupported(given)
   const mcpServers = given.mcpServers === undefined ? before.mcp_servers : readServers(config, given.mcpServers)
   return {
     name: given.name === undefined ? before.name : readName(given.name),
@@ -87,6 +89,9 @@ function readSystem(given: unknown): string | null {
   return readText(given, 'system', limits.agentSystemLength)
 }
 
-function refuseMultiagent(given: unknown): void {
-  if (given !== undefined && given !== null) throw new BerthError('invalid_request', 'multiagent is not supported; leave it out, and use groups for several sessions.')
+const identity = exact({ type: z.literal('service_account', 'it must be service_account: sessions act as whoever began them') }).nullish()
+
+function refuseUnsupported({ multiagent, executionIdentity }: AgentFields): void {
+  if (multiagent !== undefined && multiagent !== null) throw new BerthError('invalid_request', 'multiagent is not supported; leave it out, and use groups for several sessions.')
+  readShape(identity, executionIdentity, 'execution_identity')
 }

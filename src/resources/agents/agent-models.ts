@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { exact } from '#src/platform/shapes.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 import type { AgentModel } from './agent-rows.ts'
 import { readShape, usually } from './field-rules.ts'
@@ -9,11 +10,11 @@ import { readShape, usually } from './field-rules.ts'
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(levels)
 // Anthropic's client sends the effort as text or as {type}; the speed that is not given is the usual one.
-const shape = z.object({
+const shape = exact({
   id: z.string().min(1),
-  effort: usually(z.union([effort, z.object({ type: effort }).transform(({ type }) => type)]), null),
+  effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
   speed: usually(z.enum(['standard', 'fast']), 'standard'),
-})
+}, { inference_geo: 'is not supported: a model works where its upstream does. Leave it out, and choose the upstream in the table of models.' })
 
 /**
  * Reads an agent's `model`.

@@ -2,21 +2,26 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { exact } from '#src/platform/shapes.ts'
 import { builtInToolsets, type AgentTool, type BuiltInToolset, type McpServer, type ToolConfig, type ToolSetting } from './agent-rows.ts'
 import { findBuiltInTool } from './built-in-tools.ts'
 import { readShape } from './field-rules.ts'
 import { restrictionsOf, webToolShapes, type GivenRestrictions } from './web-restrictions.ts'
 
-const policy = z.object({ type: z.enum(['always_allow', 'always_ask']) })
-const setting = z.strictObject({ enabled: z.boolean().nullish(), permission_policy: policy.nullish() })
-const toolset = z.object({ default_config: setting.nullish(), configs: z.array(z.looseObject({ name: z.string().min(1).max(limits.nameLength) })).max(limits.agentToolsMax).nullish() })
-const mcpToolset = toolset.extend({ mcp_server_name: z.string() })
-// Strict: a restriction that is spelt wrong, or that belongs to another tool, must not vanish.
-const config = setting.extend({ name: z.string() })
-const builtInConfig = config.extend({ type: z.string().nullish() })
-const webConfigs: Readonly<Record<string, typeof builtInConfig>> = { web_fetch: builtInConfig.extend(webToolShapes.web_fetch), web_search: builtInConfig.extend(webToolShapes.web_search) }
+const policy = exact({ type: z.enum(['always_allow', 'always_ask']) })
+const settings = { enabled: z.boolean().nullish(), permission_policy: policy.nullish() }
+const setting = exact(settings)
+const toolsetKeys = { type: z.string(), default_config: setting.nullish(), configs: z.array(z.looseObject({ name: z.string().min(1).max(limits.nameLength) })).max(limits.agentToolsMax).nullish() }
+const toolset = exact(toolsetKeys)
+const mcpToolset = exact({ ...toolsetKeys, mcp_server_name: z.string() })
+const configKeys = { name: z.string(), ...settings }
+const config = exact(configKeys)
+const builtInKeys = { ...configKeys, type: z.string().nullish() }
+const builtInConfig = exact(builtInKeys)
+const webConfigs: Readonly<Record<string, z.ZodType<GivenConfig>>> = { web_fetch: exact({ ...builtInKeys, ...webToolShapes.web_fetch }), web_search: exact({ ...builtInKeys, ...webToolShapes.web_search }) }
 // Ours: as the names of functions that models are given, at most 64 characters.
-const custom = z.object({
+const custom = exact({
+  type: z.string(),
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'it has letters, digits, underscores and dashes, 64 at most'),
   description: z.string().min(1).max(limits.toolDescriptionLength),
   input_schema: z.looseObject({ type: z.literal('object') }),
@@ -42,7 +47,7 @@ function readTool(entry: { type: string }, place: string): AgentTool {
     return { type: 'mcp_toolset', mcp_server_name, ...filledIn({ default_config, configs: readConfigs(configs, () => config, place) }, 'always_ask', place) }
   }
   if (entry.type !== 'custom') throw new BerthError('unknown_tool', `${place}.type is none that there is; it must be ${builtInToolsets.join(', ')}, mcp_toolset or custom.`)
-  const tool = readShape(custom, entry, place)
+  const { type: _type, ...tool } = readShape(custom, entry, place)
   if (Buffer.byteLength(JSON.stringify(tool.input_schema)) > limits.toolSchemaBytes) throw new BerthError('invalid_request', `${place}.input_schema may take ${limits.toolSchemaBytes / 1024} KiB.`)
   return { type: 'custom', ...tool }
 }

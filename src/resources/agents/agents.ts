@@ -9,10 +9,11 @@ import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agent-definitions.ts'
 import { findAgentVersion, readAgent, versionColumns, type Agent } from './agent-rows.ts'
 import { hasActiveWork } from './agent-work.ts'
+import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './session-deletion.ts'
 
 /** Which agents a list shows: those of one organization (the active one without it), archived ones only when asked for. */
-export type AgentFilter = { organizationId?: string | null; includeArchived?: boolean | null }
+export type AgentFilter = CreatedFilter & { organizationId?: string | null; includeArchived?: boolean | null }
 
 /** Makes an agent: a person's own, or the organization's when its key makes it. @throws BerthError invalid_request, unknown_model, unknown_tool. */
 export async function createAgent(call: Call, fields: AgentFields): Promise<Agent> {
@@ -106,8 +107,8 @@ function scopeOf({ caller }: Call, { organizationId }: AgentFilter): Scope {
   return allowInKnown(caller, 'agents:read', decodeId('organization', organizationId))
 }
 
-async function readAgents({ db }: Call, scope: Scope, { includeArchived }: AgentFilter, most: number, after: string | null): Promise<Agent[]> {
+async function readAgents({ db }: Call, scope: Scope, filter: AgentFilter, most: number, after: string | null): Promise<Agent[]> {
   return findAll<Agent>(db, sql`
-    select * from agents where ${ownedByCaller(scope)} and (${includeArchived ?? false} or archived_at is null) and (${after}::uuid is null or id < ${after})
+    select * from agents where ${ownedByCaller(scope)} and (${filter.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter)} and (${after}::uuid is null or id < ${after})
     order by id desc limit ${most}`)
 }

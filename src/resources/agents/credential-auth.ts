@@ -4,6 +4,7 @@ import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { exact } from '#src/platform/shapes.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { hostShape } from '../infra/network-policies.ts'
 import { checkEnv } from '../infra/vm-env.ts'
@@ -18,25 +19,25 @@ const notAToken = `must be 1 to ${limits.tokenLength} printable ASCII characters
 const token = z.string(notAToken).min(1, notAToken).max(limits.tokenLength, notAToken).regex(/^[\x21-\x7e]+$/, notAToken)
 const plainText = z.string().min(1).max(limits.serverUrlLength)
 const networking = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('unrestricted') }),
-  z.object({
+  exact({ type: z.literal('unrestricted') }),
+  exact({
     type: z.literal('limited'),
     allowed_hosts: z.array(hostShape.toLowerCase()).min(1).max(limits.credentialHostsMax),
   }),
 ])
 const clientSecret = { client_secret: token }
 const shape = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('static_bearer'), mcp_server_url: z.string(), token }),
-  z.object({
+  exact({ type: z.literal('static_bearer'), mcp_server_url: z.string(), token }),
+  exact({
     type: z.literal('mcp_oauth'), mcp_server_url: z.string(), access_token: token, expires_at: z.iso.datetime({ offset: true }).nullish(),
-    refresh: z.object({
+    refresh: exact({
       client_id: plainText, refresh_token: token, token_endpoint: z.string(), scope: plainText.nullish(), resource: plainText.nullish(),
-      token_endpoint_auth: z.discriminatedUnion('type', [z.object({ type: z.literal('none') }), z.object({ type: z.literal('client_secret_basic'), ...clientSecret }), z.object({ type: z.literal('client_secret_post'), ...clientSecret })]),
+      token_endpoint_auth: z.discriminatedUnion('type', [exact({ type: z.literal('none') }), exact({ type: z.literal('client_secret_basic'), ...clientSecret }), exact({ type: z.literal('client_secret_post'), ...clientSecret })]),
     }).nullish(),
   }),
-  z.object({
+  exact({
     type: z.literal('environment_variable'), secret_name: z.string(), secret_value: z.string(), networking: networking.nullish(),
-    injection_location: z.object({ header: z.boolean().default(false), body: z.boolean().default(false) }).nullish(),
+    injection_location: exact({ header: z.boolean().default(false), body: z.boolean().default(false) }).nullish(),
   }),
 ])
 type Given = z.output<typeof shape>
@@ -81,7 +82,11 @@ function readEnvironmentVariable({ secret_name, secret_value, networking, inject
   return { auth: { type: 'environment_variable', secret_name, networking: networking ?? null, injection_location: location }, secrets, keyKind: 'secret_name', key: secret_name }
 }
 
-const changeShape = z.object({ type: z.string().optional(), mcp_server_url: z.string().optional(), secret_name: z.string().optional(), token: token.nullish() })
+const fixed = 'is not changed: archive the credential and create another. Only static_bearer takes a new token.'
+const changeShape = exact(
+  { type: z.string().optional(), mcp_server_url: z.string().optional(), secret_name: z.string().optional(), token: token.nullish() },
+  { access_token: fixed, expires_at: fixed, refresh: fixed, secret_value: fixed, networking: fixed, injection_location: fixed },
+)
 
 /**
  * Reads the `auth` of a change: a new `token` for a static_bearer, and nothing else.

@@ -16,12 +16,13 @@ import { applyNetworking, releaseVm } from './environment-vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './field-rules.ts'
 
 /** The fields of an environment as a caller gives them: absent means the default, or unchanged. */
-export type EnvironmentFields = { name?: unknown; description?: unknown; config?: unknown; metadata?: unknown }
+export type EnvironmentFields = { name?: unknown; description?: unknown; config?: unknown; metadata?: unknown; scope?: string | null }
 
 /** Makes an environment. Its VM is made at its first use. @throws BerthError invalid_request, invalid_template, environment_name_taken. */
 export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
   await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
+  checkScope(fields)
   const config = readEnvironmentConfig(fields.config)
   const given = { name: readName(fields.name), description: readDescription(fields.description), metadata: readMetadata(fields.metadata) }
   return namesOnce(transaction(call.db, async (tx) => {
@@ -66,6 +67,7 @@ export async function pageEnvironments(call: Call, includeArchived: boolean, { f
  */
 export async function updateEnvironment(call: Call, publicId: string, fields: EnvironmentFields): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
+  checkScope(fields)
   return namesOnce(transaction(call.db, async (tx) => {
     const before = await readEnvironment(tx, scope, publicId, sql`for no key update`)
     if (before.status === 'archived') throw environmentArchived()
@@ -74,7 +76,7 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
     const name = fields.name === undefined ? before.name : readName(fields.name)
     const description = fields.description === undefined ? before.description : readDescription(fields.description)
     const metadata = mergeMetadata(before.metadata, fields.metadata)
-    if (config.type === 'vm') await applyNetworking(call, tx, before.vmId, config.networking)
+    if (config.type !== 'self_hosted') await applyNetworking(call, tx, before.vmId, config.networking)
     return getOne<Environment>(tx, sql`
       update environments set name = ${name}, description = ${description}, config = ${JSON.stringify(config)}, metadata = ${JSON.stringify(metadata)}, updated_at = now() where id = ${before.id} returning *`)
   }))
@@ -125,13 +127,17 @@ async function insertEnvironment(tx: Tx, { organizationId, userId }: Scope, give
 }
 
 async function checkTemplate(tx: Tx, scope: Scope, config: EnvironmentConfig): Promise<void> {
-  if (config.type === 'vm') await readTemplate(tx, scope, config.template_id)
+  if (config.type !== 'self_hosted') await readTemplate(tx, scope, config.template_id)
 }
 
 async function readEnvironments(db: Db, scope: Scope, includeArchived: boolean, most: number, after: string | null): Promise<Environment[]> {
   return findAll<Environment>(db, sql`
     select * from environments where ${ownedByCaller(scope)} and not ephemeral and (${includeArchived} or status <> 'archived') and (${after}::uuid is null or id < ${after})
     order by id desc limit ${most}`)
+}
+
+function checkScope({ scope }: EnvironmentFields): void {
+  if (scope !== undefined && scope !== null && scope !== 'account') throw new BerthError('invalid_request', 'scope must be account: an environment is its owner’s alone, and cannot be shared with the organization.')
 }
 
 async function namesOnce<Result>(writing: Promise<Result>): Promise<Result> {

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { sentenceOf } from '#src/platform/shapes.ts'
 
 /** Up to 16 pairs of text. */
 export type Metadata = Readonly<Record<string, string>>
@@ -73,14 +74,12 @@ export function mergeMetadata(before: Metadata, patch: unknown): Metadata {
 }
 
 /**
- * Reads a part of a body by its shape. Unknown keys are dropped, as everywhere.
+ * Reads a part of a body by its shape, which is exact: see platform/shapes.ts.
  * @param field what the caller calls it; the sentence names the place in it, never the value.
  * @throws BerthError invalid_request.
  */
 export function readShape<Shape extends z.ZodType>(shape: Shape, given: unknown, field: string): z.output<Shape> {
   const outcome = shape.safeParse(given)
   if (outcome.success) return outcome.data
-  const issue = outcome.error.issues[0]
-  const place = (issue?.path ?? []).map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
-  throw new BerthError('invalid_request', `${field}${place} is not right: ${issue?.message ?? 'look at its type'}.`)
+  throw new BerthError('invalid_request', sentenceOf(outcome.error, field))
 }

@@ -6,6 +6,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { exact } from '#src/platform/shapes.ts'
 import type { Services } from '#src/platform/services.ts'
 import { changeDefinition } from './agent-definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from './agent-rows.ts'
@@ -27,8 +28,10 @@ export type SessionPlan = {
 }
 
 const anything = z.unknown().optional()
-const reference = z.object({
-  type: z.enum(['agent', 'agent_with_overrides']).nullish(), id: z.string(), version: z.int().min(1).nullish(),
+const which = { id: z.string(), version: z.int().min(1).nullish() }
+const reference = exact({ type: z.literal('agent', 'it must be agent or agent_with_overrides').nullish(), ...which })
+const overriding = exact({
+  type: z.literal('agent_with_overrides'), ...which,
   model: anything, system: anything, tools: anything, mcp_servers: anything, mcp_services: anything, skills: anything,
 })
 
@@ -37,14 +40,15 @@ const reference = z.object({
  * @throws BerthError invalid_request, not_found, resource_archived; unknown_model, unknown_tool of what is overridden.
  */
 export async function resolveAgent({ config }: { config: Config }, tx: Tx, scope: Scope, given: unknown): Promise<SessionAgent> {
-  const named = readShape(reference, typeof given === 'string' ? { id: given } : given, 'agent')
+  const overrides = typeof given === 'object' && given !== null && 'type' in given && given.type === 'agent_with_overrides' ? readShape(overriding, given, 'agent') : undefined
+  const named = overrides ?? readShape(reference, typeof given === 'string' ? { id: given } : given, 'agent')
   const latest = await readAgent(tx, scope, named.id, sql`for key share`)
   if (latest.archivedAt) throw new BerthError('resource_archived', 'This agent is archived, so nothing can be begun with it. Choose another one.')
   const wanted = named.version ?? latest.version
   const agent = wanted === latest.version ? latest : await findAgentVersion(tx, latest.id, wanted)
   if (!agent) throw notFound('version of this agent')
-  const definition = named.type !== 'agent_with_overrides' ? agent.definition : changeDefinition(config, agent.definition, {
-    model: named.model, system: named.system, tools: named.tools, mcpServers: named.mcp_servers, mcpServices: named.mcp_services, skills: named.skills,
+  const definition = !overrides ? agent.definition : changeDefinition(config, agent.definition, {
+    model: overrides.model, system: overrides.system, tools: overrides.tools, mcpServers: overrides.mcp_servers, mcpServices: overrides.mcp_services, skills: overrides.skills,
   })
   return { agentId: agent.id, builtinAgent: null, version: agent.version, definition }
 }

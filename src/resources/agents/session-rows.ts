@@ -5,6 +5,7 @@ import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { RawBuilder } from 'kysely'
 import type { AgentDefinition } from './agent-rows.ts'
+import { wireDefinition } from './agent-wire.ts'
 import { builtinAgentId } from './builtin-agents.ts'
 import type { Metadata } from './field-rules.ts'
 import type { Outcome } from './outcome-rows.ts'
@@ -70,6 +71,5 @@ export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthE
 
 /** The agent of a session as callers see it: what it was when the session began. One of Berth's own has a fixed id, which GET /v1/agents does not know. */
 export function wireAgent({ agentId, builtinAgent, agentVersion, agentDefinition: definition }: Pick<Session, 'agentId' | 'builtinAgent' | 'agentVersion' | 'agentDefinition'>): Record<string, unknown> {
-  const { metadata: _notes, ...shown } = definition
-  return { type: 'agent', id: agentId ? encodeId('agent', agentId) : builtinAgentId(builtinAgent ?? ''), version: agentVersion, ...shown, multiagent: null }
+  return { type: 'agent', id: agentId ? encodeId('agent', agentId) : builtinAgentId(builtinAgent ?? ''), version: agentVersion, ...wireDefinition(definition) }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
+import { exact } from '#src/platform/shapes.ts'
 import { nanoUsdPerUsd } from '#src/resources/llm/costs.ts'
 import { readShape } from './field-rules.ts'
 import type { NewEvent } from './session-log.ts'
@@ -55,7 +56,7 @@ export function budgetOf({ budgetNanoUsd }: Session): Record<string, unknown> | 
 }
 
 const amount = z.union([z.string().regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'it must be dollars in decimal digits, such as "2.50"'), z.number().min(0).max(1e9).transform(String)])
-const budgetShape = z.object({ type: z.literal('limit'), max_list_cost: z.object({ amount, currency: z.literal('USD') }) })
+const budgetShape = exact({ type: z.literal('limit'), max_list_cost: exact({ amount, currency: z.literal('USD') }) })
 
 /** Reads a budget: `{type: "limit", max_list_cost: {amount, currency: "USD"}}`, in nano-dollars. @throws BerthError invalid_request. */
 export function readBudget(given: unknown): number | null {

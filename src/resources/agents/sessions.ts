@@ -6,8 +6,9 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { cursorId, listBothWays, page, pageSize, type ListWindow, type Page, type PageWindow, type TwoWayList } from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, sameDefinition } from './agent-definitions.ts'
 import { builtinNameOf } from './builtin-agents.ts'
@@ -30,7 +31,7 @@ export type SessionOrder = {
 export type SessionChange = { title?: unknown; metadata?: unknown; budget?: unknown; vaultIds?: unknown; agent?: unknown }
 /** Which sessions a list shows; conditions hold together. `order` is by creation, newest first without it. */
 export type SessionFilter = CreatedFilter & {
-  agentId?: string | null; deploymentId?: string | null; archived?: 'exclude' | 'include' | 'only' | null; includeArchived?: boolean | null; statuses?: readonly SessionStatus[] | null; order?: 'asc' | 'desc' | null
+  agentId?: string | null; agentVersion?: number | null; deploymentId?: string | null; archived?: 'exclude' | 'include' | 'only' | null; includeArchived?: boolean | null; statuses?: readonly SessionStatus[] | null; order?: 'asc' | 'desc' | null
 }
 
 /** Begins a session. @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, unknown_tool. */
@@ -41,6 +42,7 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   const initialEvents = readInitialEvents(order.initialEvents)
   checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
   readShape(z.array(z.unknown()).max(0, 'there are none to mount; clone a repository in the environment’s config, or send documents as events'), order.resources ?? [], 'resources')
+  if (order.agentId && order.agent !== undefined && order.agent !== null) throw new BerthError('invalid_request', 'agent and agent_id are one; give one of them.')
   return transaction(call.db, async (tx) => {
     const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
     const environment = await resolveEnvironment(tx, scope, order.environmentId)
@@ -55,10 +57,9 @@ export async function getSession(call: Call, publicId: string): Promise<Session>
 }
 
 /** The caller's sessions, as the documented list shows them. @throws BerthError invalid_request. */
-export async function listSessions(call: Call, filter: SessionFilter, window: ListWindow): Promise<List<Session>> {
+export async function listSessions(call: Call, filter: SessionFilter, window: ListWindow): Promise<TwoWayList<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  const { limit, after } = readListPage('session', window)
-  return listOf('session', await readSessions(call.db, scope, filter, limit + 1, after), limit)
+  return listBothWays('session', window, ({ most, after, backwards }) => readSessions(call.db, scope, filter, most, after, backwards))
 }
 
 /** The same as a page. */
@@ -68,7 +69,7 @@ export async function pageSessions(call: Call, filter: SessionFilter, { first, a
   return page('session', await readSessions(call.db, scope, filter, size + 1, cursorId('session', after)), size, after)
 }
 
-const agentChange = z.object({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()
+const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()
 
 /**
  * Changes a session; what is new holds from its next turn on, and `session.updated` says it to whoever follows.
@@ -125,15 +126,22 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
   })
 }
 
-async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: number, after: string | null): Promise<Session[]> {
+function checkFilter({ agentId, agentVersion, archived, includeArchived }: SessionFilter): void {
+  if (agentVersion !== undefined && agentVersion !== null && !agentId) throw new BerthError('invalid_request', 'agent_version goes with agent_id; give both.')
+  if (archived && archived !== 'include' && includeArchived) throw new BerthError('invalid_request', `include_archived says something else than archived, which is ${archived}; give one of them.`)
+}
+
+async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: number, after: string | null, backwards = false): Promise<Session[]> {
+  checkFilter(filter)
   const agentId = filter.agentId ? decodeId('agent', filter.agentId) : null
   const deploymentId = filter.deploymentId ? decodeId('deployment', filter.deploymentId) : null
   if (agentId === undefined || deploymentId === undefined) return [] // nothing has an id that is none
   const archived = filter.archived ?? (filter.includeArchived ? 'include' : 'exclude')
-  const ascending = filter.order === 'asc'
+  const ascending = (filter.order === 'asc') !== backwards
   const conditions: RawBuilder<unknown>[] = [
     sql`${ownedByCaller(scope)}`,
     sql`(${agentId}::uuid is null or agent_id = ${agentId} or builtin_agent = ${agentId && builtinNameOf(agentId)})`,
+    sql`(${filter.agentVersion ?? null}::int is null or agent_version = ${filter.agentVersion ?? null})`,
     sql`(${deploymentId}::uuid is null or deployment_id = ${deploymentId})`,
     archived === 'include' ? sql`true` : archived === 'only' ? sql`archived_at is not null` : sql`archived_at is null`,
     sql`(${filter.statuses ?? null}::text[] is null or status = any(${filter.statuses ?? null}::text[]))`,

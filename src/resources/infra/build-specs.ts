@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { parseJson } from '#src/platform/json-body.ts'
 import { limits } from '#src/platform/limits.ts'
+import { exact, sentenceOf } from '#src/platform/shapes.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Build } from './build-rows.ts'
 import { checkEnv } from './vm-env.ts'
@@ -22,7 +23,7 @@ const noNul = (text: string): boolean => !text.includes('\0')
 const text = (most: number): z.ZodString => z.string().max(most).refine(noNul)
 const path = text(limits.buildPathLength).refine((given) => !posix.isAbsolute(given) && !posix.normalize(given).split('/').includes('..'))
 const isUrl = (given: string): boolean => /^https?:\/\//.test(given)
-const shape = z.object({
+const shape = exact({
   version: z.literal(1).default(1),
   builder: z.enum(['command', 'static']).default('command'),
   template: text(limits.nameLength).min(1).default('base'),
@@ -30,13 +31,13 @@ const shape = z.object({
   commands: z.array(text(limits.buildCommandLength).min(1)).max(limits.buildCommandsMax).default([]),
   env: z.record(z.string(), z.string()).default({}),
   secrets: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)).max(limits.buildSecretsMax).default([]),
-  output: z.object({
+  output: exact({
     type: z.enum(['artifact', 'template', 'function']),
     name: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/),
     path: path.nullish().transform((given) => given || null),
   }).default({ type: 'artifact', name: 'build', path: null }),
   cache: z.boolean().default(true),
-  resources: z.object({ vcpu: z.int().min(1).max(16).default(defaultResources.vcpu), memory_mb: z.int().min(256).max(65_536).default(defaultResources.memory_mb) }).default(defaultResources),
+  resources: exact({ vcpu: z.int().min(1).max(16).default(defaultResources.vcpu), memory_mb: z.int().min(256).max(65_536).default(defaultResources.memory_mb) }).default(defaultResources),
   timeout_seconds: z.int().min(1).max(limits.buildTimeoutSecondsMax).default(limits.buildTimeoutSecondsDefault),
 })
 
@@ -76,6 +77,7 @@ export function readSpec(object: unknown): BuildSpec {
   if (Buffer.byteLength(JSON.stringify(object)) > limits.buildSpecBytes) throw tooLong()
   const outcome = shape.safeParse(object)
   if (!outcome.success) {
+    if (outcome.error.issues[0]?.code === 'unrecognized_keys') throw new BerthError('invalid_spec', sentenceOf(outcome.error, 'spec'))
     const key = String(outcome.error.issues[0]?.path[0] ?? '')
     throw new BerthError('invalid_spec', `spec.${key} ${hints[key] ?? 'is not right'}.`)
   }

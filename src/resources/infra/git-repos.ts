@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { withoutEnding } from '#src/platform/texts.ts'
+import { exact, sentenceOf } from '#src/platform/shapes.ts'
 
 /** A repository to clone and where to: an absolute path in the guest. */
 export type GitRepo = { url: string; branch: string | null; path: string }
@@ -11,7 +12,7 @@ export type GitRepo = { url: string; branch: string | null; path: string }
 /** The home folder in the guest. */
 export const guestHome = '/home/user'
 
-const given = z.array(z.object({ url: z.string().min(1), branch: z.string().nullish(), path: z.string().max(1024).nullish() }), 'git_repos must be a list of {url, branch, path}.')
+const given = z.array(exact({ url: z.string().min(1), branch: z.string().nullish(), path: z.string().max(1024).nullish() }), 'git_repos must be a list of {url, branch, path}.')
 
 /**
  * Reads the repositories of a create request.
@@ -19,6 +20,7 @@ const given = z.array(z.object({ url: z.string().min(1), branch: z.string().null
  */
 export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: string | null; gitRepos?: unknown }): GitRepo[] {
   const outcome = given.safeParse(input.gitRepos ?? [])
+  if (outcome.error?.issues[0]?.code === 'unrecognized_keys') throw new BerthError('invalid_request', sentenceOf(outcome.error, 'git_repos'))
   if (!outcome.success) throw new BerthError('invalid_request', `git_repos must be a list of {url, branch, path}: look at item ${String(outcome.error.issues[0]?.path[0] ?? 0)}.`)
   const all = [...(input.gitRepoUrl ? [{ url: input.gitRepoUrl, branch: input.gitBranch, path: null }] : []), ...outcome.data]
   if (all.length > limits.gitReposPerVm) throw new BerthError('invalid_request', `A VM clones at most ${limits.gitReposPerVm} repositories at creation.`)

@@ -6,7 +6,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { cursorId, listWindow, page, pageSize, wholeNumber, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { wrongState } from '#src/platform/states.ts'
@@ -38,6 +38,7 @@ export type VmSummary = Pick<Vm, 'id' | 'name' | 'status' | 'ipAddress' | 'exter
 const sizes = {
   vcpuCount: z.int().min(1).max(16), memoryMb: z.int().min(256).max(65_536), diskMb: z.int().min(10 * 1024).max(200 * 1024),
 }
+const sizeNames = { vcpuCount: 'vcpu_count', memoryMb: 'memory_mb', diskMb: 'disk_mb' }
 const metadataShape = z.record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength)).refine((map) => Object.keys(map).length <= limits.metadataPairs)
 
 /**
@@ -193,7 +194,9 @@ export async function insertVm(call: Background, tx: Tx, scope: Scope, id: strin
   const repos = readGitRepos(order)
   const env = order.env ?? {}
   checkEnv(env, 'secret')
+  const [metadata, policy] = [readMetadata(order.metadata), readNetworkPolicy(order.networkPolicy)].map((part) => JSON.stringify(part))
   const externalRef = readExternalRef(order.externalRef)
+  if (typeof order.ttlSeconds === 'number') wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
   const template = await readTemplate(tx, scope, order.templateId)
   const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
   const wantsFolder = folder !== null || !order.skipFolderCreate
@@ -204,7 +207,7 @@ export async function insertVm(call: Background, tx: Tx, scope: Scope, id: strin
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
       external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
     values (${id}, ${scope.organizationId}, ${scope.userId}, ${ownerUserId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
-      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${JSON.stringify(readMetadata(order.metadata))}, ${JSON.stringify(readNetworkPolicy(order.networkPolicy))},
+      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
       ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
     returning *`)
   await writeVariables(call, tx, id, 'provision', env, 'secret')
@@ -260,7 +263,7 @@ function readSize(part: keyof typeof sizes, given: number | null | undefined): n
   const outcome = sizes[part].safeParse(given ?? defaultVm[part])
   if (outcome.success) return outcome.data
   const { minValue, maxValue } = sizes[part]
-  throw new BerthError('invalid_request', `${part} must be a whole number from ${minValue} to ${maxValue}.`)
+  throw new BerthError('invalid_request', `${sizeNames[part]} must be a whole number from ${minValue} to ${maxValue}.`)
 }
 
 function readMetadata(given: unknown): Record<string, string> {

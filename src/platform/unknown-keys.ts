@@ -1,0 +1,70 @@
+/** Keys of a request that nothing takes: refused by name, with the nearest of those that are taken. A key that was dropped could be a restriction that somebody relies on. */
+
+const shownLength = 64
+/** Longer keys are compared with nothing: a caller's key may have a megabyte. */
+const comparedLength = 64
+const plainKey = /^[A-Za-z0-9_$.[\]-]+$/
+
+/** The first key that is not among the known ones. Looks at one key more than are known, however many there are. */
+export function findUnknownKey(object: object, known: ReadonlySet<string>): string | undefined {
+  for (const key in object) if (Object.hasOwn(object, key) && !known.has(key)) return key
+  return undefined
+}
+
+/**
+ * The sentence for an unknown key.
+ * @param kind what it is in the request, such as `field` or `query parameter`.
+ * @param place what stands before it, such as `tools[0].`.
+ */
+export function unknownKeySentence(kind: string, key: string, known: Iterable<string>, place = ''): string {
+  const near = nearestKey(key, known)
+  return `Unknown ${kind} ${place}${shownKey(key)}. ${near === undefined ? 'Leave it out' : `Did you mean ${place}${near}? Correct it or leave it out`}.`
+}
+
+/** The known key that was probably meant: the same but for its spelling, or one that begins alike. */
+function nearestKey(key: string, known: Iterable<string>): string | undefined {
+  if (key.length > comparedLength) return undefined
+  const wanted = bare(key)
+  let nearest: { name: string; distance: number } | undefined
+  for (const name of known) {
+    const candidate = bare(name)
+    const distance = candidate === wanted ? 0 : beginAlike(wanted, candidate) ? 1 : editDistance(wanted, candidate)
+    if (distance <= Math.floor(Math.max(wanted.length, candidate.length) / 3) && (nearest === undefined || distance < nearest.distance)) nearest = { name, distance }
+  }
+  return nearest?.name
+}
+
+const leastPrefixLength = 4
+
+function beginAlike(one: string, other: string): boolean {
+  return Math.min(one.length, other.length) >= leastPrefixLength && (one.startsWith(other) || other.startsWith(one))
+}
+
+/** Without what spellings differ in: `memoryMb` and `memory_mb` are one. */
+function bare(key: string): string {
+  return key.slice(0, comparedLength).toLowerCase().replace(/[^a-z0-9]/g, '')
+}
+
+/** How many letters must be added, taken away, changed or swapped with the next. At most 64 × 64 steps. */
+function editDistance(one: string, other: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let row = 1; row <= one.length; row++) {
+    const next = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const changed = (last[column - 1] ?? 0) + (one[row - 1] === other[column - 1] ? 0 : 1)
+      const best = Math.min(changed, (last[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1)
+      const isSwap = row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
+      next.push(isSwap ? Math.min(best, (beforeLast[column - 2] ?? 0) + 1) : best)
+    }
+    beforeLast = last
+    last = next
+  }
+  return last[other.length] ?? 0
+}
+
+/** The key as a sentence may show it: short, and quoted when it has anything but letters and the like. */
+function shownKey(key: string): string {
+  const cut = key.length > shownLength ? `${key.slice(0, shownLength)}…` : key
+  return plainKey.test(key.slice(0, shownLength)) ? cut : JSON.stringify(cut)
+}
