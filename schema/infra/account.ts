@@ -7,7 +7,8 @@ const named = (name: string, kind: 'user' | 'organization', description: string)
   description,
   fields: (t) => ({ id: t.id({ description: 'Its id.', resolve: (one) => encodeId(kind, one.id) }), name: t.exposeString('name', { description: 'Its name.' }) }),
 })
-const user = named('User', 'user', 'A person.')
+/** A person. */
+export const user = named('User', 'user', 'A person.')
 const organization = named('Organization', 'organization', 'Whose everything is.')
 
 const callingKey = builder.objectRef<NonNullable<Account['key']>>('CallingKey').implement({

@@ -3,7 +3,16 @@ import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { isDatabaseAway, openDatabase, type Db } from '#src/platform/postgres.ts'
+import type { NewNames } from '#src/resources/infra/joining.ts'
 import { findRun, type RunFile } from '#src/start/run-file.ts'
+
+/** The flag that makes names which nobody has, and the sentence that says so. */
+export const createOption = { create: { type: 'boolean' } } as const
+
+/** What the flag says. */
+export function newNames(create: boolean | undefined): NewNames {
+  return create ? { make: true } : { make: false, how: 'Add --create to make it.' }
+}
 
 /** A wrong command line: exit 2. */
 export class UsageError extends Error {}
@@ -25,7 +34,7 @@ export async function runCommand(made: string, work: () => Promise<void>): Promi
  * Works on the database of the Berth that runs here.
  * @throws NothingRuns when there is none.
  */
-export async function withRunningBerth(applicationName: string, work: (db: Db, config: Config, run: RunFile | null) => Promise<void>): Promise<void> {
+export async function withRunningBerth(applicationName: string, work: (db: Db, config: Config, run: RunFile | null, databaseUrl: string) => Promise<void>): Promise<void> {
   const config = readConfig()
   const run = findRun(config.dataDir)
   const url = run?.databaseUrl || config.databaseUrl
@@ -33,7 +42,7 @@ export async function withRunningBerth(applicationName: string, work: (db: Db, c
   setLogLevel('silent') // standard output is for what is made
   const database = openDatabase(url, { connections: 1, applicationName })
   try {
-    await work(database.db, config, run)
+    await work(database.db, config, run, url)
   } finally {
     await database.close()
   }

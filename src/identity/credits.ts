@@ -4,8 +4,8 @@
  */
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
-import { BerthError } from '#src/platform/errors.ts'
 import type { Db } from '#src/platform/postgres.ts'
+import { unknownOrganization } from '#src/resources/infra/joining.ts'
 import { findOrganizationNamed } from '#src/resources/infra/memberships.ts'
 import { readCredits } from '#src/resources/llm/budgets.ts'
 import { dollars, nanoUsdPerUsd } from '#src/resources/llm/costs.ts'
@@ -50,7 +50,7 @@ function readPlan({ plan, usd, note }: Partial<Record<string, string>>): Work['c
 async function printCredits({ organization, change }: Work): Promise<void> {
   await withRunningBerth('berth-credits', async (db) => {
     const found = await findOrganizationNamed(db, organization)
-    if (!found) throw new BerthError('not_found', `There is no organization named ${organization}. A token or a key makes one: npm run -s token -- --user <name> --org ${organization}`)
+    if (!found) throw await unknownOrganization(db, organization, `A token makes one: npm run -s token -- --user <name> --org ${organization} --create`)
     await change(db, found.id)
     const { plan, grantedUsd, balanceUsd, reservedUsd, spentUsd, spentThisMonthUsd, monthlyBudgetUsd } = await readCredits(db, found.id)
     const money = (usd: number): string => dollars(Math.round(usd * nanoUsdPerUsd))

@@ -1,14 +1,13 @@
 /** The built-in issuer for a single host: its keys, its tokens, and where others find its public keys. */
 import type { FastifyInstance } from 'fastify'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
-import type { Role } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import { signAccessToken, signingAlgorithm } from '#src/resources/infra/access-tokens.ts'
-import { ensureMembership } from '#src/resources/infra/memberships.ts'
+import { joinOrganization, type Joining } from '#src/resources/infra/joining.ts'
 import { addSigningKey, listPublicKeys } from '#src/resources/infra/signing-keys.ts'
 
 const keySetSecondsMax = 300 // how long others may keep the key set: a new key signs at once, and verifiers look again for an unknown one
@@ -17,7 +16,7 @@ const keySetSecondsMax = 300 // how long others may keep the key set: a new key 
 export type IssuerParts = { db: Db; sealer: Sealer; config: Pick<Config, 'publicUrl' | 'audience'> }
 
 /** Who a token is for. `ttlSeconds` is how long it is good for. */
-export type TokenRequest = { user: string; organization: string; role: Role; ttlSeconds: number }
+export type TokenRequest = Joining & { ttlSeconds: number }
 
 /** Makes the first signing key when there is none. Several processes at once make one. */
 export async function ensureSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 'sealer'>): Promise<void> {
@@ -38,15 +37,14 @@ async function makeKey(db: Db, sealer: Sealer, onlyFirst: boolean): Promise<void
 }
 
 /**
- * Signs a token. The user, the organization and the membership are made where they do not exist, and the membership
- * gets the role. The claims are those of decisions.md §1.
- * @throws BerthError invalid_request when a name is empty or longer than 255 characters.
+ * Signs a token for a member of an organization, as joinOrganization makes them. The claims are those of decisions.md §1.
+ * @throws BerthError invalid_request when a name is empty or longer than 255 characters, not_found for one that nobody has.
  */
-export async function issueToken({ db, sealer, config }: IssuerParts, { user, organization, role, ttlSeconds }: TokenRequest): Promise<{ token: string; expiresAtSeconds: number }> {
-  checkName('user', user)
-  checkName('organization', organization)
+export async function issueToken({ db, sealer, config }: IssuerParts, { ttlSeconds, ...joining }: TokenRequest): Promise<{ token: string; expiresAtSeconds: number }> {
+  checkName('user', joining.user)
+  checkName('organization', joining.organization)
   await ensureSigningKey({ db, sealer })
-  const identity = await ensureMembership(db, { user, organization, role })
+  const identity = await joinOrganization(db, joining)
   return signAccessToken({ db, sealer, config }, identity, ttlSeconds)
 }
 

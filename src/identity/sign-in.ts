@@ -10,6 +10,7 @@ import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Services } from '#src/platform/services.ts'
+import type { NewNames } from '#src/resources/infra/joining.ts'
 import { issueToken } from './issuer.ts'
 
 /** Where a page asks for a token, and the header it must send: a page of another origin cannot send it unasked. */
@@ -21,7 +22,8 @@ const bodyBytes = 4096
 const attemptsPerMinute = 60
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
-const wanted = z.object({ user: z.string(), organization: z.string(), role: z.enum(roles) })
+const wanted = z.object({ user: z.string(), organization: z.string(), role: z.enum(roles), create: z.boolean().default(false) })
+const toldHow: NewNames = { make: false, how: 'Tick “new” to make it.' }
 
 /** Adds POST /identity/token. Only for an app whose settings allow local sign-in. */
 export function serveSignIn(app: FastifyInstance, services: Services): void {
@@ -31,7 +33,8 @@ export function serveSignIn(app: FastifyInstance, services: Services): void {
     await services.limiter.spend('sign-in', attemptsPerMinute)
     const body = wanted.safeParse(request.body)
     if (!body.success) throw new BerthError('invalid_request', `Send {"user", "organization", "role"}; role is one of ${roles.join(', ')}.`)
-    const { token, expiresAtSeconds } = await issueToken(services, { ...body.data, ttlSeconds: tokenTtlSeconds })
+    const { create, ...person } = body.data
+    const { token, expiresAtSeconds } = await issueToken(services, { ...person, ttlSeconds: tokenTtlSeconds, newNames: create ? { make: true } : toldHow })
     reply.code(201).header('cache-control', 'no-store')
     return { token, expires_at: timestamp(expiresAtSeconds * 1000) }
   })

@@ -1,11 +1,11 @@
-/** `npm run -s token -- --user alice --org acme --role owner [--ttl 1h]`: prints a token, and nothing else, on standard output. */
+/** `npm run -s token -- --user alice --org acme --role owner [--ttl 1h] [--create]`: prints a token, and nothing else, on standard output. */
 import { parseArgs } from 'node:util'
-import { roles, type Role } from '#src/platform/access.ts'
+import { isRole, roles } from '#src/platform/access.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
-import { NothingRuns, runCommand, UsageError, withRunningBerth } from './command.ts'
+import { createOption, newNames, NothingRuns, runCommand, UsageError, withRunningBerth } from './command.ts'
 import { issueToken, type TokenRequest } from './issuer.ts'
 
-const usage = 'npm run -s token -- --user <name> --org <name> [--role viewer|member|admin|owner] [--ttl 90s|15m|1h|7d]'
+const usage = 'npm run -s token -- --user <name> --org <name> [--role viewer|member|admin|owner] [--ttl 90s|15m|1h|7d] [--create]'
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 const ttlSecondsMax = 30 * 86_400
 
@@ -21,21 +21,17 @@ export function readTtl(text: string): number {
 }
 
 function readCommandLine(words: readonly string[]): TokenRequest {
-  const options = { user: { type: 'string' }, org: { type: 'string' }, role: { type: 'string' }, ttl: { type: 'string' } } as const
-  let values: Partial<Record<keyof typeof options, string>>
+  const options = { user: { type: 'string' }, org: { type: 'string' }, role: { type: 'string' }, ttl: { type: 'string' }, ...createOption } as const
+  let values: { user?: string; org?: string; role?: string; ttl?: string; create?: boolean }
   try {
     values = parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values
   } catch {
     throw new UsageError(`The command is: ${usage}`)
   }
   if (!values.user || !values.org) throw new UsageError(`--user and --org are needed: ${usage}`)
-  const role = values.role ?? 'owner'
-  if (!isRole(role)) throw new UsageError(`--role must be one of ${roles.join(', ')}.`)
-  return { user: values.user, organization: values.org, role, ttlSeconds: readTtl(values.ttl ?? '1h') }
-}
-
-function isRole(text: string): text is Role {
-  return (roles as readonly string[]).includes(text)
+  const role = values.role ?? null
+  if (role !== null && !isRole(role)) throw new UsageError(`--role must be one of ${roles.join(', ')}.`)
+  return { user: values.user, organization: values.org, role, ttlSeconds: readTtl(values.ttl ?? '1h'), newNames: newNames(values.create) }
 }
 
 async function printToken(request: TokenRequest): Promise<void> {

@@ -9,6 +9,11 @@ import { BerthError, notFound } from './errors.ts'
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
+/** Whether a text is a role. */
+export function isRole(text: string): text is Role {
+  return (roles as readonly string[]).includes(text)
+}
+
 /** What an organization key may be used for (agents-and-gateway.md, Authentication 5). */
 export const keyScopes = ['models:read', 'chat:stateless', 'agents:use', 'compute:use'] as const
 export type KeyScope = (typeof keyScopes)[number]
@@ -46,6 +51,8 @@ export const permissions = {
   'vaults:read': ['viewer', null, null],
   'vaults:write': ['member', null, null],
   'runs:write': ['member', null, 'vm'],
+  'members:read': ['viewer', null, null],
+  'members:write': ['admin', null, null],
   'keys:read': ['viewer', null, null],
   'keys:write': ['admin', null, null],
   'models:read': ['viewer', 'models:read', 'vm'],

@@ -54,6 +54,7 @@ export const errorStatuses = {
   client_access_in_transition: 409,
   domain_already_linked: 409,
   invalid_transition: 409,
+  last_owner: 409,
   idempotency_conflict: 409,
   idempotency_in_progress: 409,
   log_over: 409,

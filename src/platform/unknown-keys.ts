@@ -21,8 +21,8 @@ export function unknownKeySentence(kind: string, key: string, known: Iterable<st
   return `Unknown ${kind} ${place}${shownKey(key)}. ${near === undefined ? 'Leave it out' : `Did you mean ${place}${near}? Correct it or leave it out`}.`
 }
 
-/** The known key that was probably meant: the same but for its spelling, or one that begins alike. */
-function nearestKey(key: string, known: Iterable<string>): string | undefined {
+/** The known key, or name, that was probably meant: the same but for its spelling, or one that begins alike. */
+export function nearestKey(key: string, known: Iterable<string>): string | undefined {
   if (key.length > comparedLength) return undefined
   const wanted = bare(key)
   let nearest: { name: string; distance: number } | undefined

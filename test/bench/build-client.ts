@@ -15,7 +15,7 @@ const tickLimitMs = 60_000
 
 /** A token of an organization's owner; the organization is made when there is none. */
 export async function tokenOf({ database: { db }, config, dataDir }: World, organization: string): Promise<string> {
-  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: `owner-of-${organization}`, organization, role: 'owner', ttlSeconds: tokenSeconds })).token
+  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: `owner-of-${organization}`, organization, role: 'owner', ttlSeconds: tokenSeconds, newNames: { make: true } })).token
 }
 
 /** Submits a build. @returns its id. */

@@ -79,7 +79,7 @@ async function measureReaders(world: World, log: Log, count: number, rounds: num
 }
 
 async function tokenOf({ database: { db }, config, dataDir }: World, user: string): Promise<string> {
-  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user, organization: 'acme', role: 'viewer', ttlSeconds: 3600 })).token
+  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user, organization: 'acme', role: 'viewer', ttlSeconds: 3600, newNames: { make: true } })).token
 }
 
 /** Follows the log from here on. */

@@ -200,5 +200,5 @@ async function runningSession({ database: { db } }: World, token: string): Promi
 }
 
 async function tokenOf({ database: { db }, config, dataDir }: World, user: string): Promise<string> {
-  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user, organization: 'acme', role: 'owner', ttlSeconds: 3600 })).token
+  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user, organization: 'acme', role: 'owner', ttlSeconds: 3600, newNames: { make: true } })).token
 }

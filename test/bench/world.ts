@@ -61,7 +61,7 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
   }
   return {
     databaseUrl, database, dataDir, config, endAll, url: config.publicUrl.replace('localhost', '127.0.0.1'), end,
-    token: async () => (await issueToken({ db: database.db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: tokenSeconds })).token,
+    token: async () => (await issueToken({ db: database.db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: tokenSeconds, newNames: { make: true } })).token,
     async start(words, ready, more = {}) {
       const command = startCommand(words, { ...variables, ...more })
       commands.add(command)

@@ -36,13 +36,13 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
 }
 
 /** Something of the owner's to try to reach: public ids. */
-export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string; apiKey: string } & AgentsTarget
+export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string; apiKey: string; membership: string } & AgentsTarget
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
-  const { vm, process, folder, externalRef, build, secret, organization, apiKey } = target
+  const { vm, process, folder, externalRef, build, secret, organization, apiKey, membership } = target
   const names: Readonly<Record<string, string>> = {
-    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', provider: 'berth', name: 'demo', apikey: apiKey,
+    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', provider: 'berth', name: 'demo', apikey: apiKey, membership,
     agent: target.agent, environment: target.environment, vault: target.vault, cid: target.credential, session: target.session, event: target.event, fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
@@ -66,11 +66,13 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(db)
   await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(db)
   await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
+  const membershipId = newUuid()
+  await sql`with person as (insert into users (id, name) values (${newUuid()}, ${`${canary} ${membershipId}`}) returning id) insert into memberships (id, organization_id, user_id, role) select ${membershipId}, ${organizationId}, id, 'viewer' from person`.execute(db)
   const expired = '2020-01-01T00:00:00.000Z' // so that the many targets of a test are not too many keys
   const { keyId } = await makeApiKey(db, { organizationId, createdBy: userId, name: canary, prefix: berth.services.config.apiKeyPrefix, expiresAt: expired })
   await makeSettledRequest(berth, organizationId, keyId)
   return {
-    apiKey: keyId, vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId),
+    apiKey: keyId, membership: encodeId('membership', membershipId), vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId),
     ...(await makeBuildTarget(berth, organizationId, nodeId)), ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
   }
 }
@@ -99,7 +101,7 @@ async function makeBuildTarget({ services: { db, sealer } }: Berth, organization
 }
 
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
-export async function picture(berth: Berth, { vm, folder, build, secret, apiKey, ...others }: Target): Promise<string> {
+export async function picture(berth: Berth, { vm, folder, build, secret, apiKey, membership, ...others }: Target): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
   const { rows } = await sql<{ row: string }>`
@@ -108,7 +110,7 @@ export async function picture(berth: Berth, { vm, folder, build, secret, apiKey,
     union all select 'folder ' || f::text from folders f where id = ${decodeId('folder', folder)}
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
-    union all select 'key ' || k::text from api_keys k where key_id = ${apiKey}
+    union all select 'key ' || k::text from api_keys k where key_id = ${apiKey} union all select 'membership ' || m::text from memberships m where id = ${decodeId('membership', membership)}
     union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
   return [...rows.map(({ row }) => row), ...(await agentsPicture(berth, others))].join('\n')
 }

@@ -85,6 +85,9 @@ const inVm = 'vmId: "{vm}"'
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...agentsGraphqlRows,
   'query me': { outcomes: ['200', '200', '200', '200', '200', '200'] },
+  'query members': { outcomes: peopleRead('200'), args: 'first: 5' },
+  'mutation removeMember': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}"' },
+  'mutation changeRole': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}", role: member' },
   'query vm': { outcomes: reads('200', absent), args: vmArgument },
   'query vmByExternalRef': { outcomes: reads('200', absent), args: 'externalRef: "{ref}"' },
   'query vms': { outcomes: reads('200', '200'), args: 'first: 5' },

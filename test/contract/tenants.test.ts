@@ -84,8 +84,8 @@ const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]
 async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {
   const foreign = await makeTarget(berth, callers.owner, node)
   const bodies = await Promise.all([
-    run(foreign), run({ vm: newId('vm'), process: newId('process'), folder: newId('folder'), externalRef: 'absent', build: newId('build'), secret: 'ABSENT', organization: newId('organization'), apiKey: '0000000000000000', ...absentAgentsTarget() }),
-    run({ vm: 'vm_x', process: 'prc_x', folder: 'fld_x', externalRef: 'x', build: 'bld_x', secret: 'x', organization: 'org_x', apiKey: 'x', ...malformedAgentsTarget }),
+    run(foreign), run({ vm: newId('vm'), process: newId('process'), folder: newId('folder'), externalRef: 'absent', build: newId('build'), secret: 'ABSENT', organization: newId('organization'), apiKey: '0000000000000000', membership: newId('membership'), ...absentAgentsTarget() }),
+    run({ vm: 'vm_x', process: 'prc_x', folder: 'fld_x', externalRef: 'x', build: 'bld_x', secret: 'x', organization: 'org_x', apiKey: 'x', membership: 'mbr_x', ...malformedAgentsTarget }),
     run({ ...foreign, vm: newId('node') }),
   ])
   for (const body of bodies) expect({ ...body, text: withoutRequestId(body.text) }).toEqual({ ...bodies[0], text: withoutRequestId(bodies[0].text) })

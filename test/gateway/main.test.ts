@@ -65,7 +65,7 @@ describe('the web process', () => {
 async function withServices(settings: Record<string, string>): Promise<{ token: string }> {
   const services = await openServices(readConfig(settings), database.url, 'web')
   try {
-    return await issueToken(services, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: 60 })
+    return await issueToken(services, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: 60, newNames: { make: true } })
   } finally {
     await services.close()
   }

@@ -42,7 +42,7 @@ export async function startApp({ settings = {}, schema = smallSchema(), surfaces
   const url = `http://127.0.0.1:${port}`
   return {
     app, services, port, url,
-    token: async (user = 'alice', organization = 'acme', role = 'owner', ttlSeconds = 3600) => (await issueToken(services, { user, organization, role, ttlSeconds })).token,
+    token: async (user = 'alice', organization = 'acme', role = 'owner', ttlSeconds = 3600) => (await issueToken(services, { user, organization, role, ttlSeconds, newNames: { make: true } })).token,
     ask: async (query, { token, variables, headers = {} } = {}) => {
       const answer = await fetch(`${url}/graphql`, {
         method: 'POST', body: JSON.stringify({ query, variables }),

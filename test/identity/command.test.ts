@@ -43,6 +43,22 @@ describe('npm run -s token', () => {
     }
   })
 
+  it('makes nobody and nothing by a typing error: it says what is near, and which flag makes it', async () => {
+    const names = async (): Promise<unknown> => (await running.services.database.pool.query('select name from organizations union all select name from users order by 1')).rows
+    const before = await names()
+    expect(await run(['--user', 'carol', '--org', 'toosl'])).toEqual({ code: 1, out: '', errors: 'There is no organization named toosl. Did you mean tools? Add --create to make it.\n' })
+    expect(await run(['--user', 'carl', '--org', 'tools'])).toEqual({ code: 1, out: '', errors: 'tools has no member named carl. Did you mean carol? Add --create to make it.\n' })
+    expect(await run(['--user', 'zoe', '--org', 'elsewhere'])).toEqual({ code: 1, out: '', errors: 'There is no organization named elsewhere. Add --create to make it.\n' })
+    expect(await names()).toEqual(before)
+    const made = await run(['--user', 'zoe', '--org', 'elsewhere', '--create'])
+    expect([made.code, made.errors, decodeJwt(made.out.trim())['role']]).toEqual([0, '', 'owner'])
+  })
+
+  it('with a lower role says less than the membership, which stays as it is; without one it says what the membership does', async () => {
+    const roleOf = async (...words: string[]): Promise<unknown> => decodeJwt((await run(['--user', 'zoe', '--org', 'elsewhere', ...words])).out.trim())['role']
+    expect([await roleOf('--role', 'viewer'), await roleOf(), await roleOf('--role', 'owner')]).toEqual(['viewer', 'owner', 'owner'])
+  })
+
   it('says that Berth does not run, or that its database does not answer, and exits 1', async () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'berth-token-'))
     try {
@@ -58,7 +74,7 @@ describe('npm run -s token', () => {
 
 describe('npm run rotate-keys', () => {
   it('signs with a new key from now on, and a token of the one before stays good', async () => {
-    const { out: before } = await run(['--user', 'dora', '--org', 'tools'])
+    const { out: before } = await run(['--user', 'dora', '--org', 'tools', '--create'])
     expect(await run([], {}, 'rotate-keys')).toEqual({ code: 0, out: 'A new key signs from now on.\n', errors: '' })
     const { out: after } = await run(['--user', 'dora', '--org', 'tools'])
     expect(decodeProtectedHeader(after.trim()).kid).not.toBe(decodeProtectedHeader(before.trim()).kid)

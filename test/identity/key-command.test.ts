@@ -37,8 +37,14 @@ describe('npm run -s key', () => {
     }
   })
 
+  it('makes no organization by a typing error: it says what is near, and which flag makes it', async () => {
+    expect(await run(['--org', 'fersh', '--name', 'x'])).toEqual({ code: 1, out: '', errors: 'There is no organization named fersh. Did you mean fresh? Add --create to make it.\n' })
+    expect(await run(['--org', 'fresh', '--name', 'x', '--user', 'nobody'])).toMatchObject({ code: 1, out: '', errors: expect.stringMatching(/^There is no user named nobody\..*--create/) })
+    expect((await run(['--org', 'fersh', '--name', 'x', '--create'])).code).toBe(0)
+  })
+
   it('says what is wrong with a name, and makes nothing', async () => {
-    expect(await run(['--org', 'unmade', '--name', 'x'.repeat(256)])).toEqual({ code: 1, out: '', errors: 'name must have 1 to 255 characters.\n' })
+    expect(await run(['--org', 'unmade', '--name', 'x'.repeat(256), '--create'])).toEqual({ code: 1, out: '', errors: 'name must have 1 to 255 characters.\n' })
     const { rows } = await berth.services.database.pool.query("select 1 from organizations where name = 'unmade'")
     expect(rows).toEqual([])
   })

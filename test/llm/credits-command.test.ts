@@ -51,7 +51,7 @@ describe('npm run -s credits', () => {
 
   it('names an organization that there is not, and an amount beyond its bounds, and exits 1', async () => {
     const unknown = await run('show', '--org', 'nobody')
-    expect([unknown.code, unknown.out, unknown.errors]).toEqual([1, '', 'There is no organization named nobody. A token or a key makes one: npm run -s token -- --user <name> --org nobody\n'])
+    expect([unknown.code, unknown.out, unknown.errors]).toEqual([1, '', 'There is no organization named nobody. A token makes one: npm run -s token -- --user <name> --org nobody --create\n'])
     for (const usd of ['0', '2000000']) {
       const refused = await run('grant', '--org', 'acme', '--usd', usd)
       expect([refused.code, refused.out, refused.errors]).toEqual([1, '', 'An amount is in US dollars, at most 1,000,000, and not zero.\n'])

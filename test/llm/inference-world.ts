@@ -37,7 +37,7 @@ export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
   return {
     url: database.url, dataDir, db: first.services.db, first, start,
     async organization(usd = 0) {
-      const { token } = await issueToken(first.services, { user: 'alice', organization: `org-${++organizations}`, role: 'owner', ttlSeconds: 3600 })
+      const { token } = await issueToken(first.services, { user: 'alice', organization: `org-${++organizations}`, role: 'owner', ttlSeconds: 3600, newNames: { make: true } })
       const { organizationId, userId } = idsOf(token)
       if (usd !== 0) await grantCredits(first.services.db, { organizationId, usd, grantedBy: 'test' })
       return { organizationId, userId, keyId: null }

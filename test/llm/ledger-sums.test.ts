@@ -46,7 +46,7 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${port}`
   settings = { PORT: String(port), BERTH_DATA_DIR: dataDir, DATABASE_URL: database.url, BERTH_LOG_LEVEL: 'error', BERTH_MODELS_FILE: join(dataDir, 'models.yaml'), BERTH_TEST_MOCK_KEY: 'sk-mock', BERTH_RATE_LIMIT_FACTOR: '1000' }
   services = await openServices(readConfig({ BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error' }), database.url, 'worker')
-  const { token } = await issueToken(services, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: 3600 })
+  const { token } = await issueToken(services, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: 3600, newNames: { make: true } })
   const ids = idsOf(token)
   organizationId = ids.organizationId
   await grantCredits(services.db, { organizationId, usd: 1000 })

@@ -43,7 +43,7 @@ export async function startInstallation(more: Record<string, string> = {}): Prom
   return {
     url: `http://127.0.0.1:${settings.PORT}`, dataDir,
     async token(organization = 'acme') {
-      const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', organization, '--role', 'owner'], settings)
+      const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', organization, '--role', 'owner', '--create'], settings)
       await asked.ended
       return asked.lines.at(-1)?.trim() ?? ''
     },

@@ -7,6 +7,8 @@ import { log as processLog } from '#src/platform/log.ts'
 import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { beat, beatMs, ClaimLost, claimSession, releaseClaim, takeOverSessions, type Claim, type Claimed } from '#src/resources/agents/session-claims.ts'
+import { breakOff } from '#src/resources/agents/agent-work.ts'
+import { ownerLeft } from '#src/resources/agents/member-work.ts'
 import { stepJob } from '#src/resources/agents/session-jobs.ts'
 import { interruptTopic, takeEvents } from '#src/resources/agents/session-log.ts'
 import { endOfOpenSpan } from '#src/resources/agents/step-events.ts'
@@ -79,6 +81,10 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     const claimed = await claimSession(tx, sessionId, nodeId)
     if (!claimed) return undefined
     const { claim, session, tries } = claimed
+    if (claimed.ownerLeft) { // what they began in the very moment in which they were removed
+      await breakOff(tx, sessionId, 'unknown_error', ownerLeft)
+      return undefined
+    }
     const log = await readTurnLog(tx, sessionId)
     const toolsRunAtClient = session.environmentId !== null && (await isSelfHosted(tx, session.environmentId))
     const step = nextStep(log, factsOf(session, toolsRunAtClient))

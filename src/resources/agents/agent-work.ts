@@ -1,7 +1,7 @@
 /** What agents and environments must know of the sessions that use them. What goes when an agent goes is session-deletion.ts. */
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { pendingOf } from './pending-work.ts'
-import { endOfOpenSpan, errorEvent, resultEvent } from './step-events.ts'
+import { endOfOpenSpan, errorEvent, resultEvent, type SessionErrorType } from './step-events.ts'
 import { isAtWork, type Session } from './session-rows.ts'
 import { moveSession } from './session-states.ts'
 import { failed } from './tools/results.ts'
@@ -24,12 +24,15 @@ export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
  */
 export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {
   const sessions = await findAll<Session>(tx, sql`select * from sessions where environment_id = ${environmentId} order by id for no key update`)
-  const error = errorEvent('environment_failed_error', 'The environment of this session was archived or deleted.', 'exhausted')
-  for (const { id } of sessions.filter(isAtWork)) {
-    const log = await readTurnLog(tx, id)
-    const answers = pendingOf(log).toolUses.map(({ event }) => resultEvent(event, failed('The environment was archived or deleted; this call may have had a part of its effect.')))
-    await moveSession(tx, id, { to: 'idle', stopReason: { type: 'retries_exhausted' }, before: [...endOfOpenSpan(log), ...answers, error] })
-  }
+  for (const { id } of sessions.filter(isAtWork)) await breakOff(tx, id, 'environment_failed_error', 'The environment of this session was archived or deleted')
+}
+
+/** Breaks off a session that is at work: its open calls are answered, and it is idle with `retries_exhausted`. The row must be locked by this transaction. */
+export async function breakOff(tx: Tx, id: string, type: SessionErrorType, because: string): Promise<void> {
+  const log = await readTurnLog(tx, id)
+  const answers = pendingOf(log).toolUses.map(({ event }) => resultEvent(event, failed(`${because}; this call may have had a part of its effect.`)))
+  const before = [...endOfOpenSpan(log), ...answers, errorEvent(type, `${because}.`, 'exhausted')]
+  await moveSession(tx, id, { to: 'idle', stopReason: { type: 'retries_exhausted' }, before }, sql`updated_at = now(), step_beat_at = null`)
 }
 
 /** Whether a session is running in this environment right now: such a one is not stopped for being idle. */

@@ -10,8 +10,8 @@ import type { Session } from './session-rows.ts'
 /** A worker's right to go on with a session. */
 export type Claim = { sessionId: string; fence: number }
 
-/** A session that was taken up. `wasLost`: a worker before had it and did not give it back. `tries`: how often since a step was done. */
-export type Claimed = { claim: Claim; session: Session; wasLost: boolean; tries: number }
+/** A session that was taken up. `wasLost`: a worker before had it and did not give it back. `tries`: how often since a step was done. `ownerLeft`: its owner does not belong to the organization any more. */
+export type Claimed = { claim: Claim; session: Session; wasLost: boolean; tries: number; ownerLeft: boolean }
 
 /** Somebody else has the session, or it is not at work any more: nothing may be written. */
 export class ClaimLost extends Error {}
@@ -24,7 +24,7 @@ const stillSeconds = 20
 const stillSecondsRescheduling = 90
 const batchMax = 500
 
-type ClaimedRow = Session & { stepFence: number; stepTries: number; wasLost: boolean }
+type ClaimedRow = Session & { stepFence: number; stepTries: number; wasLost: boolean; ownerLeft: boolean }
 
 /** Takes a session up; undefined when it has nothing to do, or somebody has it. */
 export async function claimSession(tx: Tx, sessionId: string, nodeId: string): Promise<Claimed | undefined> {
@@ -34,8 +34,9 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
       where id = ${sessionId} and status in ('running', 'rescheduling') and (step_beat_at is null or step_beat_at < now() - ${silenceSeconds} * interval '1 second')
       for no key update)
     update sessions s set step_fence = step_fence + 1, step_node = ${nodeId}, step_beat_at = now(), step_tries = step_tries + 1
-    from held where s.id = held.id returning s.*, held.was_lost`)
-  return row && { claim: { sessionId, fence: row.stepFence }, session: row, wasLost: row.wasLost, tries: row.stepTries }
+    from held where s.id = held.id returning s.*, held.was_lost,
+      not exists (select from memberships m where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left`)
+  return row && { claim: { sessionId, fence: row.stepFence }, session: row, wasLost: row.wasLost, tries: row.stepTries, ownerLeft: row.ownerLeft }
 }
 
 /**

@@ -1,11 +1,10 @@
 /** Organizations, users, and who belongs where. */
-import { encodeId, newUuid } from '#src/platform/ids.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Token } from '#src/platform/tokens.ts'
 import { lesserRole, type Role } from '#src/platform/access.ts'
-import { ensurePlan } from '../llm/plans.ts'
 
 /** What a token of the built-in issuer says of a person; public ids. */
 export type Identity = {
@@ -19,35 +18,6 @@ export type Identity = {
 const membershipsInToken = 100
 const rememberedMax = 100_000
 const rememberedMs = 5_000
-
-/**
- * Makes the user, the organization and the membership where they do not exist, and sets the membership's role.
- * @returns what a token for them says.
- */
-export async function ensureMembership(db: Db, { user, organization, role }: { user: string; organization: string; role: Role }): Promise<Identity> {
-  return transaction(db, async (tx) => {
-    const person = await ensureUser(tx, user)
-    const org = await ensureOrganization(tx, organization)
-    await sql`
-      insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${org.id}, ${person.id}, ${role})
-      on conflict (organization_id, user_id) where deactivated_at is null do update set role = excluded.role`.execute(tx)
-    return identityOf(tx, person.id, org.id)
-  })
-}
-
-/** The user of this name, made where there is none. */
-export async function ensureUser(tx: Tx, name: string): Promise<{ id: string }> {
-  return getOne<{ id: string }>(tx, sql`
-    insert into users (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`)
-}
-
-/** The organization of this name, made with its plan where there is none. */
-export async function ensureOrganization(tx: Tx, name: string): Promise<{ id: string }> {
-  const organization = await getOne<{ id: string }>(tx, sql`
-    insert into organizations (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`)
-  await ensurePlan(tx, organization.id)
-  return organization
-}
 
 /** What a token says of a user who acts for an organization. @throws Error when they do not belong to it. */
 export async function identityOf(db: Db, userId: string, organizationId: string): Promise<Identity> {

@@ -1,0 +1,27 @@
+/** What becomes of a person's agents service when they leave an organization: their work stops, what they made stays and is theirs again if they come back. */
+import { findAll, sql, change, type Tx } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { breakOff } from './agent-work.ts'
+import type { Environment } from './environment-rows.ts'
+import { moveEnvironment } from './environment-states.ts'
+import { releaseVm } from './environment-vms.ts'
+import type { Session } from './session-rows.ts'
+
+/** Why a session of somebody who left does not go on. */
+export const ownerLeft = 'The owner of this session does not belong to the organization any more'
+
+/**
+ * Ends what runs for somebody who leaves: sessions at work are broken off, and the VMs of their environments, which
+ * nobody else may reach, are deleted. Environments first, then sessions, as everybody locks them.
+ */
+export async function endWorkOfMember(services: Pick<Background, 'jobs' | 'config'>, tx: Tx, organizationId: string, userId: string): Promise<void> {
+  const environments = await findAll<Environment>(tx, sql`select * from environments where organization_id = ${organizationId} and owner_user_id = ${userId} and vm_id is not null order by id for no key update`)
+  for (const environment of environments) {
+    await releaseVm(services, tx, environment)
+    if (environment.status === 'provisioning') await moveEnvironment(tx, environment.id, 'error', 'Its owner left the organization.')
+    await change(tx, sql`update environments set vm_id = null, prepared_vm_id = null, updated_at = now() where id = ${environment.id}`)
+  }
+  const sessions = await findAll<Pick<Session, 'id'>>(tx, sql`
+    select id from sessions where organization_id = ${organizationId} and owner_user_id = ${userId} and status in ('running', 'rescheduling') order by id for no key update`)
+  for (const { id } of sessions) await breakOff(tx, id, 'unknown_error', ownerLeft)
+}
