@@ -4,10 +4,10 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '#src/platform/limits.ts'
+import { createMasker } from '#src/platform/masking.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, type LogLine } from '#src/resources/infra/build-logs.ts'
-import { createMasking, masked } from './build-masking.ts'
 
 const chunkBytes = 16 * 1024
 const batchMs = 20
@@ -60,9 +60,9 @@ export function createBuildLogWriter(db: Db, buildId: string, secrets: () => rea
     writing = undefined
   }
   return {
-    say: (line) => add(`${endsLine ? '' : '\n'}${masked(line, secrets())}\n`),
+    say: (line) => add(`${endsLine ? '' : '\n'}${createMasker(secrets()).text(line)}\n`),
     async pour(stream) {
-      const masking = createMasking(secrets())
+      const masking = createMasker(secrets()).stream()
       const decoder = new TextDecoder() // a character that comes in two pieces is put together; what is none becomes U+FFFD
       for await (const bytes of stream) {
         add(decoder.decode(masking.push(bytes), { stream: true }))
