@@ -121,6 +121,48 @@ describe('tool servers', () => {
     expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('done')
   })
 
+  const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(40)]).toString('base64')
+  const show = async (model: string, shows: TestMcpServer['shows']): Promise<{ event: Record<string, unknown> | undefined; asked: Record<string, unknown>; useId: string | undefined }> => {
+    tools.shows = shows
+    mock.forget()
+    mock.script({ parts: [{ tool: 'mcp__sums__show', arguments: '{}' }, { tool: 'mcp__sums__add', arguments: '{"a":1,"b":2}' }] }, { parts: [{ text: 'seen' }] })
+    const agent = await sessions.agent({ model, mcp_servers: [{ type: 'url', name: 'sums', url: tools.url }], tools: [{ type: 'mcp_toolset', mcp_server_name: 'sums', default_config: { permission_policy: { type: 'always_allow' } } }] })
+    const log = await sessions.rested(await sessions.begin(agent, 'look', { vault_ids: [vault] }))
+    const useId = log.find(({ type, name }) => type === 'agent.mcp_tool_use' && name === 'show')?.id
+    return { event: log.find((event) => event['mcp_tool_use_id'] === useId), asked: (await mock.request(1)).body, useId }
+  }
+  const picture = { content: [{ type: 'text' as const, text: 'a chart:' }, { type: 'image' as const, data: png, mimeType: 'image/jpeg' }] }
+  const source = { type: 'base64', media_type: 'image/png', data: png }
+
+  test('show images to models that see them, in the place that each wire format has for them', async () => {
+    const { event, asked, useId } = await show('test/signed', picture)
+    expect(event).toMatchObject({ type: 'agent.mcp_tool_result', content: [{ type: 'text', text: 'a chart:' }, { type: 'image', source }], is_error: false })
+    const [result] = (asked['messages'] as { content: object[] }[]).at(-1)?.content ?? []
+    expect(result).toEqual({ type: 'tool_result', tool_use_id: useId, content: [{ type: 'text', text: 'a chart:\n[image]' }, { type: 'image', source }] })
+    const sealed = await show('test/sealed', picture)
+    expect((sealed.asked['input'] as object[]).find((item) => 'call_id' in item && item.call_id === sealed.useId && 'output' in item)).toMatchObject({ output: [{ type: 'input_text', text: 'a chart:\n[image]' }, { type: 'input_image', image_url: `data:image/png;base64,${png}` }] })
+    const plain = await show('test/plain', picture)
+    expect((plain.asked['messages'] as { role: string }[]).slice(-3)).toEqual([
+      { role: 'tool', tool_call_id: plain.useId, content: 'a chart:\n[image]' }, { role: 'tool', tool_call_id: expect.any(String), content: '3' },
+      { role: 'user', content: [{ type: 'text', text: `Images in the result of ${plain.useId}:` }, { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }] },
+    ])
+  })
+
+  test('tell in words what cannot be shown, and give resources and links as their text', async () => {
+    const { event, asked } = await show('test/doubled', { content: [
+      { type: 'image', data: png, mimeType: 'image/png' }, { type: 'image', data: Buffer.from('no image').toString('base64'), mimeType: 'image/png' }, { type: 'audio', data: Buffer.from('la la').toString('base64'), mimeType: 'audio/wav' },
+      { type: 'resource', resource: { uri: 'file:///a.txt', mimeType: 'text/plain', text: 'inside it' } }, { type: 'resource', resource: { uri: 'file:///b.zip', mimeType: 'application/zip', blob: Buffer.from('zip').toString('base64') } },
+      { type: 'resource', resource: { uri: 'file:///c.png', blob: png } }, { type: 'resource_link', uri: 'https://example.com/doc', name: 'The manual' }, { type: 'text', text: 'y'.repeat(40_000) },
+    ] })
+    const words = ['[An image of the type image/png and 8 bytes, which cannot be shown here.]', '[A sound of the type audio/wav and 5 bytes, which cannot be shown here.]', 'file:///a.txt\ninside it', '[The resource file:///b.zip of the type application/zip and 3 bytes, which cannot be shown here.]']
+    const content = (event as { content: { type: string; text?: string }[] }).content
+    expect(content.slice(0, 7)).toEqual([{ type: 'image', source }, ...words.map((text) => ({ type: 'text', text })), { type: 'image', source }, { type: 'text', text: 'The manual: https://example.com/doc' }])
+    expect(content[7]?.text).toMatch(/^y{29000,}\n\[Cut: this is the beginning, of 40000 characters\.\]$/)
+    const told = (asked['messages'] as { role: string; content: string }[]).find(({ role }) => role === 'tool')?.content ?? ''
+    expect(told).toContain(`[An image, which this model cannot see.]\n${words.join('\n')}`)
+    expect(JSON.stringify(asked)).not.toContain(png)
+  })
+
   test('are asked for by default', async () => {
     const id = await sessions.begin(await sessions.agent({ mcp_servers: [{ type: 'url', name: 'sums', url: tools.url }], tools: [{ type: 'mcp_toolset', mcp_server_name: 'sums' }] }), '!tool mcp__sums__add {"a":1,"b":2}', { vault_ids: [vault] })
     const use = (await sessions.rested(id)).find(({ type }) => type === 'agent.mcp_tool_use')

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { createMcpHandler, McpServer, type CallToolResult } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { freePort } from './ports.ts'
 
@@ -13,22 +13,25 @@ export type TestMcpServer = {
   hostPort: string
   /** The bearer tokens that came, one for each request. */
   tokens: string[]
+  /** What its tool `show` answers. */
+  shows: CallToolResult
   /** Answers in the place of the server, when it answers true. */
   intercept: ((req: IncomingMessage, res: ServerResponse, body: string) => boolean) | null
   close: () => Promise<void>
 }
 
-/** Starts one with a tool `add`; without `accepts` anybody may call. */
+/** Starts one with the tools `add` and `show`; without `accepts` anybody may call. */
 export async function startMcpServer(accepts: (token: string) => boolean = () => true): Promise<TestMcpServer> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'test-tools', version: '1.0.0' })
     server.registerTool('add', { description: 'Adds two numbers.', inputSchema: z.object({ a: z.number(), b: z.number() }) }, async ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }] }))
+    server.registerTool('show', { description: 'Shows something.', inputSchema: z.object({}) }, async () => running.shows)
     return server
   })
   const port = await freePort()
   const server = createServer((req, res) => void serve(req, res).catch(() => res.destroy()))
   const running: TestMcpServer = {
-    url: `http://127.0.0.1:${port}/mcp`, hostPort: `127.0.0.1:${port}`, tokens: [], intercept: null,
+    url: `http://127.0.0.1:${port}/mcp`, hostPort: `127.0.0.1:${port}`, tokens: [], shows: { content: [] }, intercept: null,
     async close() {
       server.close()
       server.closeAllConnections()

@@ -6,7 +6,7 @@ export function chatBody(target: UpstreamTarget, request: ModelRequest): object 
   const hasTools = request.tools.length > 0
   return {
     model: target.upstreamModel,
-    messages: request.messages.map((message) => chatMessage(target, message)),
+    messages: request.messages.flatMap((message, at) => [chatMessage(target, message), ...imagesAfter(request.messages, at)]),
     stream: request.stream,
     stream_options: request.stream ? { include_usage: true } : undefined,
     tools: hasTools ? request.tools.map(({ name, description, parameters, strict }) => ({
@@ -28,6 +28,17 @@ export function chatBody(target: UpstreamTarget, request: ModelRequest): object 
 function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
   if (choice === null) return undefined
   return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } }
+}
+
+/**
+ * The images of tools' results, which this format has no place for there: a message behind the last result of the round,
+ * because results must follow their calls without anything in between.
+ */
+function imagesAfter(messages: readonly Message[], at: number): object[] {
+  if (messages[at]?.role !== 'tool' || messages[at + 1]?.role === 'tool') return []
+  const first = messages.findLastIndex(({ role }, place) => place <= at && role !== 'tool') + 1
+  const parts = messages.slice(first, at + 1).flatMap((message): UserPart[] => (message.role === 'tool' && message.images ? [{ type: 'text', text: `Images in the result of ${message.toolCallId}:` }, ...message.images] : []))
+  return parts.length === 0 ? [] : [{ role: 'user', content: userContent(parts) }]
 }
 
 function chatMessage(target: UpstreamTarget, message: Message): object {

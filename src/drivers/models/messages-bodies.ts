@@ -80,7 +80,7 @@ function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
 function contentOf(target: UpstreamTarget, message: Exclude<Message, { role: 'system' }>): Block[] {
   switch (message.role) {
     case 'user': return message.parts.flatMap((part) => partOf(target, part))
-    case 'tool': return [{ type: 'tool_result', tool_use_id: toolId(message.toolCallId), content: message.text, ...(message.isError && { is_error: true }) }]
+    case 'tool': return [{ type: 'tool_result', tool_use_id: toolId(message.toolCallId), content: message.images ? [...textOf(message.text), ...message.images.flatMap((image) => partOf(target, image))] : message.text, ...(message.isError && { is_error: true }) }]
     case 'assistant': return [
       ...message.reasoning.filter(({ model }) => model === target.model).flatMap(thinkingOf),
       ...textOf(message.text),

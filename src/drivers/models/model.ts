@@ -23,10 +23,13 @@ export type ReasoningBlock = {
   redacted: boolean
 }
 
+/** An image: its address, or a data URL. */
+export type ImagePart = { type: 'image'; url: string; detail: 'auto' | 'low' | 'high' | null }
+
 /** Something that a user's message holds. `url` is an https address or a data URL; `data` is base64. */
 export type UserPart =
   | { type: 'text'; text: string }
-  | { type: 'image'; url: string; detail: 'auto' | 'low' | 'high' | null }
+  | ImagePart
   | { type: 'file'; filename: string | null; mediaType: string; data: string }
   | { type: 'audio'; format: string; data: string }
 
@@ -38,7 +41,7 @@ export type Message =
   | { role: 'system'; text: string }
   | { role: 'user'; parts: readonly UserPart[]; name: string | null }
   | { role: 'assistant'; reasoning: readonly ReasoningBlock[]; text: string; toolCalls: readonly ToolCall[] }
-  | { role: 'tool'; toolCallId: string; text: string; isError: boolean }
+  | { role: 'tool'; toolCallId: string; text: string; isError: boolean; images?: readonly ImagePart[] }
 
 /** A tool that the model may call; `parameters` is a JSON Schema. */
 export type Tool = { name: string; description: string | null; parameters: Readonly<Record<string, unknown>>; strict: boolean | null }

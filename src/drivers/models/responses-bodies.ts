@@ -52,7 +52,7 @@ function itemsOf(target: UpstreamTarget, message: Message): Item[] {
   switch (message.role) {
     case 'system': return [{ role: 'system', content: message.text }]
     case 'user': return [{ role: 'user', content: message.parts.map((part) => partOf(target, part)) }]
-    case 'tool': return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.text }]
+    case 'tool': return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.images ? [{ type: 'input_text', text: message.text }, ...message.images.map((image) => partOf(target, image))] : message.text }]
     case 'assistant': return [
       ...message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningItem),
       ...(message.text === '' ? [] : [{ role: 'assistant', content: message.text }]),

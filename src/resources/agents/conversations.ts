@@ -38,7 +38,7 @@ export function conversationOf(log: readonly TurnEvent[], order: ConversationOrd
     const reasoning = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
     if (answer.text === '' && answer.uses.length === 0) continue // an answer of nothing would be refused
     messages.push({ role: 'assistant', reasoning, text: answer.text, toolCalls: answer.uses.map((use) => callOf(use, order)) })
-    for (const use of answer.uses) messages.push(resultOf(use, results.get(use.id), cut.has(use.id)))
+    for (const use of answer.uses) messages.push(resultOf(use, results.get(use.id), cut.has(use.id), order))
   }
   return messages
 }
@@ -84,13 +84,16 @@ function callOf(use: TurnEvent, { nameOf }: ConversationOrder): ToolCall {
   return { id: encodeId('sessionEvent', use.id), name: nameOf(use), arguments: JSON.stringify(use.data['input'] ?? {}) }
 }
 
-function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean): Message {
+function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean, order: ConversationOrder): Message {
   const toolCallId = encodeId('sessionEvent', use.id)
   if (!result) return { role: 'tool', toolCallId, text: 'This call has no result.', isError: true }
-  const whole = textsOf(result.data['content'])
+  const whole = textsOf(result.data['content'], order.seesImages ? '[image]' : '[An image, which this model cannot see.]')
   const { cutResultCharacters } = conversationLimits
   const text = isCut && whole.length > cutResultCharacters ? `${whole.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${whole.length} characters. Call the tool again if you need it.]` : whole
-  return { role: 'tool', toolCallId, text: text === '' ? '(no output)' : text, isError: result.data['is_error'] === true }
+  const isError = result.data['is_error'] === true
+  // Anthropic takes nothing but text with an error.
+  const images = isCut || isError || !order.seesImages ? [] : blocksOf(result.data['content']).map((block) => partOf(block, order)).filter((part) => part.type === 'image')
+  return { role: 'tool', toolCallId, text: text === '' ? '(no output)' : text, isError, ...(images.length > 0 ? { images } : {}) }
 }
 
 function said(event: TurnEvent, order: ConversationOrder): Message[] {
@@ -127,6 +130,6 @@ function partOf({ type, text, title, context, source }: Block, { seesImages, rea
   return { type: 'file', filename: typeof title === 'string' ? title : null, mediaType: String(source?.media_type), data: String(source?.data) }
 }
 
-function textsOf(content: unknown): string {
-  return blocksOf(content).map(({ type, text, source, title }) => (type === 'text' ? String(text) : source?.type === 'text' ? String(source.data) : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`)).join('\n')
+function textsOf(content: unknown, image = '[image]'): string {
+  return blocksOf(content).map(({ type, text, source, title }) => (type === 'text' ? String(text) : type === 'image' ? image : source?.type === 'text' ? String(source.data) : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`)).join('\n')
 }

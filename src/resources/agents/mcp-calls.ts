@@ -5,7 +5,8 @@ import { askMcpServer, listServerTools, type McpTool } from './mcp-servers.ts'
 import type { RefreshServices } from './oauth-refresh.ts'
 import type { NewEvent } from './session-log.ts'
 import { errorEvent } from './step-events.ts'
-import { answered, failed, type ToolResult } from './tools/results.ts'
+import { mcpToolResult, type McpResult } from './mcp-results.ts'
+import { failed, type ToolResult } from './tools/results.ts'
 
 /** What the servers offer, by the server's name; and an event for each that could not be asked. */
 export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; errors: NewEvent[] }
@@ -59,13 +60,13 @@ function keep(key: string, tools: McpListing['tools']): void {
 export async function callMcpTool(services: RefreshServices, session: McpSession, call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> }, signal: AbortSignal): Promise<{ result: ToolResult; errors: NewEvent[] }> {
   const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
   if (!server) return { result: failed('This tool server is not the agent’s any more.'), errors: [] }
-  const outcome = await askMcpServer(services, { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal }, (client, over) => client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(textOf, (error: unknown) => {
+  const outcome = await askMcpServer(services, { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal }, (client, over) => client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then((result): McpResult => result as McpResult, (error: unknown): McpResult => { // the client has read its shape
     // What the server itself answered is for the model; what kept it from answering is not.
-    if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000) return failed(error.message)
+    if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000) return { content: [{ type: 'text', text: error.message }], isError: true }
     throw error
   }))
   signal.throwIfAborted()
-  if (outcome.status === 'ok') return { result: outcome.result, errors: [] }
+  if (outcome.status === 'ok') return { result: mcpToolResult(outcome.result), errors: [] }
   return { result: failed(`${outcome.error} The call may have been made.`), errors: [failure(outcome.status, outcome.error, server.name)] }
 }
 
@@ -75,13 +76,6 @@ function bearerFor(services: RefreshServices, { organizationId, ownerUserId: use
 
 function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {
   return errorEvent(status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error', message, 'retrying', { mcp_server_name: serverName })
-}
-
-/** A result as text: what is no text is named. */
-function textOf({ content, structuredContent, isError }: { content?: readonly { type: string; text?: unknown }[]; structuredContent?: unknown; isError?: boolean }): ToolResult {
-  const parts = (content ?? []).map(({ type, text }) => (type === 'text' ? String(text) : `[${type}]`))
-  const text = parts.length > 0 ? parts.join('\n') : structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
-  return isError === true ? failed(text) : answered(text)
 }
 
 function keyOf({ id, agentDefinition }: McpSession, turnId: string): string {

@@ -6,7 +6,7 @@ import { costNanoUsd } from '#src/resources/llm/costs.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import type { NewEvent } from './session-log.ts'
 import type { UsageAdded } from './session-usage.ts'
-import { storableText } from './storable.ts'
+import { storable } from './storable.ts'
 import type { ToolResult } from './tools/results.ts'
 import { openSpan, type TurnEvent } from './turns.ts'
 
@@ -21,10 +21,10 @@ export function errorEvent(type: SessionErrorType, message: string, retry: 'retr
 }
 
 /** The result of a tool use, of the type that belongs to it. */
-export function resultEvent(use: Pick<TurnEvent, 'id' | 'type'>, { text, isError }: ToolResult): NewEvent {
+export function resultEvent(use: Pick<TurnEvent, 'id' | 'type'>, { text, isError, content = [{ type: 'text', text }] }: ToolResult): NewEvent {
   const id = encodeId('sessionEvent', use.id)
   const isMcp = use.type === 'agent.mcp_tool_use'
-  return { type: isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result', data: { [isMcp ? 'mcp_tool_use_id' : 'tool_use_id']: id, content: [{ type: 'text', text: storableText(text) }], is_error: isError } }
+  return { type: isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result', data: { [isMcp ? 'mcp_tool_use_id' : 'tool_use_id']: id, content: content.map(storable), is_error: isError } }
 }
 
 /** The end of a request to the model; without usage it brought nothing. */

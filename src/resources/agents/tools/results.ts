@@ -1,8 +1,11 @@
 /** What a tool answers to the model: text, cut to a named limit with a line that says so. */
 import type { UsageAdded } from '../session-usage.ts'
 
-/** A tool's answer. `usage`: what is counted for it. */
-export type ToolResult = { text: string; isError: boolean; usage?: UsageAdded }
+/** A piece of an answer that is not all text; keys as on the wire. */
+export type ResultBlock = { type: 'text'; text: string } | { type: 'image'; source: { type: 'base64'; media_type: string; data: string } }
+
+/** A tool's answer. `content`: its pieces, when it is not text alone. `usage`: what is counted for it. */
+export type ToolResult = { text: string; isError: boolean; content?: readonly ResultBlock[]; usage?: UsageAdded }
 
 /** Limits of results; ours. */
 export const resultLimits = {
@@ -10,6 +13,9 @@ export const resultLimits = {
   characters: 30_000,
   /** Of a command's output, how much of the beginning is kept; the end has the rest. */
   headCharacters: 10_000,
+  /** Of one result: how many, and how large together. */
+  images: 20,
+  imageBytes: 10 * 1024 * 1024,
 } as const
 
 /** What went well. */
