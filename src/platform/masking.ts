@@ -32,11 +32,17 @@ export type Masking = {
 /** How secrets are masked. `keepsLength`: each byte of a secret becomes a star, for where lengths were told before. */
 export type MaskingOptions = { keepsLength?: boolean }
 
-/** Masks the same secrets in many texts and streams. `longText` lets others go on while it looks through a text of megabytes. */
-export type Masker = { stream(options?: MaskingOptions): Masking; text(text: string): string; longText(text: string): Promise<string> }
+/** Masks the same secrets in many texts and streams. `longText` lets others go on while it looks through a text of megabytes. `sizeBytes`: of all that is looked for. */
+export type Masker = { sizeBytes: number; stream(options?: MaskingOptions): Masking; text(text: string): string; longText(text: string): Promise<string> }
+
+/** Everything is masked: for where what is secret cannot be told. */
+export const blankMasker: Masker = {
+  sizeBytes: 0, stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0) }),
+  text: (text) => (text === '' ? '' : mask.toString()), longText: async (text) => (text === '' ? '' : mask.toString()),
+}
 
 /** Nothing is masked. */
-export const noMasker: Masker = { stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0) }), text: (text) => text, longText: async (text) => text }
+export const noMasker: Masker = { sizeBytes: 0, stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0) }), text: (text) => text, longText: async (text) => text }
 
 /**
  * Makes a masker of secrets, which are texts. They are found as they are, line by line, and as JSON, URLs and base64
@@ -44,22 +50,27 @@ export const noMasker: Masker = { stream: () => ({ push: (bytes) => bytes, end: 
  */
 export function createMasker(secrets: readonly string[]): Masker {
   const hidden = hiddenOf(secrets)
-  return hidden.length === 0 ? noMasker : maskerOf(createAutomaton(hidden))
+  return hidden.length === 0 ? noMasker : maskerOf(createAutomaton(hidden), sizeOf(hidden))
 }
 
 /** The same for secrets that may be many: others go on while it is made. @throws BerthError invalid_request when they are too many. */
 export async function prepareMasker(secrets: readonly string[]): Promise<Masker> {
   const hidden = hiddenOf(secrets)
-  if (hidden.reduce((sum, { length }) => sum + length, 0) > hiddenBytesMax) throw new BerthError('invalid_request', `These are more secrets than can be kept out of sight together: with the ways in which they may be written they take more than ${hiddenBytesMax / 1024} KiB. Use fewer vaults, or shorter secrets.`)
-  return hidden.length === 0 ? noMasker : maskerOf(await createAutomatonInSteps(hidden))
+  if (sizeOf(hidden) > hiddenBytesMax) throw new BerthError('invalid_request', `These are more secrets than can be kept out of sight together: with the ways in which they may be written they take more than ${hiddenBytesMax / 1024} KiB. Use fewer vaults, or shorter secrets.`)
+  return hidden.length === 0 ? noMasker : maskerOf(await createAutomatonInSteps(hidden), sizeOf(hidden))
 }
 
 function hiddenOf(secrets: readonly string[]): Buffer[] {
   return [...new Set(secrets.flatMap(formsOf))].filter(Boolean).map((form) => Buffer.from(form))
 }
 
-function maskerOf(automaton: Automaton): Masker {
+function sizeOf(hidden: readonly Buffer[]): number {
+  return hidden.reduce((sum, { length }) => sum + length, 0)
+}
+
+function maskerOf(automaton: Automaton, sizeBytes: number): Masker {
   return {
+    sizeBytes,
     stream: (options = {}) => createStream(automaton, options),
     text: (text) => {
       const bytes = Buffer.from(text)

@@ -444,6 +444,14 @@ create table session_reasoning (
 );
 CREATE INDEX session_reasoning_session ON public.session_reasoning USING btree (session_id);
 
+create table session_secrets (
+  session_id uuid not null,
+  digest text not null,
+  sealed_value bytea not null,
+  constraint session_secrets_pkey PRIMARY KEY (session_id, digest),
+  constraint session_secrets_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE
+);
+
 create table sessions (
   id uuid not null,
   organization_id uuid not null,
@@ -488,6 +496,7 @@ create table sessions (
   step_beat_at timestamp with time zone,
   step_tries integer not null default 0,
   outcomes jsonb not null default '[]'::jsonb,
+  keeps_secrets boolean not null default false,
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id) ON DELETE CASCADE,
   constraint sessions_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE SET NULL,

@@ -2,6 +2,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { NodeClient } from '#src/drivers/node.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { noMasker } from '#src/platform/masking.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
 
@@ -24,7 +25,7 @@ function callOf(follow: Follow, { timeoutMs = 600_000, vms = ['first'] }: { time
   let looked = 0
   const vm = async (): Promise<GuestVm> => ({ id, startedAt: vms[Math.min(looked++, vms.length - 1)] ?? null, envGeneration: 1, node })
   const order = { argv: ['true'], timeoutMs } as unknown as Parameters<typeof runInGuest>[0]['order']
-  return { asked, run: () => runInGuest({ id: newUuid(), order, begunIn: null, vm, begin: async () => undefined }, new AbortController().signal) }
+  return { asked, run: () => runInGuest({ id: newUuid(), order, begunIn: null, vm, masker: async () => noMasker, begin: async () => undefined }, new AbortController().signal) }
 }
 
 test('a VM that dies under a command of an hour is looked for once more, and found to be another', async () => {

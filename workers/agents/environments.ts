@@ -6,6 +6,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { createMasker, type Masker } from '#src/platform/masking.ts'
 import { findOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { VmConfig } from '#src/resources/agents/environment-configs.ts'
@@ -14,6 +15,7 @@ import { setupSteps, type SetupStep } from '#src/resources/agents/environment-se
 import { moveEnvironment } from '#src/resources/agents/environment-states.ts'
 import { prepareEnvironment } from '#src/resources/agents/environment-vms.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
+import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
 import { findVmRow, type Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveTowards } from '#src/resources/infra/vms.ts'
 import { machineId, type VmWork } from '../infra/vms.ts'
@@ -101,7 +103,7 @@ async function runSteps(services: Background, compute: Compute, environment: Env
     if (leftMs <= 0) throw new SetupFailed(tooLong(step))
     const result = await execInGuest(machine, { argv: step.argv, as: step.as, timeoutMs: leftMs }, signal)
     if (result.timedOut) throw new SetupFailed(tooLong(step))
-    if (result.exitCode !== 0) throw new SetupFailed(failed(step, result))
+    if (result.exitCode !== 0) throw new SetupFailed(failed(step, result, createMasker(await openSecretVariables(services, vm.id))))
   }
 }
 
@@ -109,7 +111,7 @@ function tooLong({ what }: SetupStep): string {
   return `Preparing its VM took longer than ${limits.setupSecondsMax} s; it was stopped at ${what}.`
 }
 
-function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult): string {
-  const said = (stderr.trim() || stdout.trim()).slice(-shownOutput)
+function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult, masker: Masker): string {
+  const said = masker.text(stderr.trim() || stdout.trim()).slice(-shownOutput)
   return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${said ? `, saying: ${said}` : '.'}`
 }

@@ -11,6 +11,7 @@ import { stepJob } from '#src/resources/agents/session-jobs.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
 import { errorEvent, type ModelFault } from '#src/resources/agents/step-events.ts'
 import { eventColumns, type Session, type SessionEvent, type StopReason } from '#src/resources/agents/session-rows.ts'
+import { maskedEvents, stepMasker } from '#src/resources/agents/session-secrets.ts'
 import { moveSession } from '#src/resources/agents/session-states.ts'
 import { addUsage, isBudgetReached, usageEvent, type UsageAdded } from '#src/resources/agents/session-usage.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
@@ -37,7 +38,8 @@ export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts 
 }
 
 /** Writes something down in the middle of a step. @throws ClaimLost */
-export async function noteInStep(run: StepRun, events: readonly NewEvent[], usage?: UsageAdded): Promise<void> {
+export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?: UsageAdded): Promise<void> {
+  const events = await maskedEvents(await stepMasker(run.services, run.session), said)
   const stored = await transaction(run.services.db, async (tx) => {
     await holdSession(tx, run.claim, { release: false })
     if (usage) await addUsage(tx, run.session.id, usage)
@@ -47,8 +49,12 @@ export async function noteInStep(run: StepRun, events: readonly NewEvent[], usag
 }
 
 /** Ends the step: the next one is enqueued, or the session comes to rest. @throws ClaimLost */
-export async function finishStep(run: StepRun, { events, take = [], alsoTake, usage, reasoning, outcome, rest, againSeconds }: StepEnd): Promise<void> {
+export async function finishStep(run: StepRun, { events: said, take = [], alsoTake, usage, reasoning, outcome: judged, rest, againSeconds }: StepEnd): Promise<void> {
   const { services: { db, jobs }, claim, toolsRunAtClient } = run
+  const masker = await stepMasker(run.services, run.session)
+  const events = await maskedEvents(masker, said)
+  const explanation = judged?.change.explanation
+  const outcome = judged && typeof explanation === 'string' ? { ...judged, change: { ...judged.change, explanation: masker.text(explanation) } } : judged
   const { sessionId } = claim
   await transaction(db, async (tx) => {
     let session = await holdSession(tx, claim, { release: true })

@@ -12,6 +12,7 @@ import { ClaimLost } from '#src/resources/agents/session-claims.ts'
 import type { NewEvent } from '#src/resources/agents/session-log.ts'
 import { endOfOpenSpan, errorEvent, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/step-events.ts'
 import type { SessionEvent, StopReason } from '#src/resources/agents/session-rows.ts'
+import { stepMasker } from '#src/resources/agents/session-secrets.ts'
 import { forgetInGuest, guestVm, killInGuest, MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
 import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-shapes.ts'
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
@@ -108,6 +109,7 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
   const input = (use.data['input'] ?? {}) as ToolInput // as the loop wrote it
   const name = String(use.data['name'])
   over.throwIfAborted()
+  await stepMasker(services, session) // notes what is in reach now, before a tool can print it
   if (use.type === 'agent.mcp_tool_use') {
     if (round.begun.has(use.id)) return plain(failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'))
     await begin(round.run, use.id, null)
@@ -133,7 +135,7 @@ async function performInGuest(round: Round, use: SessionEvent, tool: GuestTool, 
     return found
   }
   try {
-    const end = await runInGuest({ id: use.id, order, begunIn: begun ?? null, vm: findVm, begin: (vm) => begin(run, use.id, vm) }, run.over)
+    const end = await runInGuest({ id: use.id, order, begunIn: begun ?? null, vm: findVm, masker: () => stepMasker(run.services, run.session), begin: (vm) => begin(run, use.id, vm) }, run.over)
     return plain(tool.result(end, input, order.timeoutMs))
   } catch (error) {
     run.over.throwIfAborted()

@@ -58,6 +58,15 @@ export async function openEnvironmentVariables({ db, sealer }: Pick<Services, 'd
   return [...variables.values()]
 }
 
+/** Every secret of these vaults, of credentials of all kinds: what must not be read where they are used. */
+export async function readSecretValues({ db, sealer }: { db: Db } & Pick<Services, 'sealer'>, owner: VaultOwner, vaultIds: readonly string[]): Promise<string[]> {
+  if (vaultIds.length === 0) return []
+  const rows = await findAll<Credential>(db, sql`
+    select c.* from vault_credentials c join vaults v on v.id = c.vault_id
+    where v.id = any(${vaultIds}::uuid[]) and v.organization_id = ${owner.organizationId} and v.owner_user_id = ${owner.userId} and c.sealed_secrets is not null order by c.id`)
+  return rows.flatMap((row) => Object.values(openSecrets(sealer, row) ?? {}).filter((value) => typeof value === 'string'))
+}
+
 /** Gives a VM these variables, as source `vault`, and lets its way out replace their placeholders. @throws BerthError when they are too many or too large. */
 export async function giveVariables({ sealer }: Pick<Services, 'sealer'>, tx: Tx, vmId: string, variables: readonly VaultVariable[]): Promise<void> {
   if (variables.length === 0) return

@@ -5,7 +5,9 @@ import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { createMasker } from '#src/platform/masking.ts'
 import { refreshBearer, type BearerCredential } from './credential-use.ts'
+import { maskedValue } from './masked-values.ts'
 import type { RefreshServices } from './oauth-refresh.ts'
 
 /** A tool as its server describes it; `inputSchema` is JSON Schema. */
@@ -26,7 +28,8 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
   const full = new AbortController()
   const over = AbortSignal.any([late, full.signal, ...(signal ? [signal] : [])])
   const noticed = noticing(outboundFetch(services.config, bytesMax === undefined ? undefined : { bytesMax, tooMuch: (error) => full.abort(error) }))
-  const ask = (token: string | null): Promise<Result> => withMcp({ url, token, fetch: noticed.fetch, limitMs, signal: over }, (client) => work(client, over))
+  // A server may say the token that it was sent, in a description as well as in a result.
+  const ask = async (token: string | null): Promise<Result> => maskedValue(createMasker(token === null ? [] : [token]), await withMcp({ url, token, fetch: noticed.fetch, limitMs, signal: over }, (client) => work(client, over)), false) as Promise<Result>
   let credential: BearerCredential | null = null
   try {
     credential = await bearer()
@@ -39,8 +42,9 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
     }
   } catch (error) {
     if (noticed.refused()) return { status: 'auth_required', error: credential ? 'The server refuses the credential that your vault has for its address. Give it a new one.' : 'The server wants a credential. Put one for its address into a vault.' }
-    log.debug({ reason: error instanceof Error ? error.message : String(error) }, 'a tool server could not be asked')
-    return { status: 'unreachable', error: whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs) }
+    const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
+    log.debug({ reason: why }, 'a tool server could not be asked') // not its own words: they may hold what it was sent
+    return { status: 'unreachable', error: why }
   }
 }
 

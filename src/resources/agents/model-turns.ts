@@ -2,12 +2,13 @@
 import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, Usage } from '#src/drivers/models/model.ts'
 import { UsageCount } from '#src/drivers/models/usage-count.ts'
 import { log } from '#src/platform/log.ts'
+import type { Masker } from '#src/platform/masking.ts'
 import type { Background } from '#src/platform/services.ts'
 import { startCompletion } from '#src/resources/llm/completions.ts'
 import { noUsage } from '#src/resources/llm/costs.ts'
 import type { Model } from '#src/resources/llm/model-rows.ts'
 import { addToPreview, startPreview, type PreviewType } from './session-previews.ts'
-import type { Session } from './session-rows.ts'
+import { stepMasker, type SecretSession } from './session-secrets.ts'
 
 /** Limits of an answer; ours. */
 export const answerLimits = {
@@ -29,7 +30,7 @@ export type ModelTurn = {
 }
 
 /** What is asked of which model, for which session. `isPrivate`: nobody sees the answer while it is made. */
-export type ModelOrder = { session: Pick<Session, 'id' | 'organizationId' | 'ownerUserId'>; model: Model; request: ModelRequest; isPrivate?: true }
+export type ModelOrder = { session: SecretSession; model: Model; request: ModelRequest; isPrivate?: true }
 
 /**
  * Asks the model, and waits for the whole answer.
@@ -38,7 +39,7 @@ export type ModelOrder = { session: Pick<Session, 'id' | 'organizationId' | 'own
  */
 export async function askModel(services: Background, { session, model, request, isPrivate }: ModelOrder, signal: AbortSignal): Promise<ModelTurn> {
   const answer = gather(request)
-  const preview = previewing(services, session.id)
+  const preview = previewing(services, session.id, await stepMasker(services, session))
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
     const { events } = await startCompletion(services, { payer, model, request, route: 'agent' }, signal)
@@ -102,8 +103,9 @@ function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEven
 }
 
 /** Previews go out on the side: what they cost is not waited for, and what fails of them is nobody's loss. */
-function previewing({ db }: Background, sessionId: string): { ids: Record<PreviewType, string | null>; text: (text: string) => void; thinking: () => void; end: () => Promise<void> } {
+function previewing({ db }: Background, sessionId: string, masker: Masker): { ids: Record<PreviewType, string | null>; text: (text: string) => void; thinking: () => void; end: () => Promise<void> } {
   const ids: Record<PreviewType, string | null> = { 'agent.message': null, 'agent.thinking': null }
+  const masking = masker.stream() // what may be the beginning of a secret waits for the next piece
   let due = ''
   let wantsThinking = false
   let timer: NodeJS.Timeout | null = null
@@ -111,8 +113,9 @@ function previewing({ db }: Background, sessionId: string): { ids: Record<Previe
   const write = async (): Promise<void> => {
     if (wantsThinking && ids['agent.thinking'] === null && due === '') ids['agent.thinking'] = await startPreview(db, sessionId, 'agent.thinking')
     if (due === '') return
-    const text = due
+    const text = masking.push(Buffer.from(due)).toString()
     due = ''
+    if (text === '') return
     ids['agent.message'] ??= await startPreview(db, sessionId, 'agent.message')
     await addToPreview(db, sessionId, ids['agent.message'], text)
   }

@@ -15,6 +15,7 @@ import { pendingOf } from './pending-work.ts'
 import { stepJob } from './session-jobs.ts'
 import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
 import { eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './session-rows.ts'
+import { maskedEvents, sessionMasker } from './session-secrets.ts'
 import { moveSession, waitOn } from './session-states.ts'
 import { refuseSecretsToVmTokens } from './session-plans.ts'
 
@@ -32,7 +33,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   const batch = readEventBatch(given)
   const id = decodeId('session', publicId)
   if (id && !scope.vmId && batch.every(isMessage) && definedBy(batch).length === 0) {
-    const stored = await appendToWorking(call.db, id, batch, ownedByCaller(scope))
+    const stored = await appendToWorking(call.db, id, batch, sql`${ownedByCaller(scope)} and cardinality(vault_ids) = 0 and not keeps_secrets`)
     if (stored.length > 0) return stored.map(wireEvent)
   }
   return transaction(call.db, async (tx) => {
@@ -41,7 +42,9 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     await refuseSecretsToVmTokens(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))
-    return (await accept(call, tx, session, batch)).slice(0, batch.length).map(wireEvent)
+    // Also what a client says: a log with a secret in it may be shared later.
+    const masked = await maskedEvents(await sessionMasker({ db: tx, sealer: call.sealer }, session), batch)
+    return (await accept(call, tx, session, masked)).slice(0, batch.length).map(wireEvent)
   })
 }
 

@@ -23,7 +23,7 @@ export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'ru
 export type Session = {
   id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null; agentVersion: number; agentDefinition: AgentDefinition
   environmentId: string | null; deploymentId: string | null; kind: 'chat' | 'computer'; source: SessionSource
-  title: string | null; metadata: Metadata; vaultIds: string[]; budgetNanoUsd: number | null; outcomes: Outcome[]
+  title: string | null; metadata: Metadata; vaultIds: string[]; keepsSecrets: boolean; budgetNanoUsd: number | null; outcomes: Outcome[]
   status: SessionStatus; stopReason: StopReason | null; runningSince: string | null; activeMs: number
   inputTokens: number; outputTokens: number; cacheReadInputTokens: number;
   cacheCreation5mInputTokens: number; cacheCreation1hInputTokens: number; webSearchRequests: number; webFetchRequests: number; costNanoUsd: number

@@ -20,6 +20,7 @@ import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcome-
 import { appendEvents, takeEvents } from './session-log.ts'
 import { beginSession, readLabels, refuseSecretsToVmTokens, resolveAgent, resolveEnvironment, resolveVaults } from './session-plans.ts'
 import { isAtWork, readSession, sessionOver, wireAgent, type Session, type SessionStatus } from './session-rows.ts'
+import { forgetSessionSecrets, sessionMasker } from './session-secrets.ts'
 import { afterAppending, moveSession } from './session-states.ts'
 import { budgetOf, readBudget } from './session-usage.ts'
 
@@ -90,6 +91,7 @@ export async function updateSession(call: Call, publicId: string, given: Session
       vaultIds: given.vaultIds === undefined ? before.vaultIds : await resolveVaults(tx, scope, given.vaultIds),
       agentDefinition: changeDefinition(call.config, before.agentDefinition, { tools: agent?.tools, mcpServers: agent?.mcp_servers }),
     }
+    if (after.title !== before.title && after.title !== null) after.title = (await sessionMasker({ db: tx, sealer: call.sealer }, after)).text(after.title)
     const changed = {
       ...(after.title === before.title ? {} : { title: after.title }),
       ...(JSON.stringify(after.metadata) === JSON.stringify(before.metadata) ? {} : { metadata: after.metadata }),
@@ -122,6 +124,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
     await takeEvents(tx, session.id, queued.map(({ id }) => id))
     const moved = session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
     if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
+    await forgetSessionSecrets(tx, session.id)
     return moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
   })
 }

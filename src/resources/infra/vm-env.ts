@@ -132,6 +132,12 @@ export async function openEnv({ db, sealer }: Pick<Background, 'db' | 'sealer'>,
   return Object.fromEntries(rows.map((row) => [row.key, sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key))]))
 }
 
+/** The values of a VM's variables that nobody may read. For Berth itself, which keeps them out of what it stores. */
+export async function openSecretVariables({ db, sealer }: Pick<Background, 'db' | 'sealer'>, vmId: string): Promise<string[]> {
+  const rows = await findAll<EnvRow>(db, sql`select key, source, visibility, sealed_value from vm_env where vm_id = ${vmId} and visibility = 'secret' order by source, key`)
+  return rows.map((row) => sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key)))
+}
+
 async function changeEnv(call: Call, scope: Scope, publicId: string, write: (tx: Tx, vmId: string) => Promise<void>): Promise<EnvChange> {
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')

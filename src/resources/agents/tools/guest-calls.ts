@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { nodeClient, type ExecRequest, type NodeClient } from '#src/drivers/node.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
+import type { Masker } from '#src/platform/masking.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vm-access.ts'
@@ -13,8 +14,8 @@ import { keepEnds } from './kept-output.ts'
 /** A running VM and its node. `startedAt` changes with every boot. */
 export type GuestVm = { id: string; startedAt: string | null; envGeneration: number; node: NodeClient }
 
-/** A call, and in which VM it was begun before; null: by nobody. `vm` finds the session's VM as it is now, running. */
-export type GuestCall = { id: string; order: GuestOrder; begunIn: { vmId: string | null; vmStartedAt: string | null } | null; vm: () => Promise<GuestVm>; begin: (vm: GuestVm) => Promise<void> }
+/** A call, and in which VM it was begun before; null: by nobody. `vm` finds the session's VM as it is now, running; `masker` what masks its output then. */
+export type GuestCall = { id: string; order: GuestOrder; begunIn: { vmId: string | null; vmStartedAt: string | null } | null; vm: () => Promise<GuestVm>; masker: () => Promise<Masker>; begin: (vm: GuestVm) => Promise<void> }
 
 /** The machine in which a call was begun is gone. */
 export class MachineLost extends Error {}
@@ -86,10 +87,11 @@ export function forgetInGuest(vm: GuestVm, processIds: readonly string[]): void 
 }
 
 /** How it ended; undefined when the connection did before. */
-async function follow(vm: GuestVm, { id, order }: GuestCall, signal: AbortSignal): Promise<GuestEnd | undefined> {
+async function follow(vm: GuestVm, { id, order, masker: findMasker }: GuestCall, signal: AbortSignal): Promise<GuestEnd | undefined> {
+  const masker = await findMasker()
   const late = AbortSignal.timeout(order.timeoutMs + graceMs)
   for (let tries = 1; ; tries++) {
-    const kept = { stdout: keepEnds(), stderr: keepEnds() }
+    const kept = { stdout: keepEnds(masker), stderr: keepEnds(masker) }
     try {
       for await (const chunk of vm.node.follow({ vmId: vm.id, processId: id, stdoutOffset: 0, stderrOffset: 0 }, AbortSignal.any([signal, late]))) {
         if ('ended' in chunk) return { exitCode: chunk.exitCode ?? 137, timedOut: chunk.status === 'killed' && chunk.exitCode === 124, stdout: kept.stdout.text(), stderr: kept.stderr.text() }

@@ -1,4 +1,5 @@
 /** The beginning and the end of what a process prints, however much it is. */
+import { noMasker, type Masker } from '#src/platform/masking.ts'
 
 /** Of each stream, in characters; more than a result shows. Ours. */
 const headMax = 40_000
@@ -11,8 +12,9 @@ export type KeptOutput = {
   text(): string
 }
 
-/** Begins to keep a stream. */
-export function keepEnds(): KeptOutput {
+/** Begins to keep a stream, masked before it is cut: a piece of a secret would not be known for one. */
+export function keepEnds(masker: Masker = noMasker): KeptOutput {
+  const masking = masker.stream()
   let head = ''
   let tail = ''
   let left = 0
@@ -21,17 +23,20 @@ export function keepEnds(): KeptOutput {
     left += Math.max(0, tail.length - tailMax)
     tail = tail.slice(-tailMax)
   }
+  const keep = (piece: string): void => {
+    const room = Math.max(0, headMax - head.length)
+    head += tail === '' ? piece.slice(0, room) : ''
+    tail += tail === '' ? piece.slice(room) : piece
+    if (tail.length > 2 * tailMax) cutTail() // not at every piece
+  }
   return {
     add(offset, text) {
-      const missed = offset > nextOffset ? `\n[… ${offset - nextOffset} bytes were not kept …]\n` : ''
+      const missed = offset > nextOffset ? `${masking.end().toString()}\n[… ${offset - nextOffset} bytes were not kept …]\n` : ''
       nextOffset = offset + Buffer.byteLength(text)
-      const piece = missed + text
-      const room = Math.max(0, headMax - head.length)
-      head += tail === '' ? piece.slice(0, room) : ''
-      tail += tail === '' ? piece.slice(room) : piece
-      if (tail.length > 2 * tailMax) cutTail() // not at every piece
+      keep(missed + masking.push(Buffer.from(text)).toString())
     },
     text() {
+      keep(masking.end().toString())
       cutTail()
       return left > 0 ? `${head}\n[… ${left} characters were left out …]\n${tail}` : head + tail
     },
