@@ -9,7 +9,7 @@ import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { modelTable } from './resources/llm/model-table.ts'
 import { Berth } from './start/berth.ts'
-import { claim, clearLeftovers, makeFolders, whyNotListen } from './start/instance.ts'
+import { claim, clearLeftovers, makeFolders, refuseHalfRestored, whyNotListen } from './start/instance.ts'
 import { StartError } from './start/start-error.ts'
 
 /** Signals this close together are one wish: a Ctrl-C comes from the terminal, and once more from npm, which passes it on. */
@@ -26,6 +26,7 @@ async function main(): Promise<void> {
   setLogLevel('warn')
   makeFolders(config)
   if (!await claim(config.dataDir)) throw new StartError(`Berth already runs on ${config.dataDir}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`)
+  refuseHalfRestored(config.dataDir)
   await clearLeftovers(config.dataDir)
   const reason = await whyNotListen(config.host, config.port)
   if (reason) throw new StartError(`Cannot listen on ${config.host} port ${config.port}: ${reason === 'EADDRINUSE' ? 'another program does. Stop it, or set PORT to a free port.' : `${reason}. Set PORT or BERTH_HOST to what this user may listen on.`}`)

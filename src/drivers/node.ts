@@ -31,6 +31,8 @@ export type NodeOperations = {
   writeSession(input: { vmId: string; session: string }): Promise<{ written: true }>
   removeSession(input: { vmId: string }): Promise<{ removed: boolean }>
   pushEnv(input: { vmId: string; envGeneration: number }): Promise<{ pushed: boolean }>
+  /** Copies a folder's disk as it is at one moment to a file of this host; nothing when there is no such disk. */
+  copyFolder(input: { folderId: string; to: string }): Promise<{ copied: boolean }>
 }
 
 /** What an operation answers. */

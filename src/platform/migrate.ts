@@ -18,16 +18,17 @@ export function migrationNames(): string[] {
 
 /**
  * Runs every migration that this database has not had. Waits up to two minutes for another starter.
+ * @param wanted the ones to run, for a restore; all of them without it.
  * @returns the names it ran.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
+export async function migrate(databaseUrl: string, wanted: readonly string[] = migrationNames()): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-migrate', statement_timeout: lockWaitMs })
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [lockNumbers.migrations])
     await client.query('create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())')
     const had = new Set((await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name))
-    const missing = migrationNames().filter((name) => !had.has(name))
+    const missing = wanted.filter((name) => !had.has(name))
     for (const name of missing) await runOne(client, name)
     return missing
   } finally {

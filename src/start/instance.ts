@@ -1,13 +1,17 @@
 /** One `npm start` per data folder: the claim that keeps a second one out, and clearing up after one that was killed. */
 import { once } from 'node:events'
-import { accessSync, chmodSync, constants, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
 import { isRoot, type Config } from '../platform/config.ts'
 import { isRunning } from '#src/platform/process-marks.ts'
 import { signal } from './processes.ts'
 import { readRunFile, removeRunFile } from './run-file.ts'
 import { StartError } from './start-error.ts'
 import { becomesTrue } from './wait.ts'
+
+/** In a data folder whose restore broke off: nothing may start on it. */
+export const unfinishedRestore = '.restore-unfinished'
 
 const politeMs = 3_000
 const killedMs = 2_000
@@ -62,6 +66,11 @@ export async function clearLeftovers(dataDir: string): Promise<void> {
     await gone(killedMs)
   }
   removeRunFile(dataDir)
+}
+
+/** @throws StartError where a restore broke off: what lies there is not whole. */
+export function refuseHalfRestored(dataDir: string): void {
+  if (existsSync(join(dataDir, unfinishedRestore))) throw new StartError(`A restore into ${dataDir} broke off. Run npm run restore again with the same file, or remove the folder.`)
 }
 
 /** Whether something could listen there now; `null`, or the reason why not, such as EADDRINUSE. */

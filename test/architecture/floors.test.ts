@@ -15,7 +15,7 @@ const floors: Readonly<Record<string, { on: readonly string[]; mayImport: readon
   identity: { on: ['src/identity/'], mayImport: ['platform', 'drivers', 'resources', 'start'] },
   edge: { on: ['src/edge/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
   gateway: { on: ['src/gateway/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
-  start: { on: ['src/start/', 'src/start.ts', 'src/doctor.ts'], mayImport: ['platform', 'drivers', 'resources'] },
+  start: { on: ['src/start/', 'src/start.ts', 'src/doctor.ts', 'src/backup/', 'src/backup.ts', 'src/restore.ts'], mayImport: ['platform', 'drivers', 'resources'] },
 }
 
 /** Files that reach one floor further, and why: the chats answer by hand, because no GraphQL document can (see the routes' own reasons). */

@@ -21,12 +21,16 @@ export type Installation = {
   stop: () => Promise<void>
 }
 
-/** Starts one, with a VM kept warm. */
-export async function startInstallation(more: Record<string, string> = {}): Promise<Installation> {
+/**
+ * Starts one, with a VM kept warm.
+ * @param before what to do with its data folder, which is not there yet, before it starts.
+ */
+export async function startInstallation(more: Record<string, string> = {}, before?: (dataDir: string) => Promise<void>): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
   chmodSync(folder, 0o711) // QEMU runs as another user when we are root
   const dataDir = join(folder, 'data')
   const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: '1', BERTH_RATE_LIMIT_FACTOR: '100', ...more }
+  await before?.(dataDir)
   const berth = startCommand(['src/start.ts'], settings)
   const stop = async (): Promise<void> => {
     berth.child.kill('SIGTERM')

@@ -81,6 +81,7 @@ function operationsOf({ compute, env }: NodeAgentParts): NodeOperations {
       return { written: true }
     },
     removeSession: async ({ vmId }) => ({ removed: await removeSession(findMachine(compute, vmId)) }),
+    copyFolder: async ({ folderId, to }) => ({ copied: await compute.copyFolder(folderId, to) }),
     pushEnv: async (input) => ({ pushed: await env.push(input.vmId, findMachine(compute, input.vmId), input.envGeneration) }),
   }
 }

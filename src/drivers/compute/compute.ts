@@ -9,6 +9,7 @@ import { knownAcceleration, probeAcceleration, qemuVersion } from './acceleratio
 import { adoptMachines } from './adoption.ts'
 import type { ComputeNode } from './compute-node.ts'
 import { execInGuest } from './guest-exec.ts'
+import { copyFolderDisk } from './folder-copies.ts'
 import { createFleet, removeFiles, type Fleet } from './fleet.ts'
 import { isKept, keepTemplate, removeTemplate } from './kept-templates.ts'
 import { launch, makeFiles, makeFolderDisk, newRecord } from './launch.ts'
@@ -84,6 +85,7 @@ export function createCompute(options: ComputeOptions): Compute {
       makeFolderDisk(node, folderId)
       return folderId
     },
+    copyFolder: (folderId, to) => copyFolderDisk(fleet, inOrder, folderId, to),
     keepTemplate: (id, templateId) => inOrder(id, async () => {
       const record = fleet.findRecord(id)
       if (!record || fleet.isLive(record.machineUuid)) throw new Error('only a stopped machine can be kept as a template')

@@ -123,6 +123,12 @@ export type Compute = {
   residents(): Promise<Resident[]>
   /** The uuid of a new, empty folder disk. */
   createFolder(): Promise<string>
+  /**
+   * Copies a folder's disk to a file of this host, for a backup. A machine that has it mounted stands still meanwhile, so
+   * that the copy is of one moment.
+   * @returns false when there is no such disk.
+   */
+  copyFolder(folderId: string, to: string): Promise<boolean>
   /** Removes a folder's disk. Idempotent. The machine that has it must be gone. */
   removeFolder(folderId: string): Promise<void>
   /**

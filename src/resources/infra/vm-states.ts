@@ -15,7 +15,7 @@ export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
   creating: ['running', 'error', 'deleting'],
   running: ['stopping', 'pausing', 'error', 'deleting'],
   stopping: ['stopped', 'error', 'deleting'],
-  stopped: ['starting', 'deleting'],
+  stopped: ['starting', 'error', 'deleting'],
   starting: ['running', 'error', 'deleting'],
   pausing: ['paused', 'error', 'deleting'],
   paused: ['resuming', 'error', 'deleting'],

@@ -1,0 +1,122 @@
+/**
+ * `npm run backup -- [file]`: the whole of this installation in one file, while it runs or not: the database, the keys and
+ * authorities, uploads and outputs, folders and templates. `npm run restore` brings it back on an empty host.
+ */
+import './start/node-version.ts'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { writeArchive, type ArchiveWriter } from './backup/archive.ts'
+import { BackupError } from './backup/backup-error.ts'
+import { copyFolderDisk, folderEntry, listDataFiles, listFolderDisks } from './backup/contents.ts'
+import { withDatabase } from './backup/database.ts'
+import { keyProof, manifestName, type Manifest } from './backup/manifest.ts'
+import { beginMoment, copyJobsOut, copyTableOut, describeDatabase, tableEntry } from './backup/tables.ts'
+import { runBackupCommand, UsageError } from './backup/command.ts'
+import { nowMs, timestamp } from './platform/clock.ts'
+import { readConfig, type Config } from './platform/config.ts'
+import { loadSealer, type Sealer } from './platform/secrets.ts'
+import { showProgress } from './start/progress.ts'
+
+const usage = `npm run backup -- [file]
+
+Writes the database, the keys, uploads, folders and templates of this installation into one file, readable for you
+alone. The default name is berth-<moment>.tar.zst in this folder. The disks of VMs are not in it; their folders are.`
+
+async function main(words: readonly string[]): Promise<void> {
+  const path = readCommandLine(words)
+  const config = readConfig()
+  if (!existsSync(join(config.dataDir, 'postgres')) && !config.databaseUrl) throw new BackupError(`There is no installation in ${config.dataDir}. Start Berth once, or name its folder by BERTH_DATA_DIR.`)
+  if (existsSync(path)) throw new BackupError(`${path} is there already. Name another file, or remove it.`)
+  if (!existsSync(dirname(path))) throw new BackupError(`The folder ${dirname(path)} does not exist. Make it first.`)
+  const sealer = loadSealer(config.secretKey, config.dataDir)
+  const staging = makeStaging(config.dataDir)
+  const archive = writeArchive(path)
+  try {
+    const show = showProgress('Backup', process.stdout)
+    await withDatabase(config, async (url) => {
+      await addDatabase(archive, url, staging, { config, sealer }, (share, sentence) => show(share * 0.4, sentence))
+    })
+    await addFiles(archive, { config, sealer }, staging, (share, sentence) => show(0.4 + share * 0.59, sentence))
+    const { entries } = await archive.finish()
+    show(1, 'Done')
+    process.stdout.write(`${path}: ${entries} files, ${Math.ceil(statSync(path).size / 1024 / 1024)} MiB.\n${warnings(config).map((line) => `${line}\n`).join('')}`)
+  } catch (error) {
+    await archive.abandon()
+    throw error
+  } finally {
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** The file's path: named by who calls, relative to the folder that they are in. */
+function readCommandLine(words: readonly string[]): string {
+  const { values, positionals } = parseWords(words)
+  if (values.help) throw new UsageError(usage, true)
+  if (positionals.length > 1) throw new UsageError(usage)
+  return resolve(process.cwd(), positionals[0] ?? `berth-${timestamp(nowMs()).slice(0, 19).replaceAll(':', '')}.tar.zst`)
+}
+
+function parseWords(words: readonly string[]): { values: { help?: boolean | undefined }; positionals: string[] } {
+  try {
+    return parseArgs({ args: [...words], options: { help: { type: 'boolean', short: 'h' } }, allowPositionals: true })
+  } catch {
+    throw new UsageError(usage)
+  }
+}
+
+/** A folder of this run's own, on the disk of the data; what a run before left there goes. */
+function makeStaging(dataDir: string): string {
+  mkdirSync(dataDir, { recursive: true })
+  for (const name of readdirSync(dataDir)) if (name.startsWith('.backup-')) rmSync(join(dataDir, name), { recursive: true, force: true })
+  return mkdtempSync(join(dataDir, '.backup-'))
+}
+
+/** The database of one moment. Files are read after it, so that what its rows name is among them. */
+async function addDatabase(archive: ArchiveWriter, url: string, staging: string, { config, sealer }: { config: Config; sealer: Sealer }, show: (share: number, sentence: string) => void): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'berth-backup' })
+  await client.connect()
+  try {
+    await beginMoment(client)
+    const described = await describeDatabase(client)
+    const manifest: Manifest = { format: 'berth.backup/1', createdAt: timestamp(nowMs()), keyProof: keyProof(sealer), objects: config.s3 ? 's3' : 'folder', ...described }
+    await archive.addText(manifestName, JSON.stringify(manifest, null, 1))
+    const staged = join(staging, 'table')
+    for (const [at, table] of manifest.tables.entries()) {
+      show(at / manifest.tables.length, `Copying ${table.name}`)
+      await copyTableOut(client, table, staged)
+      await archive.addFile(tableEntry(table.name), staged)
+    }
+    await archive.addFile(await copyJobsOut(client, staged), staged)
+  } finally {
+    await client.end()
+  }
+}
+
+async function addFiles(archive: ArchiveWriter, { config, sealer }: { config: Config; sealer: Sealer }, staging: string, show: (share: number, sentence: string) => void): Promise<void> {
+  const files = listDataFiles(config.dataDir)
+  const folders = listFolderDisks(config.dataDir)
+  const count = files.length + folders.length
+  const staged = join(staging, 'disk.qcow2')
+  for (const [at, folderId] of folders.entries()) {
+    show(at / count, 'Copying folders')
+    if (await copyFolderDisk(config, sealer, folderId, staged)) await archive.addFile(folderEntry(config.dataDir, folderId), staged)
+  }
+  for (const [at, { name, path, mode }] of files.entries()) {
+    show((folders.length + at) / count, 'Copying files')
+    if (existsSync(path)) await archive.addFile(name, path, mode) // else it was removed since it was listed
+  }
+}
+
+function warnings(config: Config): string[] {
+  return [
+    config.secretKey === null ? 'It holds the key to every secret in it: keep it where you would keep a password.' : 'The key of its secrets is not in it: keep BERTH_SECRET_KEY as well.',
+    ...(config.s3 ? ['Uploads and outputs are not in it: they stay at the S3 service.'] : []),
+  ]
+}
+
+// npm runs commands in the checkout; INIT_CWD would be where the caller stood, and the README says which it is.
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+await runBackupCommand('backup', () => main(process.argv.slice(2)))

@@ -1,0 +1,37 @@
+/** The installation's database for a backup or a restore: the one that runs, else the embedded one for as long as it takes. */
+import type { Config } from '#src/platform/config.ts'
+import { preparePostgres, startPostgres, stopPostgres, waitForPostgres } from '#src/start/embedded-postgres.ts'
+import { claim, makeFolders } from '#src/start/instance.ts'
+import { findRun } from '#src/start/run-file.ts'
+import { BackupError } from './backup-error.ts'
+
+/**
+ * Works on the database, which the work is given the address of.
+ * @throws BackupError while another program has the data folder, such as a Berth that is starting.
+ */
+export async function withDatabase(config: Config, work: (url: string) => Promise<void>): Promise<void> {
+  const running = findRun(config.dataDir)?.databaseUrl
+  if (running || config.databaseUrl) return work(running || config.databaseUrl!) // one of the two is there
+  makeFolders(config)
+  const claimed = await claim(config.dataDir)
+  if (!claimed) throw new BackupError(`Another command works on ${config.dataDir}. Wait until it has ended, then try again.`)
+  try {
+    await withEmbedded(config, work)
+  } finally {
+    claimed.close()
+  }
+}
+
+/** Runs the embedded Postgres of a claimed data folder meanwhile; it is made when there is none. */
+export async function withEmbedded(config: Config, work: (url: string) => Promise<void>): Promise<void> {
+  const postgres = await preparePostgres(config)
+  const server = await startPostgres(postgres)
+  server.stdout?.resume()
+  server.stderr?.resume()
+  try {
+    await waitForPostgres(postgres, server)
+    await work(postgres.databaseUrl)
+  } finally {
+    await stopPostgres(server)
+  }
+}

@@ -1,0 +1,71 @@
+/** The database of a restore: the tables as the backup's migrations made them, its rows, its jobs, and then what is newer. */
+import pg from 'pg'
+import type { Config } from '#src/platform/config.ts'
+import { openJobs } from '#src/platform/jobs.ts'
+import { migrate } from '#src/platform/migrate.ts'
+import { openDatabase, transaction } from '#src/platform/postgres.ts'
+import { openPubsub } from '#src/platform/pubsub.ts'
+import { loseEnvironmentVms } from '#src/resources/agents/environment-losses.ts'
+import { loseMachines } from '#src/resources/infra/vm-losses.ts'
+import { BackupError } from './backup-error.ts'
+import type { Manifest } from './manifest.ts'
+import { copyTablesIn, readJobs } from './tables.ts'
+
+const jobsPerTransaction = 500
+
+/**
+ * Sees to it that a database of the operator's own holds no installation.
+ * @throws BackupError when it does.
+ */
+export async function refuseFilledDatabase(url: string): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rows: [found] } = await client.query<{ filled: boolean }>(`select to_regclass('public.organizations') is not null as filled`)
+    if (!found?.filled) return
+    const { rowCount } = await client.query('select from organizations union all select from users limit 1')
+    if (rowCount) throw new BackupError('The database of DATABASE_URL holds an installation already. Name an empty one.')
+  })
+}
+
+/** Fills an empty database. @throws Error; of the backup's rows none is in it then. */
+export async function restoreDatabase(url: string, config: Config, manifest: Manifest, unpacked: string, onTable: (name: string) => void): Promise<void> {
+  await migrate(url, manifest.migrations)
+  await withClient(url, async (client) => {
+    await copyTablesIn(client, manifest, unpacked, onTable)
+    await migrate(url)
+    await addJobs(url, config, await readJobs(client, unpacked))
+  })
+}
+
+/** The jobs that waited, and, in their first transaction, what the rows must say now that the machines are gone. */
+async function addJobs(url: string, config: Config, waiting: Awaited<ReturnType<typeof readJobs>>): Promise<void> {
+  const database = openDatabase(url, { connections: 1, applicationName: 'berth-restore' })
+  const pubsub = openPubsub(url)
+  const jobs = await openJobs(url, pubsub, { worker: false })
+  try {
+    await transaction(database.db, async (tx) => {
+      await loseEnvironmentVms({ config, jobs }, tx)
+      await loseMachines({ config }, tx)
+    })
+    for (let at = 0; at < waiting.length; at += jobsPerTransaction) {
+      await transaction(database.db, async (tx) => {
+        for (const { name, data, startAfterSeconds, ...options } of waiting.slice(at, at + jobsPerTransaction)) {
+          await jobs.enqueue(tx, { name, options }, data, { startAfterSeconds })
+        }
+      })
+    }
+  } finally {
+    await jobs.stop()
+    await pubsub.close()
+    await database.close()
+  }
+}
+
+async function withClient(url: string, work: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: 'berth-restore' })
+  await client.connect()
+  try {
+    await work(client)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * `npm run restore -- <file>`: an installation as `npm run backup` wrote it, on an empty data folder. The file is checked
+ * whole before anything is made of it; a restore that breaks off is begun anew by the same command.
+ */
+import './start/node-version.ts'
+import { existsSync, readdirSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { readArchive } from './backup/archive.ts'
+import { BackupError } from './backup/backup-error.ts'
+import { runBackupCommand, UsageError } from './backup/command.ts'
+import { withEmbedded } from './backup/database.ts'
+import { checkKey, manifestName, readManifest, type Manifest } from './backup/manifest.ts'
+import { refuseFilledDatabase, restoreDatabase } from './backup/restored-database.ts'
+import { tablesFolder } from './backup/tables.ts'
+import { readConfig, type Config } from './platform/config.ts'
+import { claim, makeFolders, unfinishedRestore } from './start/instance.ts'
+import { showProgress } from './start/progress.ts'
+
+const usage = `npm run restore -- <file>
+
+Brings back what npm run backup wrote. The data folder (BERTH_DATA_DIR) must be empty, and so must the database of
+DATABASE_URL where that is set. Then start Berth as usual: npm start`
+
+/** The folder where a backup is unpacked, on the disk of the data. */
+const unpackedName = '.restore'
+
+async function main(words: readonly string[]): Promise<void> {
+  const path = readCommandLine(words)
+  const config = readConfig()
+  if (!existsSync(path)) throw new BackupError(`There is no file ${path}.`)
+  makeFolders(config)
+  const claimed = await claim(config.dataDir)
+  if (!claimed) throw new BackupError(`Berth runs on ${config.dataDir}. Stop it, and restore into an empty BERTH_DATA_DIR.`)
+  makeEmpty(config.dataDir)
+  writeFileSync(join(config.dataDir, unfinishedRestore), '', { mode: 0o600, flush: true })
+  const show = showProgress('Restore', process.stdout)
+  try {
+    const unpacked = join(config.dataDir, unpackedName)
+    mkdirSync(unpacked, { mode: 0o700 })
+    const names = await readArchive(path, unpacked, (name) => show(0.05, `Unpacking ${name}`))
+    const manifest = readManifest(unpacked)
+    checkKey(manifest, config.secretKey, unpacked)
+    await fillDatabase(config, manifest, unpacked, (name) => show(0.6, `Copying ${name}`))
+    show(0.95, 'Putting files in their places')
+    putInPlace(unpacked, config.dataDir, names)
+    rmSync(unpacked, { recursive: true, force: true })
+    rmSync(join(config.dataDir, unfinishedRestore))
+    show(1, 'Done')
+    process.stdout.write(`Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`)
+  } catch (error) {
+    makeEmpty(config.dataDir) // what was refused has left nothing; a database of the operator's own took nothing either
+    throw error
+  }
+}
+
+function readCommandLine(words: readonly string[]): string {
+  let parsed: { values: { help?: boolean | undefined }; positionals: string[] }
+  try {
+    parsed = parseArgs({ args: [...words], options: { help: { type: 'boolean', short: 'h' } }, allowPositionals: true })
+  } catch {
+    throw new UsageError(usage)
+  }
+  if (parsed.values.help) throw new UsageError(usage, true)
+  const [file, ...more] = parsed.positionals
+  if (file === undefined || more.length > 0) throw new UsageError(usage)
+  return resolve(process.cwd(), file)
+}
+
+/**
+ * Sees to it that the data folder holds nothing; what a restore that broke off left is removed.
+ * @throws BackupError when an installation lies there.
+ */
+function makeEmpty(dataDir: string): void {
+  const found = readdirSync(dataDir).filter((name) => name !== 'run')
+  if (found.length > 0 && !found.includes(unfinishedRestore)) throw new BackupError(`${dataDir} is not empty: it holds ${found.slice(0, 3).join(', ')}${found.length > 3 ? ' and more' : ''}. Name an empty folder by BERTH_DATA_DIR, or move what is there away.`)
+  for (const name of found) if (name !== unfinishedRestore) rmSync(join(dataDir, name), { recursive: true, force: true })
+  rmSync(join(dataDir, unfinishedRestore), { force: true }) // last: until then the next try knows that the rest is ours
+}
+
+async function fillDatabase(config: Config, manifest: Manifest, unpacked: string, onTable: (name: string) => void): Promise<void> {
+  if (!config.databaseUrl) return withEmbedded(config, (url) => restoreDatabase(url, config, manifest, unpacked, onTable))
+  await refuseFilledDatabase(config.databaseUrl)
+  await restoreDatabase(config.databaseUrl, config, manifest, unpacked, onTable)
+}
+
+function putInPlace(unpacked: string, dataDir: string, names: readonly string[]): void {
+  for (const name of names) {
+    if (name === manifestName || name.startsWith(`${tablesFolder}/`)) continue
+    const place = join(dataDir, name)
+    // As the driver makes them: QEMU's users pass through these folders and see none but their own files.
+    mkdirSync(dirname(place), { recursive: true, mode: name.startsWith('objects/') ? 0o700 : 0o711 })
+    renameSync(join(unpacked, name), place)
+  }
+}
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+process.umask(0o022)
+await runBackupCommand('restore', () => main(process.argv.slice(2)))
