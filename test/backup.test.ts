@@ -11,6 +11,7 @@ import { findRun } from '../src/start/run-file.ts'
 import { startCommand, type Command } from './support/command.ts'
 import { idsOf } from './support/makers.ts'
 import { freePort } from './support/ports.ts'
+import { until } from './support/until.ts'
 
 /** Several starts of all of Berth, on a machine that may be busy. */
 const limitMs = 120_000
@@ -36,8 +37,13 @@ async function run(words: string[], dataDir: string, more: Record<string, string
 
 async function start(dataDir: string): Promise<Command> {
   const berth = command(['src/start.ts', '--without-vms'], dataDir)
-  await berth.line(/^Berth is ready/)
-  return berth
+  try {
+    await until('Berth is ready', () => berth.lines.some((line) => line.startsWith('Berth is ready')), limitMs / 2)
+    return berth
+  } catch (error) {
+    await stop(berth)
+    throw error
+  }
 }
 
 async function stop(berth: Command): Promise<void> {
