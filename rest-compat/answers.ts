@@ -5,12 +5,12 @@ import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/a
 import { BerthError } from '#src/platform/errors.ts'
 import type { KeptResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
-import { sha256 } from '#src/platform/secrets.ts'
+import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Surface } from './routes.ts'
 
-/** Sends a JSON text; null is an answer without a body. */
-export function send(reply: FastifyReply, status: number, body: string | null): FastifyReply {
+/** Sends a JSON text, or its bytes; null is an answer without a body. */
+export function send(reply: FastifyReply, status: number, body: string | Buffer | null): FastifyReply {
   if (body === null) return reply.code(status).send()
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
 }
@@ -47,7 +47,7 @@ export type Claim = { kept: null; keep: (response: Omit<KeptResponse, 'grants'>)
 export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest, grants: readonly Grant[] = []): Promise<Claim | { kept: KeptResponse }> {
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
   const name = callerName(caller)
-  const fingerprint = sha256(`${request.method} ${request.url}\n${sha256(request.rawBody ?? Buffer.alloc(0)).toString('base64')}`)
+  const fingerprint = sha256(`${request.method} ${request.url}\n${(await sha256InSteps(request.rawBody ?? Buffer.alloc(0))).toString('base64')}`)
   const kept = await idempotency.begin(name, key, fingerprint)
   if (kept) allowAgain(caller, kept.grants)
   return kept ? { kept } : { kept: null, keep: (response) => idempotency.finish(name, key, { ...response, grants }), release: () => idempotency.release(name, key) }

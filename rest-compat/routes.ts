@@ -43,6 +43,8 @@ export type Route = {
   frames?: 'named'
   /** The largest body, in bytes, where it is not the surface's. */
   bodyBytes?: number
+  /** Its answers may have many MiB, and are written in steps. */
+  large?: true
   /** Nouns whose absence is told as 403: the documents list no 404 for them here (decisions.md §0, malformed or foreign id). */
   absentIs403?: readonly string[]
   /**

@@ -7,6 +7,7 @@ import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, callerName, missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
+import { isLargeJson, writeInPieces } from '#src/platform/json-text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
@@ -78,7 +79,7 @@ function answerHandler(surface: Surface, method: string, path: string, route: Ro
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
-    const run = (as: Caller): Promise<string | null> => answer(runner, route, operation, variables, contextOf(services, as, request.id))
+    const run = (as: Caller): Promise<string | Buffer | null> => answer(runner, route, operation, variables, contextOf(services, as, request.id))
     if (key === undefined) {
       const body = await run(caller)
       const deleted = route.deletes !== undefined && request.headers['anthropic-beta'] !== undefined
@@ -119,12 +120,14 @@ function deletedBody(path: string, request: FastifyRequest, { deletes }: Route):
   return JSON.stringify({ id: (request.params as Record<string, string>)[name], type: `${deletes}_deleted` }) // Fastify's own shape of path parameters
 }
 
-/** Runs the document and makes the body's text; null for an answer without one. */
-async function answer(runner: Runner, route: Route, operation: Operation, variables: Variables, context: Context): Promise<string | null> {
+/** Runs the document and makes the body's text, or its bytes where it is large; null for an answer without one. */
+async function answer(runner: Runner, route: Route, operation: Operation, variables: Variables, context: Context): Promise<string | Buffer | null> {
   const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
     throw error instanceof BerthError ? asListed(error, route) : error
   })
-  return route.status === 204 ? null : JSON.stringify('body' in data ? data['body'] : data)
+  if (route.status === 204) return null
+  const body = 'body' in data ? data['body'] : data
+  return route.large && isLargeJson(body) ? Buffer.concat(await writeInPieces(body)) : JSON.stringify(body)
 }
 
 /** The error with a status that the documents list for this path (decisions.md §1: all but 401 and 403 stay inside the list). */
@@ -135,18 +138,18 @@ function asListed(error: BerthError, route: Route): BerthError {
 }
 
 /** Runs a keyed POST once in 24 hours; the same request again gets the same response, while its caller may still do what the first did. */
-async function once(services: Services, known: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: (as: Caller) => Promise<string | null>): Promise<unknown> {
+async function once(services: Services, known: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: (as: Caller) => Promise<string | Buffer | null>): Promise<unknown> {
   const { caller, grants } = noting(known)
   const claim = await claimKey(services, caller, key, request, grants)
   if (claim.kept) return send(reply.header('idempotent-replayed', 'true'), claim.kept.status, claim.kept.body)
-  let body: string | null
+  let body: string | Buffer | null
   try {
     body = await run(caller)
   } catch (error) {
     await claim.release() // an error changed nothing: the same key may be tried again
     throw error
   }
-  await claim.keep({ status: route.status, body })
+  await claim.keep({ status: route.status, body: body === null ? null : String(body) })
   return send(reply, route.status, body)
 }
 

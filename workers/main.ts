@@ -3,6 +3,7 @@ import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
+import { watchStalls } from '#src/platform/stalls.ts'
 import { modelTable } from '#src/resources/llm/model-table.ts'
 import { startWorker } from './worker.ts'
 
@@ -15,6 +16,7 @@ try {
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   const services = await openServices(config, config.databaseUrl, 'worker')
   const metrics = await serveMetrics(config.workerMetricsPort)
+  watchStalls()
   const worker = await startWorker(services)
   let stopping = false
   const stop = async (): Promise<void> => {

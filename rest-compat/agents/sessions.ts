@@ -33,7 +33,7 @@ export const sessionRoutes: Routes = {
     operation: `mutation ($id: ID!, $shared: Boolean!) { body: setSessionSharing(id: $id, shared: $shared) { ${session} } }`,
   },
   'GET /v1/shared-sessions/{id}': {
-    status: 200, errors: [400, 404], summary: 'The transcript of a shared session; needs no credentials', open: true, headers: { 'cache-control': 'no-store', 'x-robots-tag': 'noindex' },
+    status: 200, large: true, errors: [400, 404], summary: 'The transcript of a shared session; needs no credentials', open: true, headers: { 'cache-control': 'no-store', 'x-robots-tag': 'noindex' },
     operation: 'query ($id: ID!, $limit: Int, $page: String) { body: sharedSession(id: $id, limit: $limit, page: $page) { type id title agent shared_at: sharedAt data has_more: hasMore next_page: nextPage } }',
   },
   'PUT /v1/sessions/{id}/seen': {
@@ -41,12 +41,12 @@ export const sessionRoutes: Routes = {
     operation: `mutation ($id: ID!, $through_event_id: ID!) { body: markSessionSeen(id: $id, throughEventId: $through_event_id) { ${activity} } }`,
   },
   'GET /v1/sessions/{id}/events': {
-    status: 200, errors: [400, 404], summary: 'The log, oldest first', queryNames: { ...createdNames, types: 'types[]' },
+    status: 200, large: true, errors: [400, 404], summary: 'The log, oldest first', queryNames: { ...createdNames, types: 'types[]' },
     operation: `query ($id: ID!, $limit: Int, $page: String, $order: ListOrder, $types: [String!], ${createdVariables}) {
       body: sessionEventList(sessionId: $id, limit: $limit, page: $page, order: $order, types: $types, ${createdArguments}) { data has_more: hasMore next_page: nextPage } }`,
   },
   'POST /v1/sessions/{id}/events': {
-    status: 200, errors: [400, 404, 409], bodyBytes: limits.eventsBodyBytes, summary: 'Sends 1 to 100 events, all or none',
+    status: 200, large: true, errors: [400, 404, 409], bodyBytes: limits.eventsBodyBytes, summary: 'Sends 1 to 100 events, all or none',
     operation: 'mutation ($id: ID!, $events: JSON!) { data: sendSessionEvents(sessionId: $id, events: $events) }',
   },
   'GET /v1/sessions/{id}/events/stream': {

@@ -6,6 +6,7 @@ import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { log, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
+import { watchStalls } from '#src/platform/stalls.ts'
 import { modelTable } from '#src/resources/llm/model-table.ts'
 import { clearDeadWrites } from '#src/resources/infra/upload-writes.ts'
 import { buildApp } from './app.ts'
@@ -17,6 +18,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   await clearDeadWrites(services)
   const app = await buildApp({ services, schema, surfaces: registerSurfaces })
   const metrics = await serveMetrics(config.webMetricsPort)
+  watchStalls()
   // With several of us the kernel shares new connections out, and a port of somebody else's is refused by `npm start`.
   const listening: FastifyListenOptions & { reusePort: boolean } = { port: config.port, host: config.host, reusePort: config.webProcesses > 1 } // handed on to Node, whose option it is
   await app.listen(listening)

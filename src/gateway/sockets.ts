@@ -10,6 +10,7 @@ import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, callerName, noting, type Caller, type Grant } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
+import { hasManyParts } from '#src/platform/json-pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
@@ -23,6 +24,7 @@ const pingMs = 10_000
 const closeReasonBytes = 123 // what RFC 6455 leaves for a reason
 const tryAgainLater = 1013
 const goingAway = 1001
+const tooLarge = 1009
 const ended = 4401 // the caller's permission ended while the socket was open
 
 /** One socket: its caller once it said who it is, and what is still open on it. */
@@ -35,7 +37,7 @@ type Socket = SocketContext<Init, Peer>
 /** Adds the web socket to /graphql. Sockets close with 1001 when `stopping` fires. */
 export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
   const protocol = makeServer<Init, Peer>(protocolOptions(parts))
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.graphqlBodyBytes, handleProtocols: (offered) => handleProtocols(offered) })
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: 4 * limits.graphqlBodyBytes /* one that is larger than allowed is told so below; beyond this it is cut unread */, handleProtocols: (offered) => handleProtocols(offered) })
   const alive = new WeakSet<WebSocket>()
   const beat = setInterval(() => {
     for (const socket of sockets.clients) {
@@ -71,7 +73,9 @@ function attach(protocol: ReturnType<typeof makeServer<Init, Peer>>, socket: Web
       socket.send(text, () => resolve()) // an error here is told by the close that follows
     }),
     close: (code, reason) => socket.close(code, reason),
-    onMessage: (handle) => socket.on('message', (data) => {
+    onMessage: (handle) => socket.on('message', (data: Buffer) => {
+      if (data.length > limits.graphqlBodyBytes) return socket.close(tooLarge, `A message may have ${limits.graphqlBodyBytes / 1024 / 1024} MiB. Send less at once.`)
+      if (hasManyParts(data, limits.socketMessageParts)) return socket.close(tooLarge, `A message may have ${limits.socketMessageParts} values. Send less at once.`)
       handle(String(data)).catch((error: unknown) => {
         log.error({ err: error }, 'a web socket message failed')
         socket.close(CloseCode.InternalServerError, 'Something went wrong on our side.')

@@ -5,6 +5,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from './errors.ts'
+import { notJson, readInPieces, type Json } from './json-pieces.ts'
 import { limits } from './limits.ts'
 
 declare module 'fastify' {
@@ -14,24 +15,34 @@ declare module 'fastify' {
   }
 }
 
-/** Any JSON value, with plain objects. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
-
 /**
  * Reads a JSON text. An empty one is undefined: a body that may be left out.
  * @throws BerthError invalid_request saying what is wrong with it, without quoting it.
  */
 export function parseJson(text: string | Buffer): Json | undefined {
   if (text.length === 0) return undefined
-  if (typeof text !== 'string' && !isUtf8(text)) throw new BerthError('invalid_request', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.')
+  if (typeof text !== 'string' && !isUtf8(text)) throw notUtf8()
   const source = typeof text === 'string' ? text : text.toString('utf8')
   let value: Json
   try {
     value = JSON.parse(source) as Json // what JSON.parse answers is JSON
   } catch {
-    throw new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
+    throw notJson()
   }
   return typeof text !== 'string' && isPlain(source) ? value : checkJson(value)
+}
+
+/**
+ * The same for a body that is too large to be read at once: the event loop goes on meanwhile. Bodies that may have more bytes may have more parts.
+ * @throws BerthError invalid_request, request_too_large.
+ */
+async function parseLargeJson(bytes: Buffer, bytesMax: number): Promise<Json> {
+  if (!isUtf8(bytes)) throw notUtf8()
+  return readInPieces(bytes, { parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts, numbers: limits.jsonNumbers })
+}
+
+function notUtf8(): BerthError {
+  return new BerthError('invalid_request', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.')
 }
 
 /**
@@ -88,6 +99,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(/^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
     request.rawBody = body
+    if (body.length > limits.jsonInlineBytes) return void parseLargeJson(body, request.routeOptions.bodyLimit).then((value) => done(null, value), done)
     try {
       done(null, parseJson(body))
     } catch (error) {
@@ -100,9 +112,7 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   })
 }
 
-const tooLarge = 'The body is larger than this address takes. Send less at once.'
 const frameworkErrors: Readonly<Record<string, BerthError>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: new BerthError('request_too_large', tooLarge),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new BerthError('invalid_request', 'The body is not as long as its content-length says.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'),
   FST_ERR_BAD_URL: new BerthError('invalid_request', 'The address is not well formed: its percent signs do not make sense.'),
@@ -117,8 +127,22 @@ export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: 
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string') return thrown
   // Node's error for a client that left in the middle of its body; nobody reads the answer, but it is no failure of ours.
   if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted') return new BerthError('invalid_request', 'The connection ended before the body did.')
-  if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') readOn(request, reply)
+  if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    readOn(request, reply)
+    return bodyTooLarge(request.routeOptions.bodyLimit)
+  }
   return frameworkErrors[thrown.code] ?? thrown
+}
+
+/** The 413 for a body, with the limit. */
+export function bodyTooLarge(bytesMax: number): BerthError {
+  return new BerthError('request_too_large', `The body is larger than the ${inUnits(bytesMax)} that this address takes. Send less at once.`)
+}
+
+/** Bytes as people read them: `4 MiB`, `700 KiB`. */
+function inUnits(bytes: number): string {
+  const kibibytes = bytes / 1024
+  return kibibytes >= 1024 ? `${+(kibibytes / 1024).toFixed(1)} MiB` : `${+kibibytes.toFixed(1)} KiB`
 }
 
 /** Takes the rest of a body that was refused: a client that finds the connection closed while it still sends never reads why. */

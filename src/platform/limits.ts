@@ -8,6 +8,11 @@ export const limits = {
   agentsBodyBytes: 4 * 1024 * 1024,
   gatewayBodyBytes: 32 * 1024 * 1024,
   graphqlBodyBytes: 1024 * 1024, // ours: as infra
+  jsonInlineBytes: 64 * 1024, // ours: a larger body is read in steps, and the event loop goes on between them
+  jsonParts: 50_000, // ours: objects, lists, keys and texts of one body
+  conversationParts: 200_000, // ours: the same of bodies that hold conversations
+  socketMessageParts: 20_000, // ours: commas, colons and brackets of one web socket message outside of texts
+  jsonNumbers: 300_000, // ours: numbers and other values of one body
 
   // GraphQL (decisions.md §9).
   graphqlDepth: 12,

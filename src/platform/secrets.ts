@@ -5,6 +5,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 
 const version = 1
 const headerBytes = 1 + 4 + 12 + 16
@@ -81,6 +82,17 @@ export function readPrivately(file: string): string {
 export function sha256(text: string | Buffer): Buffer {
   return hash('sha256', text, 'buffer')
 }
+
+/** SHA-256 of many bytes, in steps between which the event loop goes on. */
+export async function sha256InSteps(bytes: Buffer): Promise<Buffer> {
+  const whole = createHash('sha256')
+  for (let at = 0; at < bytes.length; at += digestStepBytes) {
+    if (at > 0) await nextTurn()
+    whole.update(bytes.subarray(at, at + digestStepBytes))
+  }
+  return whole.digest()
+}
+const digestStepBytes = 4 * 1024 * 1024
 
 /** SHA-256 of bytes as they come. */
 export function startSha256(): { update: (bytes: Buffer) => void; hex: () => string } {

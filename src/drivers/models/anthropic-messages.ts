@@ -12,7 +12,7 @@ const version = '2023-06-01'
 export const askMessages: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
   path: '/messages',
   headers: ['content-type', 'application/json', 'anthropic-version', version, ...(target.apiKey === null ? [] : ['x-api-key', target.apiKey])],
-  body: JSON.stringify(messagesBody(target, request)),
+  body: messagesBody(target, request),
 }, (to, events) => new MessagesReader(to, events), signal)
 
 const finishReasons: Readonly<Record<string, FinishReason>> = {

@@ -14,7 +14,7 @@ import { bearerHeaders } from './wire-formats.ts'
 export const askChatCompletions: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
   path: '/chat/completions',
   headers: bearerHeaders(target),
-  body: JSON.stringify(chatBody(target, request)),
+  body: chatBody(target, request),
 }, (to, events) => new ChatReader(to, events), signal)
 
 /** What providers call the ends of answers, besides OpenAI's own names. */

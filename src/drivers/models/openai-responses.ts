@@ -11,7 +11,7 @@ import { bearerHeaders } from './wire-formats.ts'
 export const askResponses: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
   path: '/responses',
   headers: bearerHeaders(target),
-  body: JSON.stringify(responsesBody(target, request)),
+  body: responsesBody(target, request),
 }, (to, events) => new ResponsesReader(to, events), signal)
 
 /** An output item that is being told. */

@@ -1,10 +1,14 @@
 /** An upstream's answer as events, whatever its wire format: asked, checked, read in the batches in which it arrives. */
+import { isLargeJson, writeInPieces } from '#src/platform/json-text.ts'
 import { AnswerEvents, type AnswerReader, type MakeReader } from './answer-events.ts'
 import { EventStream, EventStreamError } from './event-streams.ts'
 import { objectOf } from './json-values.ts'
 import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest, type UpstreamTarget } from './model.ts'
 import { brokenAnswer, errorIn, refusedByStatus, refusedInAnswer } from './upstream-errors.ts'
 import { postUpstream, type UpstreamPost, type UpstreamResponse } from './upstream-http.ts'
+
+/** What an upstream is asked: its body is written as JSON. `headers` are names and values in turn. */
+export type UpstreamQuestion = { path: string; headers: string[]; body: object }
 
 /** Of the body of an error as much is read, in as much time. */
 const errorBytesMax = 64 * 1024
@@ -14,7 +18,9 @@ const errorMs = 5_000
  * Posts the request and reads the answer with the format's reader.
  * @throws BerthError what the upstream's status says; see model.ts.
  */
-export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, post: UpstreamPost, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
+export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, question: UpstreamQuestion, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
+  const { body } = question
+  const post: UpstreamPost = { ...question, body: isLargeJson(body) ? Buffer.concat(await writeInPieces(body)) : JSON.stringify(body) }
   const response = postUpstream(target, post, request.stream, signal)
   await response.begun
   const { status, headers } = response

@@ -46,7 +46,7 @@ function originOf(baseUrl: string): Origin {
 }
 
 /** What is sent. `headers` are names and values in turn. */
-export type UpstreamPost = { path: string; headers: string[]; body: string }
+export type UpstreamPost = { path: string; headers: string[]; body: string | Buffer }
 
 /**
  * Sends it. Wait for its `begun` first.

@@ -73,12 +73,22 @@ export function mergeMetadata(before: Metadata, patch: unknown): Metadata {
   return readMetadata(Object.fromEntries(after))
 }
 
+/** No list of these shapes may have nearly as many items; a shape finds something wrong with each item before it counts them. */
+const longestList = 5_000
+
+function hasLongList(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value) && value.length > longestList) return true
+  return Object.values(value).some(hasLongList)
+}
+
 /**
  * Reads a part of a body by its shape, which is exact: see platform/shapes.ts.
  * @param field what the caller calls it; the sentence names the place in it, never the value.
  * @throws BerthError invalid_request.
  */
 export function readShape<Shape extends z.ZodType>(shape: Shape, given: unknown, field: string): z.output<Shape> {
+  if (hasLongList(given)) throw new BerthError('invalid_request', `${field} has a list of more than ${longestList} items. Send fewer.`)
   const outcome = shape.safeParse(given)
   if (outcome.success) return outcome.data
   throw new BerthError('invalid_request', sentenceOf(outcome.error, field))

@@ -5,6 +5,7 @@
  */
 import type { RawBuilder } from 'kysely'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import { isLargeJson, writeInPieces } from '#src/platform/json-text.ts'
 import { findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { ifShort, noticeOf, saidBytesMax } from '#src/platform/pubsub.ts'
 import { readTimestamp } from '#src/platform/statements.ts'
@@ -49,7 +50,8 @@ export async function appendToWorking(db: Db, sessionId: string, events: readonl
 
 async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[], condition: RawBuilder<unknown>): Promise<SessionEvent[]> {
   if (events.length === 0) return []
-  const rows = events.map(newRow)
+  const rows: NewRow[] = []
+  for (const event of events) rows.push(isLargeJson(event.data) ? await largeRow(event) : newRow(event))
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
@@ -63,7 +65,7 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
     ${rows.some(({ type }) => isPreviewable(type)) ? sql`, forgotten as (delete from session_previews where session_id = ${sessionId})` : sql``}
     insert into session_events (session_id, position, id, type, data, size_bytes, answers, processed_at)
     select ${sessionId}, before + new.place, new.id, new.type, new.data::jsonb, new.size_bytes, new.answers, case when new.queued then null else now() end
-    from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${rows.map(({ text }) => text)}::text[], ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
+    from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
       ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
     order by place
     returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told`)
@@ -77,11 +79,25 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
  * An event with what else its row says. `said` is what its notice says, but for what only Postgres knows: written here,
  * because it takes Postgres a fifth of the whole append. Null where it is too long.
  */
-function newRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent) {
+function newRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): NewRow {
   const text = JSON.stringify(data)
   const sizeBytes = Buffer.byteLength(text)
   const said = sizeBytes <= saidBytesMax - saidBesidesDataBytes ? `,"${id}",${JSON.stringify(type)},${text},${sizeBytes},` : null
   return { id, type, data, text, sizeBytes, said, queued, answers: answeredId(data) }
+}
+
+type NewRow = { id: string; type: string; data: Readonly<Record<string, unknown>>; text: string | Buffer; sizeBytes: number; said: string | null; queued: boolean; answers: string | null }
+
+/** The same for data of many MiB, whose JSON is written in steps and goes to Postgres as bytes. */
+async function largeRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): Promise<NewRow> {
+  const text = Buffer.concat(await writeInPieces(data))
+  return { id, type, data, text, sizeBytes: text.length, said: null, queued, answers: answeredId(data) }
+}
+
+/** The texts as one list: in a parameter of its own each where one is large, because the driver looks through every text of a list for quotes. */
+function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
+  if (rows.some(({ text }) => typeof text !== 'string')) return sql`array[${sql.join(rows.map(({ text }) => sql`${text}::text`))}]`
+  return sql`${rows.map(({ text }) => text)}::text[]`
 }
 
 /**

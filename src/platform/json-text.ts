@@ -1,0 +1,78 @@
+/** Large values written as JSON, in steps between which the event loop goes on. What is written is what JSON.stringify writes. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+/** A value with more text than this is large. Unit: characters. */
+const largeLength = 256 * 1024
+const textPieceLength = 64 * 1024
+const chunkLength = 128 * 1024
+const stepMs = 8
+
+/** Whether a value takes long to be written: by its texts, each of its parts counted for some. It is looked at no further than it must be. */
+export function isLargeJson(value: unknown): boolean {
+  return measure(value, largeLength) <= 0
+}
+
+const partLength = 16
+
+function measure(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left - partLength
+  let rest = left - partLength
+  if (Array.isArray(value)) {
+    for (const item of value) if ((rest = measure(item, rest)) <= 0) return rest
+    return rest
+  }
+  for (const key in value) if ((rest = measure((value as Record<string, unknown>)[key], rest - key.length)) <= 0) return rest
+  return rest
+}
+
+/** Writes JSON in chunks of UTF-8. Undefined properties are left out. */
+export async function writeInPieces(value: unknown): Promise<Buffer[]> {
+  const chunks: Buffer[] = []
+  let text = ''
+  let untilMs = performance.now() + stepMs
+  for (const piece of textOf(value)) {
+    text += piece
+    if (text.length < chunkLength) continue
+    chunks.push(Buffer.from(text))
+    text = ''
+    if (performance.now() < untilMs) continue
+    await nextTurn()
+    untilMs = performance.now() + stepMs
+  }
+  if (text !== '') chunks.push(Buffer.from(text))
+  return chunks
+}
+
+function* textOf(value: unknown): Generator<string> {
+  if (typeof value === 'string' && value.length > textPieceLength) return yield* textOfText(value)
+  if (typeof value !== 'object' || value === null) return yield JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) {
+    yield '['
+    for (let index = 0; index < value.length; index++) {
+      if (index > 0) yield ','
+      yield* textOf(value[index])
+    }
+    return yield ']'
+  }
+  let before = '{'
+  for (const [key, one] of Object.entries(value)) {
+    if (one === undefined) continue
+    yield `${before}${JSON.stringify(key)}:`
+    yield* textOf(one)
+    before = ','
+  }
+  yield before === '{' ? '{}' : '}'
+}
+
+function* textOfText(text: string): Generator<string> {
+  yield '"'
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(text.length, start + textPieceLength)
+    const last = text.charCodeAt(end - 1)
+    if (last >= 0xd800 && last <= 0xdbff && end < text.length) end++ // a pair of surrogates stays together
+    yield JSON.stringify(text.slice(start, end)).slice(1, -1)
+    start = end
+  }
+  yield '"'
+}

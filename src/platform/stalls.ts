@@ -1,0 +1,41 @@
+/**
+ * How long the event loop was held: what everybody waits for while one thing is worked on. Counted is the time in which
+ * this thread itself worked, so that a host without processors to spare is not taken for a fault of ours.
+ */
+import { Gauge, Histogram } from 'prom-client'
+
+const lookEveryMs = 10
+const toldFromSeconds = 0.02
+
+const stalls = new Histogram({
+  name: 'berth_event_loop_stall_seconds', help: 'How long the event loop was held by work of its own, where that was more than 20 ms.',
+  buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+})
+let longestSeconds = 0
+new Gauge({
+  name: 'berth_event_loop_longest_stall_seconds', help: 'The longest time in which the event loop was held by work of its own, since it was last asked.',
+  collect() {
+    look()
+    this.set(longestSeconds)
+    longestSeconds = 0
+  },
+})
+
+let lookedAtMs = performance.now()
+let worked = process.threadCpuUsage()
+
+/** What held the loop since the last look: no longer than that was too late, and no longer than this thread worked. */
+function look(): void {
+  const nowMs = performance.now()
+  const { user, system } = process.threadCpuUsage(worked)
+  const heldSeconds = Math.min((nowMs - lookedAtMs - lookEveryMs) / 1e3, (user + system) / 1e6)
+  lookedAtMs = nowMs
+  worked = process.threadCpuUsage()
+  longestSeconds = Math.max(longestSeconds, heldSeconds)
+  if (heldSeconds >= toldFromSeconds) stalls.observe(heldSeconds)
+}
+
+/** Watches this process's event loop, for /metrics. */
+export function watchStalls(): void {
+  setInterval(look, lookEveryMs).unref()
+}
