@@ -129,7 +129,7 @@ test('restored on an empty folder, the same tokens, keys, secrets, files, agents
     const database = openDatabase(findRun(place('second'))!.databaseUrl, { connections: 1, applicationName: 'berth-test' })
     try {
       const services = { db: database.db, sealer: loadSealer(null, place('second')) }
-      expect(await openBuildSecrets(services, idsOf(token).organizationId, ['TOKEN'])).toEqual({ TOKEN: canary })
+      expect(await openBuildSecrets(services, { organizationId: idsOf(token).organizationId, createdBy: idsOf(token).userId, submittedRole: null }, ['TOKEN'])).toEqual({ TOKEN: canary })
     } finally {
       await database.close()
     }

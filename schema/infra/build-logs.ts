@@ -3,6 +3,7 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import type { LogEntry } from '#src/resources/infra/build-log-hubs.ts'
 import { followLog, listLog } from '#src/resources/infra/build-log-readers.ts'
+import { roleType } from './members.ts'
 import { deleteBuildSecret, listBuildSecrets, setBuildSecret, type BuildSecret } from '#src/resources/infra/build-secrets.ts'
 
 const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
@@ -20,6 +21,7 @@ const buildSecret = builder.objectRef<BuildSecret>('BuildSecret').implement({
   description: 'A secret of the organization for its builds. Its value is never shown.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Named in a spec’s `secrets`, and the variable that its commands get.' }),
+    leastRole: t.field({ type: roleType, description: 'The least role whose builds may use it; keys count as members.', resolve: (one) => one.leastRole }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last set.' }),
   }),
 })
@@ -36,8 +38,12 @@ builder.queryFields((t) => ({
 
 builder.mutationFields((t) => ({
   setBuildSecret: t.field({
-    type: buildSecret, description: 'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE.',
-    args: { name: t.arg.string(nameArgument), value: t.arg.string({ required: true, description: 'Never shown again.' }) }, resolve: (_, { name, value }, call) => setBuildSecret(call, name, value),
+    type: buildSecret, description: 'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
+    args: {
+      name: t.arg.string(nameArgument), value: t.arg.string({ required: true, description: 'Never shown again.' }),
+      leastRole: t.arg({ type: roleType, description: 'Whose builds may use it: `member` (keys too), `admin` or `owner`, and higher. Without it as it was, and `admin` for a new one. A build’s commands can print what they are given.' }),
+    },
+    resolve: (_, { name, value, leastRole }, call) => setBuildSecret(call, name, value, leastRole),
   }),
   deleteBuildSecret: t.field({ type: 'ID', description: 'Deletes a secret. For admins. Errors: NOT_FOUND.', args: { name: t.arg.string(nameArgument) }, resolve: async (_, { name }, call) => (await deleteBuildSecret(call, name), name) }),
 }))

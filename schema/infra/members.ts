@@ -6,7 +6,8 @@ import { encodeId } from '#src/platform/ids.ts'
 import { changeRole, pageMembers, removeMember, type Member } from '#src/resources/infra/members.ts'
 import { user } from './account.ts'
 
-const roleType = builder.enumType('Role', {
+/** What a person may be in an organization. */
+export const roleType = builder.enumType('Role', {
   description: 'What a person may be in an organization: a `viewer` reads, a `member` works, an `admin` also manages keys, secrets, budgets and members, an `owner` everything.',
   values: roles,
 })

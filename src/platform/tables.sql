@@ -108,6 +108,7 @@ create table build_jobs (
   log_end_ms bigint,
   log_end_seq integer,
   event_position bigint not null default 0,
+  submitted_role text,
   constraint build_jobs_pkey PRIMARY KEY (id),
   constraint build_jobs_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint build_jobs_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
@@ -118,6 +119,7 @@ create table build_jobs (
   constraint build_jobs_memory_mb_check CHECK (((memory_mb >= 128) AND (memory_mb <= 262144))),
   constraint build_jobs_output_type_check CHECK ((output_type = ANY (ARRAY['artifact'::text, 'template'::text, 'function'::text]))),
   constraint build_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text]))),
+  constraint build_jobs_submitted_role_check CHECK ((submitted_role = ANY (ARRAY['viewer'::text, 'member'::text, 'admin'::text, 'owner'::text]))),
   constraint build_jobs_timeout_seconds_check CHECK (((timeout_seconds >= 1) AND (timeout_seconds <= 7200))),
   constraint build_jobs_vcpu_count_check CHECK (((vcpu_count >= 1) AND (vcpu_count <= 64)))
 );
@@ -145,8 +147,10 @@ create table build_secrets (
   name text not null,
   sealed_value bytea not null,
   updated_at timestamp with time zone not null default now(),
+  least_role text not null default 'admin'::text,
   constraint build_secrets_pkey PRIMARY KEY (organization_id, name),
   constraint build_secrets_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organizations(id),
+  constraint build_secrets_least_role_check CHECK ((least_role = ANY (ARRAY['member'::text, 'admin'::text, 'owner'::text]))),
   constraint build_secrets_name_check CHECK ((name ~ '^[A-Za-z_][A-Za-z0-9_]{0,127}$'::text))
 );
 

@@ -92,7 +92,7 @@ async function perform(parts: Pick<BuildRun, 'work' | 'build' | 'log' | 'over'>,
   const { work, build, log: writer, over } = parts
   const { services } = work
   const spec = openSpec(services.sealer, build)
-  const values = await openBuildSecrets(services, build.organizationId, spec.secrets)
+  const values = await openBuildSecrets(services, build, spec.secrets)
   secrets.push(...Object.values(values), ...credentialsOf(openSource(services.sealer, build)?.url ?? ''))
   const missing = spec.secrets.find((name) => !(name in values))
   if (missing) throw failed(`The secret ${missing} was deleted after the build was queued.`)

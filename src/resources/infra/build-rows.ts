@@ -1,4 +1,5 @@
 /** A build job's row, and how it is found. */
+import type { Role } from '#src/platform/access.ts'
 import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
 
 /** Terminal: succeeded, failed, cancelled (decisions.md §4.9). */
@@ -12,7 +13,7 @@ export type BuildOutput = { type: OutputType; name: string; key: string | null; 
 
 /** A build as it is stored; moments are wire text, ids are uuids. */
 export type Build = {
-  id: string; organizationId: string; createdBy: string | null; status: BuildStatus
+  id: string; organizationId: string; createdBy: string | null; submittedRole: Role | null; status: BuildStatus
   repoUrl: string | null; sealedSource: Buffer | null; repoKey: string | null; gitRef: string | null; commitSha: string | null
   sealedSpec: Buffer; templateId: string; vcpuCount: number; memoryMb: number; timeoutSeconds: number; outputType: OutputType; outputName: string
   error: string | null; exitCode: number | null; failingStep: number | null; output: BuildOutput | null
@@ -25,7 +26,7 @@ export type Build = {
 export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
 
 /** The columns of a ShownBuild. */
-export const shownColumns = sql`id, organization_id, created_by, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
+export const shownColumns = sql`id, organization_id, created_by, submitted_role, status, repo_url, repo_key, git_ref, commit_sha, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name,
   error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
 
 /** What happened to a build: positions grow by one and resume a subscription. */

@@ -9,7 +9,7 @@ import type { Call } from '#src/platform/services.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { dispatchJob } from './build-jobs.ts'
 import { findBuildRow, shownColumns, type Build, type BuildOutput, type ShownBuild } from './build-rows.ts'
-import { missingBuildSecrets } from './build-secrets.ts'
+import { checkBuildSecrets } from './build-secrets.ts'
 import { readSource } from './build-sources.ts'
 import { readSpec, readSpecBytes, sealSpec, type BuildSpec } from './build-specs.ts'
 import { addBuildEvent, finishBuild, isFinished } from './build-states.ts'
@@ -32,8 +32,8 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   const id = newUuid()
   const spec = readEither(order)
   const source = readSource(call.sealer, id, order)
-  const missing = await missingBuildSecrets(call.db, scope.organizationId, spec.secrets)
-  if (missing.length > 0) throw new BerthError('invalid_spec', `spec.secrets names ${missing[0]}, which the organization has not. Set it with the mutation setBuildSecret.`)
+  const role = scope.role ?? 'member' // a key's
+  await checkBuildSecrets(call.db, scope.organizationId, role, spec.secrets)
   const { orgMemoryMb } = call.config
   if (orgMemoryMb && spec.resources.memory_mb > orgMemoryMb) throw new BerthError('invalid_spec', `spec.resources asks for ${spec.resources.memory_mb} MB of memory, and an organization may hold ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Ask for less.`)
   return transaction(call.db, async (tx) => {
@@ -42,9 +42,9 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
     await checkTemplates(tx, scope, spec)
     const template = await readTemplate(tx, scope, spec.template)
     const build = await getOne<Build>(tx, sql`
-      insert into build_jobs (id, organization_id, created_by, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
+      insert into build_jobs (id, organization_id, created_by, submitted_role, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
         template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position)
-      values (${id}, ${scope.organizationId}, ${scope.userId}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
+      values (${id}, ${scope.organizationId}, ${scope.userId}, ${role}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
         ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1)
       returning *`)
     await addBuildEvent(tx, build)
