@@ -1,9 +1,10 @@
 /** The worker process. `npm start` and the Procfile start it; it ends within ten seconds when it is asked to, VMs go on. */
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogLevel } from '#src/platform/log.ts'
-import { serveMetrics } from '#src/platform/metrics.ts'
+import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/stalls.ts'
+import { reportState } from '#src/resources/infra/state-metrics.ts'
 import { modelTable } from '#src/resources/llm/model-table.ts'
 import { startWorker } from './worker.ts'
 
@@ -15,6 +16,8 @@ try {
   modelTable(config) // what is wrong with it is told now, not in the middle of a job
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   const services = await openServices(config, config.databaseUrl, 'worker')
+  reportConnections(services.database)
+  reportState(services)
   const metrics = await serveMetrics(config.workerMetricsPort)
   watchStalls()
   const worker = await startWorker(services)

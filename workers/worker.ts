@@ -17,6 +17,7 @@ import { adoptMachines, noticeExit } from './infra/adoption.ts'
 import { createGuestEnv } from './infra/guest-env.ts'
 import { startHousekeeping } from './infra/housekeeping.ts'
 import { openNodeAgent } from './infra/node-agent.ts'
+import { reportMachines } from './infra/machine-metrics.ts'
 import { beat, readNodeId } from './infra/node.ts'
 import { vmIdOf, type VmWork } from './infra/vms.ts'
 
@@ -51,6 +52,7 @@ export async function startWorker(services: Services): Promise<Worker> {
     return workWithoutVms(services, nodeId, stopping)
   }
   await adoptMachines(work)
+  reportMachines(compute, config)
   const agent = await openNodeAgent({ services, compute, env: work.env, socketPath: join(config.runDir, 'node.sock') })
   unavailable = null
   await report()

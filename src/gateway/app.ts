@@ -10,10 +10,11 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { acceptJsonBodies, refusedRequest } from '#src/platform/json-body.ts'
-import { reportConnections, requestSeconds } from '#src/platform/metrics.ts'
+import { reportConnections, reportServer, requestSeconds } from '#src/platform/metrics.ts'
 import type { Services } from '#src/platform/services.ts'
 import { ensureSigningKey, serveIssuer } from '#src/identity/issuer.ts'
 import { serveSignIn } from '#src/identity/sign-in.ts'
+import { reportState } from '#src/resources/infra/state-metrics.ts'
 import { createEngine } from './graphql.ts'
 import { serveGraphql } from './graphql-http.ts'
 import { serveHealth } from './health.ts'
@@ -94,6 +95,8 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   acceptJsonBodies(app)
   compressAnswers(app)
   reportConnections(services.database)
+  reportServer(app.server)
+  reportState(services)
 
   const authenticator = createAuthenticator(services)
   const engine = createEngine(schema)

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { startSlots, type Slots } from './job-slots.ts'
 import { log } from './log.ts'
-import type { Tx } from './postgres.ts'
+import { findAll, sql, type Db, type Tx } from './postgres.ts'
 import { publish, type Pubsub } from './pubsub.ts'
 import { runForeignStatement } from './statements.ts'
 
@@ -120,4 +120,16 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       })())
     },
   }
+}
+
+/** How a queue stands; what nodes have of their own kind is one queue. `oldestSeconds` is how long the oldest job has been due. */
+export type QueueState = { queue: string; queued: number; active: number; failed: number; oldestSeconds: number }
+
+/** How every queue stands that has jobs, or had some in the last hour. */
+export async function readQueues(db: Db): Promise<QueueState[]> {
+  return findAll<QueueState>(db, sql`
+    select split_part(name, '/', 1) as queue, count(*) filter (where state in ('created', 'retry')) as queued, count(*) filter (where state = 'active') as active,
+      count(*) filter (where state = 'failed') as failed,
+      greatest(0, coalesce(extract(epoch from now() - min(start_after) filter (where state in ('created', 'retry'))), 0))::float8 as oldest_seconds
+    from pgboss.job group by 1 order by 1 limit 100`)
 }

@@ -16,6 +16,41 @@ export const openStreams = new Gauge({ name: 'berth_open_streams', help: 'Event 
 /** Requests refused because somebody called too often. */
 export const rateLimited = new Counter({ name: 'berth_rate_limited_total', help: 'Requests refused because the caller called too often.', labelNames: ['surface'] })
 
+/** Requests to models that were refused for want of a plan, of credits, or of room in a budget. */
+export const creditRefusals = new Counter({ name: 'berth_credit_refusals_total', help: 'Requests to models that were refused because nobody pays for them, by reason.', labelNames: ['reason'] })
+/** Builds that this process saw end. */
+export const buildsFinished = new Counter({ name: 'berth_builds_finished_total', help: 'Builds that this process brought to their end, by status.', labelNames: ['status'] })
+
+const modelTokens = new Counter({ name: 'berth_model_tokens_total', help: 'Tokens of this process’s requests to models. Input is all of it; cache_read and cache_write are parts of it, reasoning of output.', labelNames: ['direction', 'model'] })
+type TokenCounters = Readonly<Record<'input' | 'output' | 'cache_read' | 'cache_write' | 'reasoning', { inc: (tokens: number) => void }>>
+const tokenCounters = new Map<string, TokenCounters>()
+
+/** Counts what a request has used, by its model, which is one of the table of models. Hot: the counters of a model are looked up once. */
+export function countTokens(model: string, usage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number }): void {
+  let counters = tokenCounters.get(model)
+  if (!counters) {
+    const of = (direction: string): { inc: (tokens: number) => void } => modelTokens.labels({ direction, model })
+    tokenCounters.set(model, (counters = { input: of('input'), output: of('output'), cache_read: of('cache_read'), cache_write: of('cache_write'), reasoning: of('reasoning') }))
+  }
+  counters.input.inc(usage.inputTokens)
+  counters.output.inc(usage.outputTokens)
+  counters.cache_read.inc(usage.cacheReadTokens)
+  counters.cache_write.inc(usage.cacheWriteTokens)
+  counters.reasoning.inc(usage.reasoningTokens)
+}
+
+/** Reports how many connections this server has open; of several in a process, the one given last. */
+export function reportServer(server: Server): void {
+  watchedServer = server
+}
+let watchedServer: Server | null = null
+new Gauge({
+  name: 'berth_http_connections', help: 'Open connections to the public port of this process.',
+  async collect() {
+    this.set(watchedServer?.listening ? await new Promise<number>((resolve) => watchedServer?.getConnections((error, count) => resolve(error ? 0 : count))) : 0)
+  },
+})
+
 /** Reports the use of this process's database connections. The pool given last is the one reported. */
 export function reportConnections({ pool }: Database): void {
   watched = pool

@@ -1,4 +1,5 @@
 /** The states of a build, and the only place that moves one: row, event, end of the log and notice change together (decisions.md §4.9). */
+import { buildsFinished } from '#src/platform/metrics.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -32,7 +33,7 @@ export type Ending = { status: 'succeeded' | 'failed' | 'cancelled'; error?: str
  * Every line must have been appended before. @returns the build after it, or undefined when it had ended already.
  */
 export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>, id: string, ending: Ending, from?: readonly BuildStatus[]): Promise<Build | undefined> {
-  return transaction(db, async (tx) => {
+  const ended = await transaction(db, async (tx) => {
     const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`) // no line is appended from here on
     if (!before || isFinished(before)) return undefined
     const { tail, ms, seq } = await endOfLog(tx, before)
@@ -46,6 +47,8 @@ export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>,
     await jobs.enqueue(tx, dispatchJob, {})
     return finished
   })
+  if (ended) buildsFinished.inc({ status: ended.status })
+  return ended
 }
 
 /** Why its usage ends with a build. */

@@ -6,9 +6,9 @@ import type { RawBuilder } from 'kysely'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { findAll, getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { findAll, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { folderSizeMb } from './folders.ts'
-import { chooseNode, lockNodes, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
+import { chooseNode, lockNodes, nodeLostSeconds, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
 import { bootTriesMax, type Vm } from './vm-rows.ts'
 
 /** What something is about to hold: megabytes, VMs and workspace folders. */
@@ -73,6 +73,18 @@ export async function reserveRoom({ config }: { config: Config }, tx: Tx, organi
   checkShare('memory', config.orgMemoryMb, held.memoryMb, room.memoryMb, firstRoom.memoryMb, { total: total(open, 'memoryMb'), free: sumOf(open.map(({ free }) => free.memoryMb)) })
   checkShare('disk', config.orgDiskGb === null ? null : config.orgDiskGb * 1024, held.diskMb, room.diskMb, firstRoom.diskMb, { total: sumOf(open.map(({ diskMb }) => diskMb ?? Infinity)), free: sumOf(open.map(({ free }) => free.diskMb)) })
   return node
+}
+
+/** What a node may promise and has promised; `isUp` says whether it takes machines. */
+export type NodePromises = { name: string; isUp: boolean; memoryMb: number; diskMb: number | null; promisedMemoryMb: number; promisedDiskMb: number }
+
+/** Every node with what it has promised, for the metrics. */
+export async function readPromises(db: Db): Promise<NodePromises[]> {
+  return findAll<NodePromises>(db, sql`
+    select n.name, n.unavailable_reason is null and n.heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' as is_up, n.memory_mb, n.disk_mb,
+      coalesce(h.memory_mb, 0)::bigint as promised_memory_mb, coalesce(h.disk_mb, 0)::bigint as promised_disk_mb
+    from nodes n left join (select node_id, sum(memory_mb) as memory_mb, sum(disk_mb) as disk_mb from (${holders}) holder group by node_id) h on h.node_id = n.id
+    order by n.name limit 100`)
 }
 
 function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): void {

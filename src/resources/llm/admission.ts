@@ -1,5 +1,6 @@
 /** Lets a request in when the database must be asked first: for the plan, for a budget, or for more of the credits. */
 import { BerthError } from '#src/platform/errors.ts'
+import { creditRefusals } from '#src/platform/metrics.ts'
 import { databaseAway, isDatabaseAway, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { budgetLeft, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
@@ -30,6 +31,7 @@ export async function admit<Opened>(parts: AdmissionParts<Opened>, order: Infere
   try {
     return await ask(parts, order, account)
   } catch (error) {
+    if (error instanceof BerthError && error.status === 402) creditRefusals.inc({ reason: error.code })
     if (isDatabaseAway(error)) throw databaseAway()
     throw error
   }

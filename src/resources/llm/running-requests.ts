@@ -2,6 +2,7 @@
 import type { Usage } from '#src/drivers/models/model.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import { countTokens } from '#src/platform/metrics.ts'
 import type { Account, Purse } from './accounts.ts'
 import { costNanoUsd, noUsage } from './costs.ts'
 import type { LedgerQueue } from './ledger-queue.ts'
@@ -82,6 +83,7 @@ export class RunningRequest implements LedgerRow {
     this.usage = usage
     this.endedMs = Math.max(nowMs(), this.startedMs)
     this.charge()
+    countTokens(this.model, this.usage)
     this.#account.usedAtMs = performance.now()
     tellOf(this.#running, this.payer.organizationId)
     return (this.#done = queue.push(this))
