@@ -58,6 +58,7 @@ export const limits = {
   execOutputBytes: 1024 * 1024,
   execArgumentBytes: 128 * 1024, // ours: command and arguments together, what execve takes
   processRecordHours: 24,
+  processesRunningMax: 1000, // ours: background processes of one VM
   fileBytes: 700 * 1024, // ours: one read or write; base64 of it fits the 1 MiB body
   fileListMax: 1000, // ours
   foldersMax: 10_000, // ours: workspace folders of an organization
@@ -68,6 +69,7 @@ export const limits = {
   buildsRunningMax: 4,
   buildQueuedSecondsMax: 3600,
   templatesMax: 200, // ours: an organization's own
+  buildCachesMax: 50, // ours: repositories of an organization whose builds have a cache
   buildDiskMb: 10 * 1024, // ours
   buildSpecBytes: 256 * 1024,
   buildTimeoutSecondsDefault: 1800,
@@ -88,6 +90,12 @@ export const limits = {
 
   // Agents service.
   agentsListMax: 100,
+  agentsMax: 10_000, // ours: of an organization, archived ones too; as environments and vaults
+  agentVersionsMax: 10_000, // ours: of one agent
+  environmentsMax: 10_000, // ours
+  vaultsMax: 10_000, // ours
+  sessionsMax: 100_000, // ours: of an organization, archived ones too
+  sessionsAtWorkMax: 500, // ours: of an organization, multiplied as the rates
   descriptionLength: 2048,
   agentSystemLength: 100_000,
   agentToolsMax: 128,

@@ -48,7 +48,7 @@ describe.skipIf(problem)(`with no room for what builds leave behind${skipped}`, 
   let mounted: string[] = []
 
   beforeAll(async () => {
-    berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
+    berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_RATE_LIMIT_FACTOR: '100', BERTH_DISK_FLOOR_MB: '0', BERTH_ORG_FILES_GB: '0' } })
     token = await berth.token()
     const { dataDir } = berth
     for (const folder of [join(dataDir, 'objects'), keptTemplatesFolder(dataDir)]) {
@@ -105,7 +105,7 @@ describe.skipIf(problem)(`with no room for the disks of machines${skipped}`, () 
     folder = mkdtempSync(join(tmpdir(), 'berth-full-'))
     chmodSync(folder, 0o711)
     mountSmall(folder, '192m')
-    berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_DATA_DIR: folder, BERTH_RATE_LIMIT_FACTOR: '100' } })
+    berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_DATA_DIR: folder, BERTH_RATE_LIMIT_FACTOR: '100', BERTH_DISK_FLOOR_MB: '0' } })
     token = await berth.token()
   }, 180_000)
   afterAll(async () => {

@@ -17,6 +17,7 @@ const overcommit = 2
 const hostShare = 0.8
 /** Disks hold what was written, some 100 MB of a VM's 10 GiB at first, so they are promised several times over. Ours; BERTH_VM_DISK_GB sets it. */
 const diskOvercommit = 4
+const diskMbMin = 1000 * 1024
 
 /** The node's id: made once, kept in the data folder. */
 export function readNodeId(dataDir: string): string {
@@ -32,7 +33,7 @@ export function readNodeId(dataDir: string): string {
 export async function beat({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl' | 'acceleration'> & { unavailableReason: () => string | null }, signal: AbortSignal): Promise<() => Promise<void>> {
   const memoryMb = config.vmMemoryMb || Math.floor((totalmem() / 1024 / 1024) * hostShare * overcommit)
   const { blocks, bsize } = statfsSync(config.dataDir)
-  const diskMb = config.vmDiskGb * 1024 || Math.floor((blocks * bsize * diskOvercommit) / 1024 / 1024)
+  const diskMb = config.vmDiskGb * 1024 || Math.max(diskMbMin, Math.floor((blocks * bsize * diskOvercommit) / 1024 / 1024))
   const report = async (): Promise<void> => {
     const unavailableReason = node.unavailableReason() ?? ((await isBelowFloor(config, config.dataDir)) ? diskFull().message : null)
     await reportNode(db, { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration, unavailableReason, name: hostname(), memoryMb, diskMb })

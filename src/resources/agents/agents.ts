@@ -1,5 +1,6 @@
 /** Agents: versioned definitions. Made, read, changed into a new version, archived, deleted. */
 import { allow, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { checkCount } from '#src/platform/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -20,10 +21,13 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
   const { organizationId, userId } = allow(call.caller, 'agents:write')
   const id = newUuid()
   const definition = JSON.stringify(readDefinition(call.config, fields))
-  return getOne<Agent>(call.db, sql`
-    with made as (insert into agents (id, organization_id, owner_user_id, version, definition) values (${id}, ${organizationId}, ${userId}, 1, ${definition}) returning *),
-      versioned as (insert into agent_versions (agent_id, version, definition) select id, version, definition from made)
-    select * from made`)
+  return transaction(call.db, async (tx) => {
+    await checkCount(tx, organizationId, { rows: sql`agents where organization_id = ${organizationId}`, nouns: 'agents', most: limits.agentsMax, advice: 'Delete those that nobody needs.' })
+    return getOne<Agent>(tx, sql`
+      with made as (insert into agents (id, organization_id, owner_user_id, version, definition) values (${id}, ${organizationId}, ${userId}, 1, ${definition}) returning *),
+        versioned as (insert into agent_versions (agent_id, version, definition) select id, version, definition from made)
+      select * from made`)
+  })
 }
 
 /** The agent, at its newest version or the one named. @throws BerthError not_found. */
@@ -75,6 +79,7 @@ export async function updateAgent(call: Call, publicId: string, version: number 
     }
     const definition = changeDefinition(call.config, agent.definition, fields)
     if (sameDefinition(agent.definition, definition)) return agent
+    if (agent.version >= limits.agentVersionsMax) throw new BerthError('rate_limited', `This agent has ${limits.agentVersionsMax} versions, which is all it may have. Create a new agent.`, { retryAfterSeconds: 60 })
     const text = JSON.stringify(definition)
     await change(tx, sql`insert into agent_versions (agent_id, version, definition) values (${agent.id}, ${agent.version + 1}, ${text})`)
     return getOne<Agent>(tx, sql`update agents set version = version + 1, definition = ${text}, updated_at = now() where id = ${agent.id} returning *`)

@@ -1,5 +1,6 @@
 /** Environments: where sessions do their work. Made, read, changed, archived, deleted; their VMs are environment-vms.ts. */
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { checkCount } from '#src/platform/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -119,6 +120,7 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
 }
 
 async function insertEnvironment(tx: Tx, { organizationId, userId }: Scope, given: Pick<Environment, 'name' | 'description' | 'metadata' | 'config' | 'ephemeral'>): Promise<Environment> {
+  await checkCount(tx, organizationId, { rows: sql`environments where organization_id = ${organizationId}`, nouns: 'environments', most: limits.environmentsMax, advice: 'Delete those that nobody needs.' })
   const environment = await getOne<Environment>(tx, sql`
     insert into environments (id, organization_id, owner_user_id, name, description, config, metadata, status, ephemeral, event_position)
     values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`)

@@ -14,7 +14,7 @@ import { checkOutcomes, definedBy } from './outcome-rows.ts'
 import { pendingOf } from './pending-work.ts'
 import { stepJob } from './session-jobs.ts'
 import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './session-log.ts'
-import { eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './session-rows.ts'
+import { checkAtWork, eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './session-rows.ts'
 import { maskedEvents, sessionMasker } from './session-secrets.ts'
 import { moveSession, waitOn } from './session-states.ts'
 import { refuseSecretsToVmTokens } from './session-plans.ts'
@@ -48,7 +48,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   })
 }
 
-async function accept({ jobs }: Pick<Call, 'jobs'>, tx: Tx, session: Session, batch: readonly NewEvent[]): Promise<SessionEvent[]> {
+async function accept({ config, jobs }: Pick<Call, 'config' | 'jobs'>, tx: Tx, session: Session, batch: readonly NewEvent[]): Promise<SessionEvent[]> {
   const { id, stopReason } = session
   const interrupts = batch.some(({ type }) => type === 'user.interrupt')
   if (isAtWork(session)) {
@@ -65,6 +65,7 @@ async function accept({ jobs }: Pick<Call, 'jobs'>, tx: Tx, session: Session, ba
   const stopsSomething = waitsFor.length > 0
   const hasWork = batch.some((event) => isMessage(event) || isAnswer(event)) || (interrupts && stopsSomething)
   if (!hasWork) return appendEvents(tx, id, batch.map((event) => (event.type === 'user.interrupt' ? { ...event, queued: false } : event)))
+  await checkAtWork(config, tx, session.organizationId)
   const moved = await moveSession(tx, id, { to: 'running', before: batch })
   if (!moved) throw new Error('an idle session that is locked could not run')
   await jobs.enqueue(tx, stepJob, { sessionId: id })

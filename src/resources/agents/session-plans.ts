@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { closedToVmTokens, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
+import { checkRoughCount } from '#src/platform/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -15,7 +16,7 @@ import { environmentArchived, readEnvironment, type Environment } from './enviro
 import { readMetadata, readShape, readText, type Metadata } from './field-rules.ts'
 import { stepJob } from './session-jobs.ts'
 import { appendEvents, type NewEvent } from './session-log.ts'
-import type { Session, SessionSource } from './session-rows.ts'
+import { checkAtWork, type Session, type SessionSource } from './session-rows.ts'
 import { maskedEvents, vaultsMasker } from './session-secrets.ts'
 import { afterAppending, moveSession } from './session-states.ts'
 import { vaultArchived } from './vault-rows.ts'
@@ -97,15 +98,17 @@ export function readLabels(given: { title?: unknown; metadata?: unknown }): { ti
 }
 
 /** Begins a session: idle, or running when there is something to begin with, which its first step takes up. */
-export async function beginSession({ jobs, sealer }: Pick<Services, 'jobs' | 'sealer'>, tx: Tx, { organizationId, userId }: Scope, plan: SessionPlan): Promise<Session> {
+export async function beginSession({ config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>, tx: Tx, { organizationId, userId }: Scope, plan: SessionPlan): Promise<Session> {
   const { agent } = plan
   const masker = userId === null ? noMasker : await vaultsMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds)
   const initialEvents = await maskedEvents(masker, plan.initialEvents)
+  await checkRoughCount(tx, organizationId, { rows: sql`sessions where organization_id = ${organizationId}`, nouns: 'sessions', most: limits.sessionsMax, advice: 'Delete those that nobody needs.' })
   const session = await getOne<Session>(tx, sql`
     insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, status)
     values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
       ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`)
   if (!initialEvents.some(({ type }) => type !== 'system.message')) return afterAppending(session, await appendEvents(tx, session.id, initialEvents))
+  await checkAtWork(config, tx, organizationId)
   const moved = await moveSession(tx, session.id, { to: 'running', before: initialEvents })
   if (!moved) throw new Error('a session that was just made could not run')
   await jobs.enqueue(tx, stepJob, { sessionId: session.id })

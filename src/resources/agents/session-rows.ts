@@ -2,7 +2,8 @@
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { limits } from '#src/platform/limits.ts'
+import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { RawBuilder } from 'kysely'
 import type { AgentDefinition } from './agent-rows.ts'
 import { wireDefinition } from './agent-wire.ts'
@@ -72,4 +73,15 @@ export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthE
 /** The agent of a session as callers see it: what it was when the session began. One of Berth's own has a fixed id, which GET /v1/agents does not know. */
 export function wireAgent({ agentId, builtinAgent, agentVersion, agentDefinition: definition }: Pick<Session, 'agentId' | 'builtinAgent' | 'agentVersion' | 'agentDefinition'>): Record<string, unknown> {
   return { type: 'agent', id: agentId ? encodeId('agent', agentId) : builtinAgentId(builtinAgent ?? ''), version: agentVersion, ...wireDefinition(definition) }
+}
+
+/**
+ * Refuses one more session at work: each takes its turn at the workers, which all organizations share. Ours. Counted
+ * without a lock, so what begins in the same moment may overshoot it.
+ * @throws BerthError rate_limited.
+ */
+export async function checkAtWork({ rateLimitFactor }: { rateLimitFactor: number }, tx: Tx, organizationId: string): Promise<void> {
+  const most = limits.sessionsAtWorkMax * rateLimitFactor
+  const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`)
+  if (count >= most) throw new BerthError('rate_limited', `${count} sessions of your organization are at work, which is all that may be at once. Try again when one of them is idle, or interrupt one.`, { retryAfterSeconds: 5 })
 }

@@ -1,6 +1,8 @@
 /** Vaults: where a person keeps credentials for agents. They belong to people; an organization key opens none. */
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { checkCount } from '#src/platform/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
@@ -22,6 +24,7 @@ export async function createVault(call: Call, input: VaultInput): Promise<Vault>
   const scope = allow(call.caller, 'vaults:write')
   const [displayName, metadata] = [readName(input.displayName, 'display_name'), readMetadata(input.metadata)]
   return transaction(call.db, async (tx) => {
+    await checkCount(tx, scope.organizationId, { rows: sql`vaults where organization_id = ${scope.organizationId}`, nouns: 'vaults', most: limits.vaultsMax, advice: 'Delete those that nobody needs.' })
     const vault = await getOne<Vault>(tx, sql`
       insert into vaults (id, organization_id, owner_user_id, display_name, metadata)
       values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${displayName}, ${JSON.stringify(metadata)}::jsonb) returning *`)

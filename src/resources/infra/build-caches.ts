@@ -1,4 +1,5 @@
 /** The disk that builds of one repository and organization share on a node. One build has it at a time; another meanwhile goes without. */
+import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Build } from './build-rows.ts'
 
@@ -12,11 +13,12 @@ export async function takeBuildCache(db: Db, build: Pick<Build, 'id' | 'organiza
   return taken?.folderId ?? null
 }
 
-/** Records a new disk as the cache, in this build's hands. @returns false when another build was first: the disk is not needed. */
+/** Records a new disk as the cache, in this build's hands. @returns false when another build was first, or the organization has as many as it may: the disk is not needed. */
 export async function addBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>, folderId: string): Promise<boolean> {
   return (await change(db, sql`
     insert into build_caches (organization_id, repo_key, node_id, folder_id, job_id)
-    values (${build.organizationId}, ${build.repoKey}, ${build.nodeId}, ${folderId}, ${build.id}) on conflict do nothing`)) > 0
+    select ${build.organizationId}, ${build.repoKey}, ${build.nodeId}, ${folderId}, ${build.id}
+    where (select count(*) from build_caches where organization_id = ${build.organizationId}) < ${limits.buildCachesMax} on conflict do nothing`)) > 0
 }
 
 /** Gives the cache back, once the machine that had it is gone. Idempotent. */

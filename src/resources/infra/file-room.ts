@@ -6,7 +6,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 
-/** Without a setting an organization may fill this share of the disk that files are on. Ours. */
+/** Without a setting an organization may fill this share of the disk that files are on, and always what may be under way. Ours. */
 const usualShare = 0.25
 const retryAfterSeconds = 60
 const bytesPerMib = 1024 * 1024
@@ -31,7 +31,7 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
  */
 export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes: number): Promise<void> {
   const room = await diskRoom(config, filesFolder(config))
-  const mostBytes = config.orgFilesGb === null ? (config.s3 ? Infinity : room.totalBytes * usualShare) : config.orgFilesGb === 0 ? Infinity : config.orgFilesGb * bytesPerGib
+  const mostBytes = config.orgFilesGb === null ? (config.s3 ? Infinity : Math.max(room.totalBytes * usualShare, limits.stagedBytesPerOrganization)) : config.orgFilesGb === 0 ? Infinity : config.orgFilesGb * bytesPerGib
   const heldBytes = held.storedBytes + held.stagedBytes
   if (heldBytes + wantedBytes > mostBytes) {
     throw new BerthError('rate_limited', `Your organization’s files take ${mib(heldBytes)} MiB, this may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is what it may store. Uploads and artifacts go when their days are over; the operator can set BERTH_ORG_FILES_GB.`, { retryAfterSeconds })

@@ -3,7 +3,7 @@ import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { states, transition, transitionAll } from '#src/platform/states.ts'
@@ -27,6 +27,7 @@ const listMax = 200
 export async function startProcess(call: Call, vm: RunningVm, request: ExecRequest): Promise<string> {
   const id = newUuid()
   const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandCharactersShown)
+  await checkRunning(call.db, vm.id)
   await sql`insert into vm_processes (id, vm_id, command, status) values (${id}, ${vm.id}, ${shown}, 'running')`.execute(call.db)
   try {
     await vm.node.call('startProcess', { ...request, processId: id }, { silenceMs: callSilenceMs })
@@ -35,6 +36,12 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
     throw error
   }
   return encodeId('process', id)
+}
+
+/** Counted without a lock: what starts in the same moment may overshoot it. */
+async function checkRunning(db: Db, vmId: string): Promise<void> {
+  const { count } = await getOne<{ count: number }>(db, sql`select count(*) from vm_processes where vm_id = ${vmId} and status = 'running'`)
+  if (count >= limits.processesRunningMax) throw new BerthError('rate_limited', `${limits.processesRunningMax} background processes of this VM run, as far as is known, which is all it may have. End some of them, or read them, which finds those that have ended.`, { retryAfterSeconds: 10 })
 }
 
 /** The VM's processes of the last 24 hours, newest first: 200 at most. */
