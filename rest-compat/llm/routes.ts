@@ -2,10 +2,11 @@
 import type { HandWritten, Routes } from '../routes.ts'
 import { chatRoute } from './chat.ts'
 import { chatCompletionsRoute } from './chat-completions.ts'
+import { chatResumeRoutes } from './chat-resume.ts'
 import { modelRoutes } from './models.ts'
 
 /** The routes of the gateway's surface. */
-export const llmRoutes: Routes = { ...modelRoutes }
+export const llmRoutes: Routes = { ...modelRoutes, ...chatResumeRoutes }
 
 /** The paths of the gateway that are answered by hand. */
 export const llmHandlers: Readonly<Record<string, HandWritten>> = { 'POST /v1/chat/completions': chatCompletionsRoute, 'POST /v1/chat': chatRoute }

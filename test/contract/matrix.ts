@@ -72,6 +72,7 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
   'GET /llm/v1/models': { outcomes: ['200', '200', '200', '200', '200', '403'] },
   'GET /llm/v1/models/{model}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
   'GET /llm/v1/models/{provider}/{name}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
+  'GET /llm/v1/chat/{id}/stream': { outcomes: ['204', '204', '204', '204', '204', '204'] },
   'POST /llm/v1/chat': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] } },
   'POST /llm/v1/chat/completions': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] } },
 }

@@ -15,8 +15,8 @@ afterEach(() => world.mock.forget())
 /** What the three versions have in common, as far as a page uses it; their own types differ in what does not matter here. */
 type Part = { type: string; text?: string; state?: string; toolCallId?: string; input?: unknown; output?: unknown; errorText?: string; providerMetadata?: unknown }
 type UiMessage = { id: string; role: string; metadata?: { finishReason?: string; usage?: { total_tokens: number }; model?: string }; parts: Part[] }
-type Transport = { sendMessages: (options: { trigger: 'submit-message'; chatId: string; messageId: undefined; messages: UiMessage[]; abortSignal: AbortSignal | undefined }) => Promise<ReadableStream> }
-type Chat = { messages: UiMessage[]; status: string; error: Error | undefined; sendMessage: (message: { text: string }) => Promise<void>; stop: () => Promise<void>; addToolOutput: (output: { tool: string; toolCallId: string; output: unknown }) => Promise<void> }
+type Transport = { reconnectToStream: (options: { chatId: string }) => Promise<ReadableStream | null>; sendMessages: (options: { trigger: 'submit-message'; chatId: string; messageId: undefined; messages: UiMessage[]; abortSignal: AbortSignal | undefined }) => Promise<ReadableStream> }
+type Chat = { messages: UiMessage[]; status: string; error: Error | undefined; resumeStream: () => Promise<void>; sendMessage: (message: { text: string }) => Promise<void>; stop: () => Promise<void>; addToolOutput: (output: { tool: string; toolCallId: string; output: unknown }) => Promise<void> }
 type ChatOptions = { transport: Transport; state: object; onToolCall?: (call: { toolCall: { toolName: string; toolCallId: string } }) => void; sendAutomaticallyWhen?: unknown }
 type Sdk = {
   DefaultChatTransport: new (options: { api: string; headers: Record<string, string>; body: Record<string, unknown> }) => Transport
@@ -61,6 +61,15 @@ describe.each(versions)('%s', (_name, sdk) => {
     expect(textOf(last)).toContain('Hello from the script')
     expect(last).toMatchObject({ id: expect.stringMatching(/^chatcmpl-/), metadata: { finishReason: 'stop', model: demo, usage: { total_tokens: expect.any(Number) } } })
     expect(last?.parts.every(({ state }) => state === undefined || state === 'done')).toBe(true)
+  })
+
+  test('that comes back and asks for an answer that is still being written is told that there is none', async () => {
+    expect(await transport({ model: demo }).reconnectToStream({ chatId: 'chat 1/é' })).toBeNull()
+    const chat = startChat({ model: demo })
+    await chat.resumeStream()
+    expect([chat.status, chat.error, chat.messages]).toEqual(['ready', undefined, []])
+    const nobody = await fetch(`${world.berth.url}/llm/v1/chat/x/stream`)
+    expect([nobody.status, (await nobody.json() as { error: { code: string } }).error.code]).toEqual([401, 'key_missing'])
   })
 
   test('runs a tool of its own, sends the result, and goes on in the same message', async () => {
