@@ -15,6 +15,9 @@ const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 /** Query parameters that clients add to whatever they ask, and that mean nothing here; by name, the client that sends it (decisions.md §10). */
 export const ignoredParameters: Readonly<Record<string, string>> = { beta: 'Anthropic’s SDK' }
 
+/** By this header Anthropic’s SDK asks for one of several workspaces; ignored, the answer would be about another one. */
+const workspaceHeader = 'anthropic-workspace-id'
+
 /** What a route is read with. */
 export type ReaderParts = {
   schema: GraphQLSchema
@@ -54,7 +57,8 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
   const nested = inBody.flatMap(({ name, fields: known }) => (known ? [{ name, known }] : []))
   const isWhole = readers.some(({ source }) => source === 'whole')
   const suggested = inQuery.map(({ queryName }) => queryName)
-  return ({ query, body }) => {
+  return ({ query, body, headers }) => {
+    if (headers[workspaceHeader] !== undefined) throw new BerthError('invalid_request', `There are no workspaces here, so none can be selected. Leave the header ${workspaceHeader} (workspace_id) out; a token is of one organization.`)
     const parameter = findUnknownKey(query as object, parameters) // Fastify's own shape of a query
     if (parameter !== undefined) throw new BerthError('invalid_request', unknownKeySentence('query parameter', parameter, suggested))
     if (isWhole || body === undefined || body === null) return
