@@ -25,8 +25,7 @@ export const chatCompletionsRoute: HandWritten = {
         model, request,
         text: (completion) => chunkText(completion, includeUsage),
         async whole(completion) {
-          const { text, finishReason, usage } = await collectChat(completion)
-          return completionBody(completion, text, finishReason, usage)
+          return completionBody(completion, await collectChat(completion))
         },
       }
     },

@@ -13,6 +13,9 @@ const named = (...names: string[]): JsonSchema => ({ type: 'string', enum: names
 const stopText: JsonSchema = { type: 'string', minLength: 1, maxLength: limits.chatStopLength }
 const tool = object({ type: named('function'), function: object({ name: { type: 'string', pattern: '^[a-zA-Z0-9_-]{1,64}$' }, description: text, parameters: { type: 'object', description: 'A JSON Schema.' }, strict: flag }, ['name']) }, ['type', 'function'])
 
+const selective = 'Passed on to upstreams that know it; 400 unsupported_parameter for a model that has none.'
+const hint = 'Passed on to upstreams that know it; it changes nothing of an answer.'
+
 /** Everything beside the messages, the same on both routes. */
 const parameters: Record<string, JsonSchema> = {
   model: { type: 'string', description: 'Of GET /v1/models.' },
@@ -28,9 +31,19 @@ const parameters: Record<string, JsonSchema> = {
   max_tokens: { type: ['integer', 'null'], minimum: 1 },
   max_completion_tokens: { type: ['integer', 'null'], minimum: 1, description: 'As max_tokens.' },
   response_format: object({ type: named('text', 'json_object', 'json_schema'), json_schema: { type: 'object' } }, ['type']),
-  seed: { type: ['integer', 'null'] },
   user: { type: ['string', 'null'] },
-  metadata: { type: ['object', 'null'] },
+  seed: { type: ['integer', 'null'], description: selective },
+  frequency_penalty: { type: ['number', 'null'], minimum: -2, maximum: 2, description: selective },
+  presence_penalty: { type: ['number', 'null'], minimum: -2, maximum: 2, description: selective },
+  logit_bias: { type: ['object', 'null'], additionalProperties: { type: 'number', minimum: -100, maximum: 100 }, maxProperties: limits.chatBiasMax, description: selective },
+  metadata: { type: ['object', 'null'], description: selective },
+  service_tier: { type: ['string', 'null'], enum: ['auto', 'default', 'flex', 'scale', 'priority', 'fast', null], description: selective },
+  verbosity: { type: ['string', 'null'], enum: ['low', 'medium', 'high', null], description: selective },
+  prediction: { type: ['object', 'null'], description: hint },
+  prompt_cache_key: { type: ['string', 'null'], maxLength: limits.chatHintLength, description: hint },
+  prompt_cache_options: { type: ['object', 'null'], description: hint },
+  prompt_cache_retention: { type: ['string', 'null'], maxLength: limits.chatHintLength, description: hint },
+  safety_identifier: { type: ['string', 'null'], maxLength: limits.chatHintLength, description: hint },
   n: { type: ['integer', 'null'], minimum: 1, maximum: 1 },
 }
 
@@ -50,8 +63,13 @@ const message: JsonSchema = {
   ],
 }
 
+const logprobs: Record<string, JsonSchema> = {
+  logprobs: { type: ['boolean', 'null'], description: selective },
+  top_logprobs: { type: ['integer', 'null'], minimum: 0, maximum: 20, description: `With logprobs: true. ${selective}` },
+}
+
 /** The body of `POST /v1/chat/completions`. */
-export const chatCompletionsBody = object({ ...parameters, messages: { ...list(message, limits.chatMessagesMax), minItems: 1 } }, ['model', 'messages'])
+export const chatCompletionsBody = object({ ...parameters, ...logprobs, messages: { ...list(message, limits.chatMessagesMax), minItems: 1 } }, ['model', 'messages'])
 
 /** The body of `POST /v1/chat`. */
 export const chatBody = object({
@@ -59,6 +77,10 @@ export const chatBody = object({
   stream: { type: ['boolean', 'null'], enum: [true, null] },
   messages: { ...list(object({ id: text, role: named('system', 'user', 'assistant'), metadata: {}, parts: list(object({ type: text }, ['type']), limits.chatPartsMax) }, ['role', 'parts']), limits.chatMessagesMax), minItems: 1, description: 'UIMessage[] of the AI SDK 5, 6 or 7.' },
 }, ['model', 'messages'])
+
+const nullableText: JsonSchema = { type: ['string', 'null'] }
+const tokens: JsonSchema = { type: ['array', 'null'], items: { type: 'object', description: 'A token as OpenAI tells it: token, logprob, bytes, top_logprobs.' } }
+const tokenLogprobs: JsonSchema = { ...object({ content: tokens, refusal: tokens }, ['content', 'refusal']), type: ['object', 'null'], description: 'Null unless logprobs were asked for.' }
 
 const usage = object({
   prompt_tokens: { ...wholeNumber, description: 'Those of the cache included.' }, completion_tokens: wholeNumber, total_tokens: wholeNumber, cache_creation_input_tokens: wholeNumber, cache_read_input_tokens: wholeNumber,
@@ -68,7 +90,7 @@ const usage = object({
 /** The answer of a chat completion that is not streamed. */
 export const chatCompletion = object({
   id: text, object: named('chat.completion'), created: { ...wholeNumber, description: 'Unix seconds.' }, model: text, speed: named('standard', 'fast'),
-  choices: list(object({ index: wholeNumber, message: object({ role: named('assistant'), content: text }, ['role', 'content']), finish_reason: named('stop', 'length', 'content_filter') }, ['index', 'finish_reason', 'message'])),
+  choices: list(object({ index: wholeNumber, message: object({ role: named('assistant'), content: nullableText, refusal: nullableText }, ['role', 'content', 'refusal']), logprobs: tokenLogprobs, finish_reason: named('stop', 'length', 'content_filter') }, ['index', 'finish_reason', 'logprobs', 'message'])),
   usage,
 }, ['id', 'object', 'created', 'model', 'speed', 'choices', 'usage'])
 
@@ -79,8 +101,8 @@ export const chatCompletionChunk = object({
   id: text, object: named('chat.completion.chunk'), created: wholeNumber, model: text,
   choices: list(object({
     index: wholeNumber,
-    delta: object({ role: named('assistant'), content: text, reasoning_content: text, reasoning_meta: reasoningMeta, reasoning_details: list({ type: 'object' }), tool_calls: list(object({ index: wholeNumber, id: text, type: named('function'), function: object({ name: text, arguments: text }) }, ['index'])) }),
-    finish_reason: { type: ['string', 'null'], enum: ['stop', 'length', 'tool_calls', 'content_filter', null] }, logprobs: { type: 'null' },
+    delta: object({ role: named('assistant'), content: text, refusal: text, reasoning_content: text, reasoning_meta: reasoningMeta, reasoning_details: list({ type: 'object' }), tool_calls: list(object({ index: wholeNumber, id: text, type: named('function'), function: object({ name: text, arguments: text }) }, ['index'])) }),
+    finish_reason: { type: ['string', 'null'], enum: ['stop', 'length', 'tool_calls', 'content_filter', null] }, logprobs: tokenLogprobs,
   }, ['index', 'delta', 'finish_reason'])),
   usage: { ...usage, type: ['object', 'null'] },
 }, ['id', 'object', 'created', 'model', 'choices'])

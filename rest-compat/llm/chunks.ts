@@ -1,5 +1,6 @@
 /** The wire form of chat completions (decisions.md §7.3): chunks of a stream, and the one body of an answer that is not streamed. */
 import type { ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
+import type { ChatAnswer } from '#src/resources/llm/chats.ts'
 import type { Completion } from '#src/resources/llm/completions.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { llmEnvelope } from './envelope.ts'
@@ -22,6 +23,7 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
   const before = `${head}{"index":0,"delta":`
   const noUsage = includeUsage ? ',"usage":null' : ''
   const after = `,"finish_reason":null,"logprobs":null}]${noUsage}}\n\n`
+  const rareEnd = `]${noUsage}}\n\n`
   let opening = `${before}{"role":"assistant","content":""}${after}`
   const ending = (reason: string, usage: Usage): string => {
     const counted = includeUsage ? `${head}],"usage":${JSON.stringify(usageBody(usage))}}\n\n` : ''
@@ -33,7 +35,7 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
       opening = ''
       for (const event of events) {
         switch (event.type) {
-          case 'text': text += `${before}{"content":${JSON.stringify(event.text)}}${after}`; break
+          case 'text': text += event.refusal || event.logprobs ? before + rareText(event) + rareEnd : `${before}{"content":${JSON.stringify(event.text)}}${after}`; break
           case 'reasoning': text += `${before}{"reasoning_content":${JSON.stringify(event.text)}}${after}`; break
           case 'reasoning_end': text += before + JSON.stringify(closedReasoning(event.index, event.block)) + after; break
           case 'tool': text += `${before}{"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}}]}${after}`; break
@@ -45,6 +47,16 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
       return text
     },
   }
+}
+
+/** A piece of a refusal, or one whose tokens' probabilities were asked for; from the delta to the choice's end. */
+function rareText({ text, refusal, logprobs }: Extract<ModelEvent, { type: 'text' }>): string {
+  const delta = JSON.stringify(refusal ? { refusal: text } : { content: text })
+  return `${delta},"finish_reason":null,"logprobs":${JSON.stringify(logprobs ? { content: refusal ? null : logprobs, refusal: refusal ? logprobs : null } : null)}}`
+}
+
+function orNull(tokens: readonly unknown[]): readonly unknown[] | null {
+  return tokens.length > 0 ? tokens : null
 }
 
 /** As OpenAI's clients read it, which throw. */
@@ -74,10 +86,11 @@ export function usageBody({ inputTokens, outputTokens, cacheReadTokens, cacheWri
 }
 
 /** The whole answer as one body. Reasoning is left out (agents-and-gateway.md), and there are no tools without a stream. */
-export function completionBody({ id, createdSeconds, model }: Answering, text: string, finishReason: string, usage: Usage): string {
+export function completionBody({ id, createdSeconds, model }: Answering, { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>): string {
+  const message = { role: 'assistant', content: text === '' && refusal !== '' ? null : text, refusal: refusal === '' ? null : refusal }
   return JSON.stringify({
     id, object: 'chat.completion', created: createdSeconds, model: model.id, speed: model.speed,
-    choices: [{ index: 0, message: { role: 'assistant', content: text }, finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason }],
+    choices: [{ index: 0, message, logprobs: logprobs && { content: orNull(logprobs.content), refusal: orNull(logprobs.refusal) }, finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason }],
     usage: usageBody(usage),
   })
 }

@@ -57,6 +57,7 @@ const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement
     model: t.string({ description: 'The model that answered.', resolve: ({ completion }) => completion.model.id }),
     upstream: t.string({ description: 'Who served it.', resolve: ({ completion }) => completion.upstream }),
     content: t.exposeString('text', { description: 'What it said.' }),
+    refusal: t.string({ nullable: true, description: 'With what words it refused; null when it did not.', resolve: ({ refusal }) => refusal || null }),
     finishReason: t.expose('finishReason', { type: finishReason, description: 'Why it stopped.' }),
     usage: t.expose('usage', { type: usageType, description: 'What it took.' }),
   }),

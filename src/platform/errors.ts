@@ -21,6 +21,7 @@ export const errorStatuses = {
   unsupported_model: 400,
   invalid_messages: 400,
   invalid_parameter: 400,
+  unsupported_parameter: 400,
   stream_required: 400,
   tools_require_streaming: 400,
   reasoning_requires_streaming: 400,

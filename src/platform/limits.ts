@@ -171,6 +171,8 @@ export const limits = {
   chatPartsMax: 1000, // ours: of a message
   chatToolsMax: 128, // offered, and called in one message
   chatStopsMax: 4,
+  chatHintLength: 1024, // ours: a key or a name that is passed on to providers
+  chatBiasMax: 1024, // ours: tokens in logit_bias
   chatStopLength: 1000, // ours: characters of one stop text
   chatIdLength: 512, // ours: characters of the ids and names that a caller sends back
   chatStreamsPerCaller: 1000, // ours: a key serves a whole application

@@ -18,6 +18,7 @@ models:
   test/plain: { display_name: Plain, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools, vision], pricing: { input: "0", output: "0" }, upstreams: [{ upstream: local, model: mock-plain }] }
   test/mute: { display_name: Mute, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [], pricing: { input: "0", output: "0" }, upstreams: [{ upstream: local, model: mock-mute }] }
   test/doubled: { display_name: Doubled, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools], pricing: { input: "0", output: "0" }, upstreams: [{ upstream: local, model: mock-one }, { upstream: spare, model: mock-two }] }
+  test/mixed: { display_name: Mixed, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools], pricing: { input: "0", output: "0" }, upstreams: [{ upstream: openai, model: mock-first }, { upstream: anthropic, model: mock-second }, { upstream: local, model: mock-third }] }
   test/dear: { display_name: Dear, created_at: 2026-01-01, context_window: 100000, max_output_tokens: 4096, capabilities: [tools], pricing: { input: "10", output: "100" }, upstreams: [{ upstream: local, model: mock-dear }] }
 `
 

@@ -20,7 +20,7 @@ const tools = [{ type: 'function', function: { name: 'weather', description: 'x'
 const played = { parts: [{ reasoning: 'Hm.', signature: 'c2ln' }, { text: 'Hi.' }, { tool: 'weather', id: 't1', arguments: '{}' }], finish: 'tool_calls' }
 
 const chat = {
-  model: 'test/signed', stream: true, stream_options: { include_usage: true }, reasoning_effort: 'high', tools, tool_choice: 'auto', parallel_tool_calls: true, stop: ['x'], temperature: 1, top_p: 1, max_tokens: 100, seed: 1, user: 'u', metadata: {}, n: 1,
+  model: 'test/signed', stream: true, stream_options: { include_usage: true }, reasoning_effort: 'high', tools, tool_choice: 'auto', parallel_tool_calls: true, stop: ['x'], temperature: 1, top_p: 1, max_tokens: 100, user: 'u', metadata: {}, n: 1,
   messages: [
     { role: 'system', content: [{ type: 'text', text: 'Be short.' }] },
     { role: 'user', content: [{ type: 'text', text: 'Look' }, { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'low' } }, { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } }] },

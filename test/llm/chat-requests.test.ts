@@ -26,14 +26,15 @@ describe('a body', () => {
 
   test('with every field is read whole', () => {
     const { request, includeUsage } = read({
-      stream: true, stream_options: { include_usage: true }, reasoning_effort: 'high', tools: [tool], tool_choice: { type: 'function', function: { name: 'weather' } }, parallel_tool_calls: false,
-      stop: ['a', 'b', 'c', 'd'], temperature: 2, top_p: 0, max_tokens: 7, response_format: { type: 'json_object' }, seed: -1, user: 'u', metadata: { a: 'b' }, n: 1,
+      stream: true, stream_options: { include_usage: true }, tools: [tool], tool_choice: { type: 'function', function: { name: 'weather' } }, parallel_tool_calls: false,
+      stop: ['a', 'b', 'c', 'd'], temperature: 2, top_p: 0, max_tokens: 7, response_format: { type: 'json_object' }, seed: -1, user: 'u', metadata: { a: 'b' }, n: 1, model: 'test/plain', reasoning_effort: null,
     })
     expect(includeUsage).toBe(true)
     expect(request).toMatchObject({
       tools: [{ name: 'weather', description: 'The weather', parameters: tool.function.parameters, strict: true }], toolChoice: { name: 'weather' }, parallelToolCalls: false,
-      reasoningEffort: 'high', maxTokens: 7, temperature: 2, topP: 0, stop: ['a', 'b', 'c', 'd'], responseFormat: { type: 'json_object' }, seed: -1, user: 'u', stream: true,
+      reasoningEffort: null, maxTokens: 7, temperature: 2, topP: 0, stop: ['a', 'b', 'c', 'd'], responseFormat: { type: 'json_object' }, seed: -1, user: 'u', stream: true, passed: { metadata: { a: 'b' } },
     })
+    expect(read({ stream: true, reasoning_effort: 'high' }).request.reasoningEffort).toBe('high')
   })
 
   test('may leave out by null, use the newer name of max_tokens, give one stop text, and hold what nobody knows', () => {

@@ -36,7 +36,7 @@ describe('an answer', () => {
     expect(text).not.toContain('thought')
     expect(JSON.parse(text)).toEqual({
       id: expect.stringMatching(/^chatcmpl-[0-9a-z]{26}$/), object: 'chat.completion', created: expect.any(Number), model: 'test/signed', speed: 'standard',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.' }, finish_reason: 'stop' }],
+      choices: [{ index: 0, message: { role: 'assistant', content: 'Hi.', refusal: null }, logprobs: null, finish_reason: 'stop' }],
       usage: { prompt_tokens: expect.any(Number), completion_tokens: expect.any(Number), total_tokens: expect.any(Number), cache_creation_input_tokens: 0, cache_read_input_tokens: 0, prompt_tokens_details: { cached_tokens: 0 }, completion_tokens_details: { reasoning_tokens: expect.any(Number) } },
     })
   })

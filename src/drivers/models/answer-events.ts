@@ -55,12 +55,23 @@ export class AnswerEvents {
     return this.#hasText || this.#reasoningBlocks > 0 || this.#calls > 0
   }
 
-  /** A piece of the answer's text. */
-  text(text: string): void {
-    if (text === '') return
+  /**
+   * A piece of the answer's text.
+   * @param logprobs of its tokens; a token may be a part of a character, and have no text of its own.
+   */
+  text(text: string, logprobs?: readonly unknown[]): void {
+    if (text === '' && !logprobs) return
     this.#hasText = true
     this.#count.addText(text)
-    this.#batch.push({ type: 'text', text })
+    this.#batch.push(logprobs ? { type: 'text', text, logprobs } : { type: 'text', text })
+  }
+
+  /** A piece of the words with which the model refuses. */
+  refusal(text: string, logprobs?: readonly unknown[]): void {
+    if (text === '' && !logprobs) return
+    this.#hasText = true
+    this.#count.addText(text)
+    this.#batch.push({ type: 'text', text, refusal: true, ...(logprobs ? { logprobs } : {}) })
   }
 
   /** The number of a new block of reasoning. */

@@ -22,6 +22,7 @@ export function chatBody(target: UpstreamTarget, request: ModelRequest): object 
     response_format: request.responseFormat ?? undefined,
     seed: request.seed ?? undefined,
     user: request.user ?? undefined,
+    ...request.passed,
   }
 }
 

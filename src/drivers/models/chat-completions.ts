@@ -25,6 +25,11 @@ const finishReasons: Readonly<Record<string, FinishReason>> = {
   content_filter: 'content_filter', safety: 'content_filter', refusal: 'content_filter',
 }
 
+/** The probabilities of tokens, as they are; undefined where there are none. */
+function tokensOf(logprobs: unknown): readonly unknown[] | undefined {
+  return Array.isArray(logprobs) && logprobs.length > 0 ? logprobs : undefined
+}
+
 /** A block of reasoning that is being told. */
 type OpenBlock = { index: number; text: string; id: string; signature: string; encryptedContent: string }
 
@@ -77,24 +82,28 @@ class ChatReader implements AnswerReader {
   }
 
   #choice(choice: Values, delta: Values | null): void {
-    if (delta) this.#delta(delta)
+    if (delta) this.#delta(delta, objectOf(choice['logprobs']))
     const finish = choice['finish_reason']
     if (typeof finish !== 'string' || finish === '') return
     if (finish === 'error') throw refusedInAnswer(this.#target, choice['error'])
     this.#finish = finish
   }
 
-  #delta(delta: Values): void {
+  #delta(delta: Values, logprobs: Values | null): void {
     const details = listOf(delta['reasoning_details'])
     if (details.length > 0) for (const detail of details) this.#reasoningDetail(objectOf(detail))
     else {
       const reasoning = textOf(delta['reasoning_content']) || textOf(delta['reasoning'])
       if (reasoning) this.#reasoning(reasoning)
     }
-    const text = textOf(delta['content']) || textOf(delta['refusal'])
-    if (text) {
+    const text = textOf(delta['content']) ?? ''
+    const refusal = textOf(delta['refusal']) ?? ''
+    const ofText = logprobs ? tokensOf(logprobs['content']) : undefined
+    const ofRefusal = logprobs ? tokensOf(logprobs['refusal']) : undefined
+    if (text || refusal || ofText || ofRefusal) {
       this.#closeBlock()
-      this.#events.text(text)
+      this.#events.text(text, ofText)
+      this.#events.refusal(refusal, ofRefusal)
     }
     const calls = delta['tool_calls']
     if (Array.isArray(calls)) for (const [position, call] of listOf(calls).entries()) this.#call(objectOf(call), position)

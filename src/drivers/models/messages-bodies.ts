@@ -1,6 +1,7 @@
 /** A request as Anthropic's messages want it. */
 import { jsonOf, objectOf } from './json-values.ts'
 import type { Message, ModelRequest, ReasoningBlock, ReasoningLevel, Tool, ToolCall, UpstreamTarget, UserPart } from './model.ts'
+import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
 
@@ -38,8 +39,15 @@ export function messagesBody(target: UpstreamTarget, request: ModelRequest): obj
     temperature: temperature === null ? undefined : Math.min(temperature, temperatureMax),
     top_p: topP === null || temperature !== null ? undefined : topP,
     output_config: outputConfig(request),
-    metadata: request.user === null ? undefined : { user_id: request.user },
+    ...passedOn(request),
   }
+}
+
+/** Who the caller's user is, by whichever name it was said; and the tier, whose usual one is called otherwise here. */
+function passedOn({ user, passed }: ModelRequest): Block {
+  const { metadata, safety_identifier: identifier, service_tier: tier } = valuesFor('anthropic', passed) ?? {}
+  const named = (metadata as { user_id?: unknown } | undefined)?.user_id ?? user ?? identifier // valuesFor lets through what has no other key
+  return { ...(named === undefined ? {} : { metadata: { user_id: named } }), ...(tier === undefined ? {} : { service_tier: tier === 'default' ? 'standard_only' : tier }) }
 }
 
 /** Ours: the thinking is cut to fit what the caller allows; only where the least does not fit is more allowed (`maxTokens`). */
@@ -54,9 +62,13 @@ function maxTokens(target: UpstreamTarget, { maxTokens: most }: ModelRequest, th
   return thinking === null || wanted > thinking ? wanted : thinking + wanted
 }
 
+/** This format has no word for `json_object`, so the model is told. */
+const jsonOnly = 'Answer with one JSON object and nothing else: no code fence, and no words around it.'
+
 /** Ours: what has tools comes again with a longer conversation, so what stands before it (tools, system) is cached. */
-function systemBlocks({ messages, tools }: ModelRequest): Block[] | undefined {
+function systemBlocks({ messages, tools, responseFormat }: ModelRequest): Block[] | undefined {
   const blocks: Block[] = messages.flatMap((message) => (message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : []))
+  if (responseFormat?.['type'] === 'json_object') blocks.push({ type: 'text', text: jsonOnly })
   const last = blocks.at(-1)
   if (last && tools.length > 0) last['cache_control'] = { type: 'ephemeral' }
   return last ? blocks : undefined
@@ -140,7 +152,7 @@ function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Bl
   return choice === 'auto' || parallelToolCalls === false ? { type: 'auto', ...alone } : undefined
 }
 
-/** Only a schema can be asked for; `json_object` is a matter of the prompt. */
+/** Only a schema can be asked for; for `json_object` see systemBlocks. */
 function outputConfig({ responseFormat }: ModelRequest): Block | undefined {
   const wanted = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // as OpenAI writes it; what is not there stays undefined
   return responseFormat?.['type'] === 'json_schema' && wanted?.schema ? { format: { type: 'json_schema', schema: wanted.schema } } : undefined

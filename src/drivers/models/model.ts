@@ -4,6 +4,8 @@
  * a rule about messages, reasoning or tools stands once.
  */
 
+import type { PassedValues, SelectiveParameter } from './parameters.ts'
+
 /** How hard a model may think, least first (agents-and-gateway.md, `reasoning_effort`). */
 export const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type ReasoningLevel = (typeof reasoningLevels)[number]
@@ -63,6 +65,10 @@ export type ModelRequest = {
   seed: number | null
   /** The caller's own name for their user, passed on. */
   user: string | null
+  /** Parameters of OpenAI's that are passed on as they are to upstreams that know them. */
+  passed?: PassedValues
+  /** What an upstream must know to be asked; absent: nothing that not all know. */
+  needed?: readonly { name: SelectiveParameter; value: unknown }[]
   /** False asks the upstream for one answer instead of a stream; the events are the same. */
   stream: boolean
 }
@@ -78,7 +84,8 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
  * exactly once, last; an answer that stops without it was cut, and its iterator throws.
  */
 export type ModelEvent =
-  | { type: 'text'; text: string }
+  /** `refusal`: the model says that it will not. `logprobs`: of its tokens, in OpenAI's shape, where they were asked for. */
+  | { type: 'text'; text: string; refusal?: true; logprobs?: readonly unknown[] }
   | { type: 'reasoning'; index: number; text: string }
   | { type: 'reasoning_end'; index: number; block: ReasoningBlock }
   | { type: 'tool'; index: number; id: string; name: string }

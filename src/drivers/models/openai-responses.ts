@@ -22,6 +22,14 @@ type OpenItem =
 
 const itemsMax = 1_024
 
+/** A token's probability as chat completions tell it, which always have its bytes. */
+function chatToken(value: unknown): unknown {
+  const token = objectOf(value)
+  if (!token) return value
+  const others = token['top_logprobs']
+  return { bytes: null, ...token, top_logprobs: Array.isArray(others) ? others.map((one) => ({ bytes: null, ...objectOf(one) })) : [] }
+}
+
 class ResponsesReader implements AnswerReader {
   readonly #target: UpstreamTarget
   readonly #events: AnswerEvents
@@ -39,10 +47,8 @@ class ResponsesReader implements AnswerReader {
     if (!event) throw brokenAnswer(this.#target, 'sent something that is no answer')
     const item = this.#items.get(event['output_index'])
     switch (event['type']) {
-      case 'response.output_text.delta': return this.#text(item, textOf(event['delta']) ?? '')
-      case 'response.refusal.delta':
-        this.#isRefusal = true
-        return this.#text(item, textOf(event['delta']) ?? '')
+      case 'response.output_text.delta': return this.#text(item, textOf(event['delta']) ?? '', event['logprobs'])
+      case 'response.refusal.delta': return this.#refusal(item, textOf(event['delta']) ?? '')
       case 'response.reasoning_summary_part.added': return this.#reasoning(item, item?.type === 'reasoning' && item.text !== '' ? '\n\n' : '')
       case 'response.reasoning_summary_text.delta': case 'response.reasoning_text.delta': return this.#reasoning(item, textOf(event['delta']) ?? '')
       case 'response.function_call_arguments.delta':
@@ -77,9 +83,15 @@ class ResponsesReader implements AnswerReader {
     return open
   }
 
-  #text(item: OpenItem | undefined, text: string): void {
+  #text(item: OpenItem | undefined, text: string, logprobs: unknown): void {
     if (item?.type === 'message') item.hasText = true
-    this.#events.text(text)
+    this.#events.text(text, Array.isArray(logprobs) && logprobs.length > 0 ? logprobs.map(chatToken) : undefined)
+  }
+
+  #refusal(item: OpenItem | undefined, text: string): void {
+    if (item?.type === 'message') item.hasText = true
+    this.#isRefusal = true
+    this.#events.refusal(text)
   }
 
   #reasoning(item: OpenItem | undefined, text: string): void {
@@ -94,8 +106,8 @@ class ResponsesReader implements AnswerReader {
     this.#items.delete(index)
     if (open?.type === 'message' && !open.hasText) {
       for (const part of listOf(item['content']).map(objectOf)) {
-        this.#isRefusal ||= part?.['type'] === 'refusal'
-        this.#events.text(textOf(part?.['text']) ?? textOf(part?.['refusal']) ?? '')
+        if (part?.['type'] === 'refusal') this.#refusal(open, textOf(part['refusal']) ?? '')
+        else this.#text(open, textOf(part?.['text']) ?? '', part?.['logprobs'])
       }
     } else if (open?.type === 'reasoning') {
       if (open.text === '') this.#reasoning(open, listOf(item['summary']).map((part) => textOf(objectOf(part)?.['text']) ?? '').join('\n\n'))

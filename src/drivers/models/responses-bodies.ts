@@ -1,5 +1,6 @@
 /** A request as OpenAI's responses want it. */
 import type { Message, ModelRequest, ReasoningBlock, UpstreamTarget, UserPart } from './model.ts'
+import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
 
@@ -17,12 +18,14 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
   if (request.stop.length > 0) throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} knows no stop sequences. Leave out stop, or use another model.`)
   const reasons = target.reasoningReplay === 'encrypted_content'
   const hasTools = request.tools.length > 0
+  const { logprobs, verbosity, ...passed } = valuesFor('openai', request.passed) ?? {}
+  const include = [...(reasons ? ['reasoning.encrypted_content'] : []), ...(logprobs === true ? ['message.output_text.logprobs'] : [])]
   return {
     model: target.upstreamModel,
     input: request.messages.flatMap((message) => itemsOf(target, message)),
     stream: request.stream,
     store: false,
-    include: reasons ? ['reasoning.encrypted_content'] : undefined,
+    include: include.length > 0 ? include : undefined,
     reasoning: reasons && request.reasoningEffort !== null ? { effort: request.reasoningEffort, summary: request.reasoningEffort === 'none' ? undefined : 'auto' } : undefined,
     // Left out, `strict` would be true here, unlike in chat completions.
     tools: hasTools ? request.tools.map(({ name, description, parameters, strict }) => ({ type: 'function', name, description: description ?? undefined, parameters, strict: strict ?? false })) : undefined,
@@ -31,8 +34,9 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
     max_output_tokens: request.maxTokens === null ? undefined : Math.max(request.maxTokens, outputTokensMin),
     temperature: request.temperature ?? undefined,
     top_p: request.topP ?? undefined,
-    text: textFormat(request),
+    text: textSettings(request, verbosity),
     user: request.user ?? undefined,
+    ...passed,
   }
 }
 
@@ -42,10 +46,11 @@ function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
 }
 
 /** What chat completions nest one level deeper. */
-function textFormat({ responseFormat }: ModelRequest): Item | undefined {
-  if (!responseFormat) return undefined
+function textSettings({ responseFormat }: ModelRequest, verbosity: unknown): Item | undefined {
+  if (!responseFormat) return verbosity === undefined ? undefined : { verbosity }
   const { type, json_schema: schema } = responseFormat
-  return { format: type === 'json_schema' ? { type, ...(schema as object) } : { type } } // as OpenAI's chat format has it
+  const format = type === 'json_schema' ? { type, ...(schema as object) } : { type } // as OpenAI's chat format has it
+  return { format, ...(verbosity === undefined ? {} : { verbosity }) }
 }
 
 function itemsOf(target: UpstreamTarget, message: Message): Item[] {

@@ -5,6 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { askUpstream } from '#src/drivers/models/ask.ts'
 import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest } from '#src/drivers/models/model.ts'
+import { knowsAll } from '#src/drivers/models/known-parameters.ts'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import type { Model, ModelUpstream } from './model-rows.ts'
 
@@ -24,14 +25,15 @@ const waitMsMax = 1_000
 export type HearUpstream = (upstream: string, events: readonly ModelEvent[]) => void
 
 /**
- * The first answer of the model's upstreams.
+ * The first answer of the model's upstreams that know all that the request needs known.
  * @throws BerthError the last upstream's error when none answered, or at once what is the request's own fault.
  */
 export async function askInTurn(model: Model, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<BegunAnswer> {
   const attempts: Attempt[] = []
   let last: BerthError | undefined
-  for (const [place, upstream] of model.upstreams.entries()) {
-    const isLast = place === model.upstreams.length - 1
+  const able = request.needed ? model.upstreams.filter(({ kind }) => knowsAll(kind, request)) : model.upstreams
+  for (const [place, upstream] of able.entries()) {
+    const isLast = place === able.length - 1
     for (let tries = 1; attempts.length < attemptsMax; tries++) {
       try {
         const events = await begin(upstream, request, signal, hear)

@@ -4,22 +4,25 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Fields } from './message-shapes.ts'
 import type { Model } from './model-rows.ts'
+import { checkUpstreams, readSelective } from './selective-parameters.ts'
 
 /** The 400 for a parameter that is wrong. The sentence begins with its name and quotes no value of the caller's. */
 export function wrongParameter(name: string, sentence: string): BerthError {
   return new BerthError('invalid_parameter', `${name} ${sentence}`)
 }
 
-type Parameters = Pick<ModelRequest, 'maxTokens' | 'temperature' | 'topP' | 'stop' | 'responseFormat' | 'seed' | 'user'>
+type Parameters = Pick<ModelRequest, 'maxTokens' | 'temperature' | 'topP' | 'stop' | 'responseFormat' | 'seed' | 'user' | 'passed' | 'needed'>
 
-/** Reads them; null is as good as absent, and unknown ones are nobody's business. @throws BerthError invalid_parameter. */
+/**
+ * Reads them; null is as good as absent, and what no OpenAI client documents is ignored.
+ * @throws BerthError invalid_parameter; unsupported_parameter for what none of the model's upstreams knows.
+ */
 export function readParameters(body: Fields, model: Model): Parameters {
   const n = body['n'] ?? 1
   if (n !== 1) throw wrongParameter('n', 'must be 1: one answer is made of each request.')
-  const { user = null, metadata = null } = body
+  const { user = null } = body
   if (user !== null && typeof user !== 'string') throw wrongParameter('user', 'must be a string.')
-  if (metadata !== null && (typeof metadata !== 'object' || Array.isArray(metadata))) throw wrongParameter('metadata', 'must be an object.')
-  return {
+  const parameters: Parameters = {
     maxTokens: readMaxTokens(body, model),
     temperature: numberFrom(body, 'temperature', 0, 2),
     topP: numberFrom(body, 'top_p', 0, 1),
@@ -27,7 +30,20 @@ export function readParameters(body: Fields, model: Model): Parameters {
     responseFormat: readResponseFormat(body['response_format']),
     seed: integerFrom(body, 'seed', Number.MIN_SAFE_INTEGER),
     user,
+    ...readSelective(body),
   }
+  const needed = neededOf(parameters)
+  if (!needed) return parameters
+  checkUpstreams(model, { needed })
+  return { ...parameters, needed }
+}
+
+/** What not every upstream knows, also of those that have places of their own; undefined where there is nothing. */
+function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelRequest['needed']> | undefined {
+  const all = [
+    ...needed, ...(seed === null ? [] : [{ name: 'seed' as const, value: seed }]), ...(stop.length === 0 ? [] : [{ name: 'stop' as const, value: stop }]),
+  ]
+  return all.length > 0 ? all : undefined
 }
 
 /** The answer's length at most: the newer name goes first. Ours: more than the model can write is as much as it can. */

@@ -10,6 +10,7 @@ import type { Model } from './model-rows.ts'
 import { modelTable } from './model-table.ts'
 import { findModel } from './models.ts'
 import type { Reader } from './reasoning-replay.ts'
+import { unsupported } from './selective-parameters.ts'
 import { lastAssistantId, readUiMessages } from './ui-messages.ts'
 
 /** What a body asks, and of whom. */
@@ -35,6 +36,7 @@ export function readChatRequest(config: Config, body: unknown): ChatRequest & { 
  */
 export function readUiChatRequest(config: Config, body: unknown): ChatRequest & { continuedId: string | null } {
   const fields = readBody(body)
+  if (fields['logprobs'] === true) throw unsupported('logprobs', 'a UI message stream has no place for them. Leave it out, or use /v1/chat/completions.')
   if (switchFrom(fields, 'stream') === false) throw new BerthError('stream_required', 'This path answers as a stream only. Leave stream out, or use /v1/chat/completions.')
   return { ...readRequest(config, fields, true, readUiMessages), continuedId: lastAssistantId(fields['messages']) }
 }

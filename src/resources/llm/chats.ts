@@ -43,28 +43,38 @@ export async function askChat(call: Call, body: Readonly<Record<string, unknown>
 }
 
 /** A whole answer, without its reasoning. */
-export type ChatAnswer = { completion: Completion; text: string; finishReason: FinishReason; usage: Usage }
+export type ChatAnswer = { completion: Completion; text: string; refusal: string; logprobs: TokenLogprobs | null; finishReason: FinishReason; usage: Usage }
+
+/** Of the tokens of an answer and of a refusal, in OpenAI's shape. */
+export type TokenLogprobs = { content: unknown[]; refusal: unknown[] }
 
 /** Waits for the whole answer. @throws BerthError when the upstream cuts it. */
 export async function collectChat(completion: Completion): Promise<ChatAnswer> {
   const { events } = completion
-  if (events instanceof WholeAnswer) return answerOf(completion, events.events, '')
-  let text = ''
+  const said: Said = { text: '', refusal: '', logprobs: null }
   let last: readonly ModelEvent[] = []
-  for await (const batch of events) {
-    text += textIn(last)
-    last = batch
+  if (events instanceof WholeAnswer) last = events.events
+  else {
+    for await (const batch of events) {
+      add(said, last)
+      last = batch
+    }
   }
-  return answerOf(completion, last, text)
-}
-
-function answerOf(completion: Completion, last: readonly ModelEvent[], before: string): ChatAnswer {
+  add(said, last)
   const { finishReason, usage } = endOf(last)
-  return { completion, text: before + textIn(last), finishReason, usage }
+  return { completion, ...said, finishReason, usage }
 }
 
-function textIn(events: readonly ModelEvent[]): string {
-  let text = ''
-  for (const event of events) if (event.type === 'text') text += event.text
-  return text
+type Said = Pick<ChatAnswer, 'text' | 'refusal' | 'logprobs'>
+
+function add(said: Said, events: readonly ModelEvent[]): void {
+  for (const event of events) {
+    if (event.type !== 'text') continue
+    if (event.refusal) said.refusal += event.text
+    else said.text += event.text
+    if (event.logprobs) {
+      said.logprobs ??= { content: [], refusal: [] }
+      for (const token of event.logprobs) said.logprobs[event.refusal ? 'refusal' : 'content'].push(token)
+    }
+  }
 }
