@@ -58,6 +58,7 @@ test('a start ends with addresses and a ready line, and SIGTERM stops web, worke
   await berth.line(/^Berth is ready at http:\/\/localhost:\d+/)
   expect(berth.lines.join('\n')).toContain(`http://localhost:${variables.PORT}/graphql`)
   expect(berth.lines.join('\n')).toContain('npm run -s token -- --user alice --org acme --role owner')
+  expect(berth.lines.join('\n')).toMatch(/Sign in +http:\/\/localhost:\d+\/graphql\?code=[\w-]{32}\n/)
   expect(statSync(join(dataDir(), 'run.json')).mode & 0o777).toBe(0o600)
   const client = new pg.Client(currentRun().databaseUrl)
   await client.connect()

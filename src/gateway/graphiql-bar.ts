@@ -25,6 +25,7 @@ export const signInStyle = `
     background: transparent; color: var(--ink); font: inherit; }
   #berth-bar option { color: #1f2a44; background: #fff; }
   #berth-bar input.token { width: 220px; }
+  #berth-bar input[type=checkbox] { width: auto; }
   #berth-bar button { height: 30px; padding: 0 12px; border: 1px solid var(--accent); border-radius: 6px; background: var(--accent); color: var(--on-accent); font: inherit; font-weight: 600; cursor: pointer; }
   #berth-bar button.plain { background: transparent; color: var(--accent); font-weight: 500; }
   #berth-bar button:disabled { opacity: .6; cursor: wait; }
@@ -42,8 +43,10 @@ const askForm = `
     <label>user <input name="user" value="alice" required maxlength="255" spellcheck="false"></label>
     <label>organization <input name="organization" value="acme" required maxlength="255" spellcheck="false"></label>
     <label>role <select name="role">${[...roles].reverse().map((role) => `<option>${role}</option>`).join('')}</select></label>
+    <label>new names <input name="create" type="checkbox"></label>
+    <label id="berth-code" hidden>code <input name="code" type="password" spellcheck="false"></label>
     <button>Get a token</button>
-    <span class="soft">On this machine only. New names are made.</span>
+    <span class="soft">On this machine only.</span>
   </form>`
 
 const pasteForm = `
@@ -74,12 +77,14 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void }
     document: { getElementById(id: string): Element | null; querySelector(selector: string): Element | null }
     location: { href: string; reload(): void }
+    history: { replaceState(state: null, unused: string, url: string): void }
     navigator: { clipboard: { writeText(text: string): Promise<void> } }
     fetch: typeof fetch
     FormData: new (form: Element) => Iterable<[string, string]>
   }
   const page = globalThis as unknown as Browser // a browser, which this project's types do not know
   const kept = 'berth-token'
+  const keptCode = 'berth-code'
   const find = (id: string) => page.document.getElementById(id)
   const form = find('berth-sign-in') ?? find('berth-paste')
   let held: Held | null = JSON.parse(page.sessionStorage.getItem(kept) ?? 'null') as Held | null
@@ -121,10 +126,14 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     const fields = Object.fromEntries(new page.FormData(form))
     const button = form.querySelector('button')
     if (button) button.disabled = true
+    const { create, code, ...person } = fields
+    const wanted = { ...person, create: create !== undefined, code: code || (page.sessionStorage.getItem(keptCode) ?? '') }
     const getting = fields['token'] !== undefined
       ? Promise.resolve<Held>({ token: fields['token'].trim(), user: '', organization: '', role: '', expiresAt: '' })
-      : send(names.signInPath, { method: 'POST', headers: { 'content-type': 'application/json', [names.signInHeader]: '1' }, body: JSON.stringify(fields) }).then(async (answer) => {
-        const said = (await answer.json()) as { token?: string; expires_at?: string; message?: string }
+      : send(names.signInPath, { method: 'POST', headers: { 'content-type': 'application/json', [names.signInHeader]: '1' }, body: JSON.stringify(wanted) }).then(async (answer) => {
+        const said = (await answer.json()) as { token?: string; expires_at?: string; error?: string; message?: string }
+        const asked = find('berth-code')
+        if (said.error === 'sign_in_code_required' && asked) asked.hidden = false
         if (!answer.ok || !said.token) throw new Error(said.message ?? 'No token came back.')
         return { token: said.token, user: fields['user'] ?? '', organization: fields['organization'] ?? '', role: fields['role'] ?? '', expiresAt: said.expires_at ?? '' }
       })
@@ -139,5 +148,13 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     hold(null)
     page.location.reload()
   })
+  // The link that the start printed: what opens the door does not stay in the address.
+  const address = new URL(page.location.href)
+  const given = address.searchParams.get('code')
+  if (given) {
+    page.sessionStorage.setItem(keptCode, given)
+    address.searchParams.delete('code')
+    page.history.replaceState(null, '', address.href)
+  }
   show()
 }

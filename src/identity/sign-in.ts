@@ -1,6 +1,7 @@
 /**
- * Sign-in without a password, for the person at this machine: GraphiQL asks for a token here. Whoever can reach it is
- * whoever they say, so it opens only to a page of ours, in a browser on this host, that came straight to us.
+ * Sign-in without a password, for the person who started Berth at this machine: GraphiQL asks for a token here. Whoever
+ * can reach it is whoever they say, so it opens only to a page of ours, in a browser of that very user on this host, that
+ * came straight to us; to another user of this host with the code that the start printed.
  */
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -9,8 +10,10 @@ import { roles } from '#src/platform/access.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { isLocalHost, isSignInCode, offersSignIn } from '#src/platform/sign-in-code.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { NewNames } from '#src/resources/infra/joining.ts'
+import { userOfPeer } from '#src/drivers/connection-users.ts'
 import { issueToken } from './issuer.ts'
 
 /** Where a page asks for a token, and the header it must send: a page of another origin cannot send it unasked. */
@@ -22,27 +25,35 @@ const bodyBytes = 4096
 const attemptsPerMinute = 60
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
-const wanted = z.object({ user: z.string(), organization: z.string(), role: z.enum(roles), create: z.boolean().default(false) })
-const toldHow: NewNames = { make: false, how: 'Tick “new” to make it.' }
+const wanted = z.object({ user: z.string(), organization: z.string(), role: z.enum(roles), create: z.boolean().default(false), code: z.string().default('') })
+const toldHow: NewNames = { make: false, how: 'Tick “new names” to make it.' }
 
 /** Adds POST /identity/token. Only for an app whose settings allow local sign-in. */
 export function serveSignIn(app: FastifyInstance, services: Services): void {
   app.post(signInPath, { bodyLimit: bodyBytes }, async (request, reply) => {
     const refusal = whyNotLocal(request, services.config) ?? whyNotOurPage(request)
     if (refusal) throw new BerthError('forbidden', `${refusal} Get a token by command: npm run -s token -- --user alice --org acme --role owner`)
-    await services.limiter.spend('sign-in', attemptsPerMinute)
+    const uid = await userOfPeer(request.raw.socket)
+    await services.limiter.spend(`sign-in:${uid ?? 'unknown'}`, attemptsPerMinute) // each user of this machine has their own, so that nobody keeps the others out
     const body = wanted.safeParse(request.body)
     if (!body.success) throw new BerthError('invalid_request', `Send {"user", "organization", "role"}; role is one of ${roles.join(', ')}.`)
-    const { create, ...person } = body.data
+    const { create, code, ...person } = body.data
+    if (uid === null || uid !== process.getuid?.()) checkCode(services.config, code)
     const { token, expiresAtSeconds } = await issueToken(services, { ...person, ttlSeconds: tokenTtlSeconds, newNames: create ? { make: true } : toldHow })
     reply.code(201).header('cache-control', 'no-store')
     return { token, expires_at: timestamp(expiresAtSeconds * 1000) }
   })
 }
 
+/** @throws BerthError sign_in_code_required. */
+function checkCode({ dataDir }: Config, code: string): void {
+  if (code === '') throw new BerthError('sign_in_code_required', 'Signing in here is for the user of this machine who started Berth. Everybody else needs the code that its start printed.')
+  if (!isSignInCode(dataDir, code)) throw new BerthError('sign_in_code_required', 'This is not the code that the start of Berth printed. Each start makes a new one.')
+}
+
 /** Whether local sign-in would answer a page that is loaded with this request. */
 export function mayServeSignIn(request: FastifyRequest, config: Config): boolean {
-  return config.localSignIn && config.builtInIssuer && whyNotLocal(request, config) === null
+  return offersSignIn(config) && whyNotLocal(request, config) === null
 }
 
 /** The first reason why this request did not come straight from this machine, or null. */
@@ -70,8 +81,4 @@ function whyNotOurPage({ headers }: FastifyRequest): string | null {
 function isLocalAddress(address: string): boolean {
   const plain = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address
   return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'))
-}
-
-function isLocalHost(host: string): boolean {
-  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(host)
 }

@@ -47,6 +47,7 @@ export const errorStatuses = {
   org_mismatch: 403,
   not_permitted_for_role: 403,
   missing_scope: 403,
+  sign_in_code_required: 403,
   not_found: 404,
   route_not_found: 404,
   database_name_taken: 409,

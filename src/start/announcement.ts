@@ -5,7 +5,7 @@ import type { Config } from '../platform/config.ts'
 const askTimeoutMs = 2_000
 
 /** The addresses, the state of the VMs, how to get a token, and the ready line last. */
-export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cacheDir }: Config, withoutVms: string | null): string {
+export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cacheDir }: Config, withoutVms: string | null, signInCode: string | null): string {
   const speed = knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
   return [
     '',
@@ -16,6 +16,7 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
     `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker); the next free port where one is taken`,
     `  VMs                ${withoutVms === null ? speed : `none. ${withoutVms}`}`,
     '',
+    ...(signInCode === null ? [] : [`  Sign in            ${publicUrl}/graphql?code=${signInCode}`, '                     (another user of this machine needs this link; the code is good until the next start)']),
     '  Get a token:       npm run -s token -- --user alice --org acme --role owner',
     '',
     `Berth is ready at ${publicUrl} (Ctrl-C stops it)`,

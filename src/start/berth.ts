@@ -1,6 +1,7 @@
 /** All of Berth on this host, from the database to the ready line, and back. */
 import type { Config } from '../platform/config.ts'
 import { redact } from '../platform/log.ts'
+import { makeSignInCode, offersSignIn } from '../platform/sign-in-code.ts'
 import { announcement, answersReady } from './announcement.ts'
 import { preparePostgres } from './embedded-postgres.ts'
 import { waitForDatabase } from './external-database.ts'
@@ -29,6 +30,7 @@ export class Berth {
   /** Those of each line of the Procfile, in its order. */
   #processes: Supervised[][] = []
   #stopping: Promise<void> | null = null
+  #signInCode: string | null = null
 
   constructor(config: Config, options: BerthOptions) {
     this.#config = config
@@ -54,6 +56,7 @@ export class Berth {
       this.#run.databaseUrl = await this.#startDatabase()
       if (this.#stopping) return
       writeRunFile(this.#config.dataDir, this.#run)
+      if (offersSignIn(this.#config)) this.#signInCode = makeSignInCode(this.#config.dataDir)
       if (release && await runRelease(release, { DATABASE_URL: this.#run.databaseUrl }, (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
       const withoutVms = this.#options.withVms && this.#config.runsVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
       if (this.#stopping) return
@@ -112,7 +115,7 @@ export class Berth {
   async #announce(withoutVms: string | null): Promise<void> {
     const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), { limitMs: readyLimitMs, everyMs: readyPollMs })
     if (this.#stopping) return
-    this.#options.say(ready ? announcement(this.#config, withoutVms) : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`)
+    this.#options.say(ready ? announcement(this.#config, withoutVms, this.#signInCode) : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`)
   }
 }
 

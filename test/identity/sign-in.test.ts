@@ -1,9 +1,17 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { request } from 'node:http'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { userOfPeer } from '#src/drivers/connection-users.ts'
+import { makeSignInCode } from '#src/platform/sign-in-code.ts'
 import { freePort } from '../support/ports.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
+import { until } from '../support/until.ts'
 
 let running: RunningApp
 beforeAll(async () => {
@@ -62,7 +70,6 @@ describe('local sign-in', () => {
     expect(preflight.status).toBe(404)
   })
   it('does not answer HTTP/1.0, which proxies speak', async () => {
-    const { connect } = await import('node:net')
     const body = JSON.stringify({ user: 'alice', organization: 'acme', role: 'owner' })
     const said = await new Promise<string>((resolve) => {
       let text = ''
@@ -105,6 +112,76 @@ describe('local sign-in', () => {
       expect((await signIn({ to: wide })).status).toBe(201)
     } finally {
       await wide.stop()
+    }
+  })
+
+  it('makes no organization by a typing error, unless new names are asked for', async () => {
+    await signIn()
+    const refused = await signIn({ body: { user: 'alice', organization: 'acne', role: 'owner' } })
+    expect(refused).toEqual({ status: 404, body: { error: 'not_found', message: 'There is no organization named acne. Did you mean acme? Tick “new names” to make it.' } })
+    expect((await signIn({ body: { user: 'alice', organization: 'acne', role: 'owner', create: true } })).status).toBe(201)
+  })
+})
+
+describe('another user of this machine', () => {
+  const nobody = 65_534
+  const page = (body: object): object => ({
+    url: `http://127.0.0.1:${running.port}/identity/token`, body: JSON.stringify({ user: 'mallory', organization: 'acme', role: 'owner', create: true, ...body }),
+    headers: { 'content-type': 'application/json', host: `127.0.0.1:${running.port}`, origin: `http://127.0.0.1:${running.port}`, 'x-berth-sign-in': '1' },
+  })
+  /** Sends what our page sends, from a process that gave up being root first. */
+  function signInAsNobody(body: object = {}): Promise<{ status: number; body: Record<string, string> }> {
+    const script = `process.setgid(${nobody}); process.setuid(${nobody}); const { url, body, headers } = JSON.parse(process.argv[1]); require('node:http').request(url, { method: 'POST', headers }, (answer) => { let text = ''; answer.on('data', (piece) => (text += piece)).on('end', () => console.log(JSON.stringify({ status: answer.statusCode, body: JSON.parse(text) }))) }).end(body)`
+    return new Promise((resolve, reject) => execFile(process.execPath, ['-e', script, JSON.stringify(page(body))], (error, said) => (error ? reject(error) : resolve(JSON.parse(said) as { status: number; body: Record<string, string> }))))
+  }
+  const isRoot = process.getuid?.() === 0
+
+  it.runIf(isRoot)('gets nothing without the code that the start printed, and makes nothing', async () => {
+    expect(await signInAsNobody()).toMatchObject({ status: 403, body: { error: 'sign_in_code_required' } })
+    expect(await signInAsNobody({ code: 'x'.repeat(32) })).toMatchObject({ status: 403, body: { error: 'sign_in_code_required' } })
+    expect((await running.services.database.pool.query("select 1 from users where name = 'mallory'")).rowCount).toBe(0)
+  })
+
+  it.runIf(isRoot)('gets a token with the code, until the next start makes another one', async () => {
+    const { dataDir } = running.services.config
+    const code = makeSignInCode(dataDir)
+    expect(code.length).toBeGreaterThanOrEqual(32) // 192 bits as base64
+    expect(statSync(join(dataDir, 'sign-in.code')).mode & 0o777).toBe(0o600)
+    expect(await signInAsNobody({ code })).toMatchObject({ status: 201, body: { token: expect.any(String) } })
+    makeSignInCode(dataDir)
+    expect(await signInAsNobody({ code })).toMatchObject({ status: 403 })
+  })
+
+  it.runIf(isRoot)('is told to wait after many tries, and keeps nobody else out', async () => {
+    await running.services.database.pool.query("update rate_buckets set tokens = -1000 where bucket = 'sign-in:65534'")
+    let status = 403
+    for (let tries = 0; status === 403 && tries < 6; tries++) ({ status } = await signInAsNobody({ code: 'wrong' })) // what the process holds already is spent first
+    expect(status).toBe(429)
+    expect((await signIn()).status).toBe(201)
+  })
+
+  it('is not taken for the one who started Berth by closing its connection, which lists it as root', async () => {
+    const closed = { remoteAddress: '127.0.0.1', localAddress: '127.0.0.1', localPort: running.port }
+    const socket = connect(running.port, '127.0.0.1')
+    await once(socket, 'connect')
+    const ends = { ...closed, remotePort: socket.localPort ?? 0 }
+    expect(await userOfPeer(ends)).toBe(process.getuid?.())
+    socket.destroy()
+    await until('the connection is closed', async () => (await userOfPeer(ends)) === null)
+  })
+
+  it('is known over IPv6 and by mapped addresses too', async () => {
+    const server = createServer().listen(0, '::')
+    await once(server, 'listening')
+    try {
+      for (const host of ['::1', '127.0.0.1']) {
+        const client = connect((server.address() as AddressInfo).port, host)
+        const [socket] = (await once(server, 'connection')) as [Socket]
+        expect([host, await userOfPeer(socket)]).toEqual([host, process.getuid?.()])
+        client.destroy()
+      }
+    } finally {
+      server.close()
     }
   })
 })
