@@ -9,7 +9,7 @@ import { qemuUser } from '#src/drivers/system-users.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
-import { findSecretHosts, findSecretUse } from '#src/resources/agents/credential-use.ts'
+import { findSecretHosts, findSecretUses } from '#src/resources/agents/credential-use.ts'
 import { clearDeadWrites } from '#src/resources/infra/upload-writes.ts'
 import { handleSessionSteps } from './agents/session-steps.ts'
 import { handleAll } from './handlers.ts'
@@ -90,7 +90,7 @@ function createVmWork(services: Services, nodeId: string): VmWork {
   const authority = createAuthority(config.dataDir)
   const egress = createEgress({
     hostPorts: config.vmHostPorts, log, authority,
-    findSecret: async (id, credentialId) => findSecretUse(services, vmIdOf(id), credentialId),
+    findSecrets: async (id) => findSecretUses(services, vmIdOf(id)),
     findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
   })
   const work: VmWork = {

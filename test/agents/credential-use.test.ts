@@ -7,7 +7,7 @@ import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, transaction } from '#src/platform/postgres.ts'
 import { findCredentialRow, openSecrets, type McpOauthSecrets } from '#src/resources/agents/credential-rows.ts'
-import { credentialFor, findSecretHosts, findSecretUse, giveVariables, openEnvironmentVariables, refreshBearer, type VaultOwner } from '#src/resources/agents/credential-use.ts'
+import { credentialFor, findSecretHosts, findSecretUses, giveVariables, openEnvironmentVariables, refreshBearer, type VaultOwner } from '#src/resources/agents/credential-use.ts'
 import { openEnv } from '#src/resources/infra/vm-env.ts'
 import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -176,12 +176,11 @@ describe('environment variables', () => {
     for (let twice = 0; twice < 2; twice++) await transaction(berth.services.db, (tx) => giveVariables(berth.services, tx, vm, variables))
     expect(await openEnv(berth.services, vm)).toEqual({ PLAIN: 'one', GUARDED: variables[1]!.value })
     expect(await findOne(berth.services.db, sql`select env_generation from vms where id = ${vm}`)).toEqual({ envGeneration: 2 })
-    expect(await findSecretUse(berth.services, vm, guarded)).toEqual({ secret: 'secret-3', hosts: ['api.example.com'], inHeaders: true, inBody: true })
-    expect(await findSecretUse(berth.services, other, guarded)).toBeNull()
-    expect(await findSecretUse(berth.services, vm, variables[0]!.credentialId)).toBeNull()
+    expect(await findSecretUses(berth.services, vm)).toEqual([{ credentialId: guarded, secret: 'secret-3', hosts: ['api.example.com'], inHeaders: true, inBody: true }])
+    expect(await findSecretUses(berth.services, other)).toEqual([])
     expect([await findSecretHosts(berth.services, vm), await findSecretHosts(berth.services, other)]).toEqual([[['api.example.com']], []])
     await berth.call('POST', `/agents/v1/vaults/${second}/archive`, { token })
-    expect(await findSecretUse(berth.services, vm, guarded)).toBeNull()
+    expect(await findSecretUses(berth.services, vm)).toEqual([])
     expect(await findSecretHosts(berth.services, vm)).toEqual([])
     expect((await openEnvironmentVariables(berth.services, owner, [vault, second].map(uuid))).map(({ secretName }) => secretName)).toEqual(['PLAIN'])
     expect(await openEnvironmentVariables(berth.services, { ...owner, userId: uuid(vault) }, [uuid(vault)])).toEqual([])

@@ -1,6 +1,6 @@
 /** A vault's environment variables in a VM that really runs: one as it is, one as a placeholder that only the way out knows. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,13 @@ let berth: Berth
 let token: string
 let vm: string
 let vault: string
-const host = createServer((request, response) => response.end(request.headers.authorization))
+/** What the servers were sent: their answers are masked. */
+const seen: (string | undefined)[] = []
+const echo = (request: IncomingMessage, response: ServerResponse): void => {
+  seen.push(request.headers.authorization)
+  response.end(request.headers.authorization)
+}
+const host = createServer(echo)
 /** The same over TLS, with a certificate of an authority that this process trusts, and no guest. */
 const folder = mkdtempSync(join(tmpdir(), 'berth-authority-'))
 const authority = createAuthority(folder)
@@ -29,7 +35,7 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 
 beforeAll(async () => {
   setDefaultCACertificates([...trusted, await authority.certificate()])
-  secured = createSecureServer({ SNICallback: (name, done) => void authority.contextFor(name).then((context) => done(null, context), done) }, (request, response) => response.end(request.headers.authorization))
+  secured = createSecureServer({ SNICallback: (name, done) => void authority.contextFor(name).then((context) => done(null, context), done) }, echo)
   for (const server of [host, secured]) await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_VM_HOST_PORTS: `${portOf(host)},${portOf(secured)}` } })
   token = await berth.token()
@@ -72,7 +78,8 @@ test('the VM holds the one secret, and of the others placeholders only', async (
 const sendsSecurely = (client: string): Promise<string> => exec(clients[client]!('GUARDED', `https://host.berth.internal:${portOf(secured)}/`)) // of the table's names
 
 test.each(Object.keys(clients))('over https, %s sends the secret to the right host', async (client) => {
-  expect(await sendsSecurely(client)).toBe('Bearer guarded-secret')
+  expect(await sendsSecurely(client)).toBe('Bearer **************')
+  expect(seen.at(-1)).toBe('Bearer guarded-secret')
 }, 60_000)
 
 test('stopped and started again, the VM trusts the same authority, and holds it once', async () => {
@@ -82,14 +89,25 @@ test('stopped and started again, the VM trusts the same authority, and holds it 
   }
   await become('stopVm', 'stopped')
   await become('startVm', 'running')
-  expect(await sendsSecurely('curl')).toBe('Bearer guarded-secret')
+  expect(await sendsSecurely('curl')).toBe('Bearer **************')
+  expect(seen.at(-1)).toBe('Bearer guarded-secret')
   expect(await exec('grep -cxF "$(sed -n 2p /usr/local/share/ca-certificates/berth-egress.crt)" /etc/ssl/certs/ca-certificates.crt')).toBe('1\n')
 }, 180_000)
 
+test('over plain http a placeholder stays one, to the right host too; TRACE is refused', async () => {
+  for (const name of ['GUARDED', 'ELSEWHERE']) {
+    expect(await sends(name)).toMatch(/^Bearer berth-secret-vcrd_/)
+    expect(seen.at(-1)).toMatch(/^Bearer berth-secret-vcrd_/)
+  }
+  const asked = seen.length
+  expect(await exec(`curl -s -o /dev/null -w "%{http_code}" -X TRACE -H "Authorization: Bearer $GUARDED" https://host.berth.internal:${portOf(secured)}/`)).toBe('405')
+  expect(seen).toHaveLength(asked)
+})
+
 test('what it sends to the right host carries the secret, until the vault is archived', async () => {
-  expect(await sends('GUARDED')).toBe('Bearer guarded-secret')
-  expect(await sends('ELSEWHERE')).toMatch(/^Bearer berth-secret-vcrd_/)
+  await sendsSecurely('curl')
+  expect(seen.at(-1)).toBe('Bearer guarded-secret')
   await berth.call('POST', `/agents/v1/vaults/${vault}/archive`, { token })
-  expect(await sends('GUARDED')).toMatch(/^Bearer berth-secret-vcrd_/)
   expect(await sendsSecurely('curl')).toBe('') // the server's own certificate, which no guest knows
+  expect(seen.at(-1)).toBe('Bearer guarded-secret')
 })

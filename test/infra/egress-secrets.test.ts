@@ -1,25 +1,25 @@
 /** Placeholders of secrets on the way out of a VM: replaced towards the right hosts, in the right places, and nowhere else. */
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
 import { searchedBodyBytesMax, type SecretUse } from '#src/drivers/compute/egress-secrets.ts'
-import { EgressWorld, tell, vm, type Seen } from '../support/egress-world.ts'
+import { tell, vm, type EgressWorld, type Seen } from '../support/egress-world.ts'
+import { securedWorldForEach, type SecuredWorld } from '../support/secured-world.ts'
 
+let secured: SecuredWorld
 let world: EgressWorld
 let url: string
-beforeEach(async () => {
-  world = await EgressWorld.start()
-  url = `http://open.test:${world.originPort}/`
+securedWorldForEach((fresh) => {
+  secured = fresh
+  world = fresh.world
+})
+beforeEach(() => {
+  url = secured.url()
   world.handler = tell
 })
-afterEach(() => world.close())
 
 const give = (use?: Partial<SecretUse>): string => world.give(use)
-async function send(args: readonly string[], to = url, input = ''): Promise<Seen> {
-  const { code, body, error } = await world.curl([...args, to], input)
-  expect(code, error).toBe(0)
-  return JSON.parse(body) as Seen
-}
+const send = (args: readonly string[], to = url, input = ''): Promise<Seen> => secured.send(args, to, input)
 
 describe('in headers', () => {
   test('it is replaced wherever it stands in a value, several times and beside others', async () => {
@@ -45,7 +45,7 @@ describe('in headers', () => {
 
   test('a star means every name below, and null every host', async () => {
     const [below, every] = [give({ hosts: ['*.open.test'] }), give({ hosts: null })]
-    expect((await send(['-H', `X-A: ${below}`, '-H', `X-B: ${every}`], `http://www.open.test:${world.originPort}/`)).headers).toMatchObject({ 'x-a': 'the-secret', 'x-b': 'the-secret' })
+    expect((await send(['-H', `X-A: ${below}`, '-H', `X-B: ${every}`], secured.url('www.open.test'))).headers).toMatchObject({ 'x-a': 'the-secret', 'x-b': 'the-secret' })
   })
 })
 
@@ -60,14 +60,13 @@ describe('in bodies', () => {
   test('bytes that are no text come through unchanged beside it', async () => {
     const bytes = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from(give({ inBody: true }))])
     let seen = Buffer.alloc(0)
-    world.handler = (req, res) => void req.toArray().then((chunks: Buffer[]) => {
+    secured.handler = (req, res) => void req.toArray().then((chunks: Buffer[]) => {
       seen = Buffer.concat(chunks)
       res.end()
     })
-    const { port } = new URL(url)
-    const socket = await world.guestSocket()
-    socket.write(Buffer.concat([Buffer.from(`POST http://open.test:${port}/ HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes.length}\r\nConnection: close\r\n\r\n`), bytes]))
-    await text(socket)
+    const inside = await secured.inside()
+    inside.write(Buffer.concat([Buffer.from(`POST / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nContent-Length: ${bytes.length}\r\nConnection: close\r\n\r\n`), bytes]))
+    await text(inside)
     expect(seen.equals(Buffer.concat([bytes.subarray(0, 256), Buffer.from('the-secret')]))).toBe(true)
   })
 
@@ -80,19 +79,31 @@ describe('in bodies', () => {
   })
 
   test('a guest that goes away in the middle of one leaves nothing behind', async () => {
-    const socket = await world.guestSocket()
-    socket.write(`POST ${url} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf`)
+    give({ inBody: true })
+    const inside = await secured.inside()
+    inside.write(`POST / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nContent-Length: 100\r\n\r\nhalf`)
     await expect.poll(() => world.egress.reached(vm)).toHaveLength(1)
-    socket.destroy()
+    inside.destroy()
     expect((await send([])).body).toBe('') // the log of errors would have failed the test
   })
 })
 
-test('inside a tunnel nothing is replaced, and nothing of it is logged', async () => {
-  const placeholder = give()
-  const socket = await world.openTunnel(`open.test:${world.echoPort}`)
-  socket.end(placeholder)
-  expect(await text(socket)).toBe(placeholder)
-  await send(['-H', `X-A: ${placeholder}`])
-  expect(JSON.stringify(world.logged)).not.toMatch(/the-secret|berth-secret/)
+describe('what is not verified TLS', () => {
+  test('over plain http the placeholder goes out as it is, in headers, passwords and bodies, on whatever port', async () => {
+    const [one, inBody] = [give(), give({ inBody: true })]
+    const { code, body } = await world.curl(['-H', `X-Key: ${one}`, '-u', `me:${inBody}`, '-d', inBody, `http://open.test:${world.originPort}/`])
+    expect(code).toBe(0)
+    const sent = JSON.parse(body) as Seen
+    expect(sent).toMatchObject({ headers: { 'x-key': one }, body: inBody })
+    expect(Buffer.from(sent.headers['authorization']!.slice('Basic '.length), 'base64').toString()).toBe(`me:${inBody}`)
+  })
+
+  test('inside a tunnel without TLS nothing is replaced, and nothing of it is logged', async () => {
+    const placeholder = give()
+    const socket = await world.openTunnel(`open.test:${world.echoPort}`)
+    socket.end(placeholder)
+    expect(await text(socket)).toBe(placeholder)
+    await send(['-H', `X-A: ${placeholder}`])
+    expect(JSON.stringify(world.logged)).not.toMatch(/the-secret|berth-secret/)
+  })
 })

@@ -1,5 +1,6 @@
 /** TLS towards the hosts of a machine's secrets: opened, read, and sealed again. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import type { TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
@@ -37,7 +38,8 @@ describe('towards the host of a secret', () => {
     const inside = await secured.inside()
     for (const path of ['/1', '/2', '/3']) {
       inside.write(secured.ask(placeholder, path))
-      expect(await heard(inside)).toMatch(new RegExp(`^HTTP/1\\.1 200 [^]*"path":"${path}"[^]*the-secret`))
+      expect(await heard(inside)).toMatch(new RegExp(`^HTTP/1\\.1 200 [^]*"path":"${path}"[^]*\\*{10}`))
+      expect(secured.seen.at(-1)?.headers['x-key']).toBe('the-secret')
     }
     inside.write(secured.ask(placeholder, '/4') + secured.ask(placeholder, '/5')) // at once
     const both = await heardUntil(inside, '"/5"')
@@ -68,7 +70,7 @@ describe('towards the host of a secret', () => {
     }
     const inside = await secured.inside()
     inside.write(secured.ask(placeholder))
-    await heardUntil(inside, 'data: the-secret\n\n')
+    await heardUntil(inside, 'data: **********\n\n')
     next('data: second\n\n')
     expect(await heard(inside)).toContain('data: second\n\n')
     inside.destroy()
@@ -93,24 +95,77 @@ describe('towards the host of a secret', () => {
 })
 
 describe('web sockets', () => {
-  const upgrade = (placeholder: string): string => `GET /socket HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nAuthorization: Bearer ${placeholder}\r\n\r\n`
-
-  test('its request carries the secret, and then bytes go both ways as they are', async () => {
-    const placeholder = world.give({ inBody: true })
-    let seen: string | undefined
+  const upgrade = (placeholder: string): string => `GET /socket HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Extensions: permessage-deflate\r\nAuthorization: Bearer ${placeholder}\r\n\r\n`
+  /** A frame as a host sends it; one that is not the last of its message, or no message but a ping. */
+  const frame = (payload: string | Buffer, { isLast = true, opcode = 1 }: { isLast?: boolean; opcode?: number } = {}): Buffer => {
+    const length = Buffer.byteLength(payload)
+    const size = length < 126 ? Buffer.of(length) : length < 65_536 ? Buffer.of(126, length >> 8, length & 255) : Buffer.concat([Buffer.of(127), Buffer.from(length.toString(16).padStart(16, '0'), 'hex')])
+    return Buffer.concat([Buffer.of((isLast ? 0x80 : 0) | opcode), size, Buffer.from(payload)])
+  }
+  /** Opens one to a host that answers with these bytes; what the host was sent first is told too. */
+  async function open(placeholder: string, answer: string, says: readonly Buffer[]): Promise<{ inside: TLSSocket; heardAtHost: Promise<string>; headers: Record<string, unknown> }> {
+    const taken = Promise.withResolvers<{ heardAtHost: Promise<string>; headers: Record<string, unknown> }>()
     secured.server.on('upgrade', (req, socket: TLSSocket) => {
-      seen = req.headers.authorization
-      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nhello')
-      socket.pipe(socket)
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${answer}\r\n`)
+      for (const one of says) socket.write(one)
+      taken.resolve({ heardAtHost: heard(socket), headers: req.headers })
     })
     const inside = await secured.inside()
     inside.write(upgrade(placeholder))
-    expect(await heardUntil(inside, 'hello')).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\n/)
+    return { inside, ...(await taken.promise) }
+  }
+  /** So many bytes behind the header of the answer. */
+  const bytesBehind = async (inside: TLSSocket, count: number): Promise<{ header: string; bytes: Buffer }> => {
+    let all = Buffer.alloc(0)
+    const begin = (): number => all.indexOf('\r\n\r\n') + 4
+    while (begin() < 4 || all.length < begin() + count) all = Buffer.concat([all, (await once(inside, 'data'))[0] as Buffer])
+    return { header: all.subarray(0, begin()).toString('latin1'), bytes: all.subarray(begin()) }
+  }
+
+  test('its request carries the secret, no packing is offered, and what the guest says goes on as it is', async () => {
+    const placeholder = world.give({ inBody: true })
+    const hello = frame('hello')
+    const { inside, heardAtHost, headers } = await open(placeholder, '', [hello])
+    expect(headers).toMatchObject({ authorization: 'Bearer the-secret' })
+    expect(headers).not.toHaveProperty('sec-websocket-extensions')
+    const { header, bytes } = await bytesBehind(inside, hello.length)
+    expect(header).toMatch(/^HTTP\/1\.1 101 Switching Protocols\r\nUpgrade: websocket\r\n/)
+    expect(bytes).toEqual(hello)
     inside.write(placeholder)
-    expect(await heard(inside)).toBe(placeholder)
-    expect(seen).toBe('Bearer the-secret')
+    expect(await heardAtHost).toBe(placeholder)
     inside.end()
     await closed(inside)
+  })
+
+  test('a secret in what the host says is masked, over frames and pieces of them, and nothing else waits or changes', async () => {
+    const placeholder = world.give()
+    const long = 'x'.repeat(70_000)
+    const said = [
+      frame('it is the-secret.'), frame('ends with the-sec'), frame('the-sec', { isLast: false }), frame('the-secret', { opcode: 9 }), frame('', { isLast: false, opcode: 0 }), frame('ret and more', { opcode: 0 }),
+      frame(Buffer.from([0, 255, 116]), { opcode: 2 }), frame(`${long}the-secret`), frame(''), frame('the-sec', { isLast: false }), frame('ond', { opcode: 0 }),
+    ]
+    const shown = Buffer.concat([
+      frame('it is **********.'), frame('ends with the-sec'), frame('*******', { isLast: false }), frame('**********', { opcode: 9 }), frame('', { isLast: false, opcode: 0 }), frame('*** and more', { opcode: 0 }),
+      frame(Buffer.from([0, 255, 116]), { opcode: 2 }), frame(`${long}**********`), frame(''), frame('the-sec', { isLast: false }), frame('ond', { opcode: 0 }),
+    ])
+    const bytes = Buffer.concat(said)
+    for (const pieces of [[bytes], Array.from(bytes.subarray(0, 120), (byte) => Buffer.of(byte)).concat(bytes.subarray(120))]) {
+      secured.server.removeAllListeners('upgrade')
+      const { inside } = await open(placeholder, 'X-Echo: the-secret\r\n', pieces)
+      const back = await bytesBehind(inside, shown.length)
+      expect(back.header).toContain('X-Echo: ***\r\n')
+      expect(back.bytes.equals(shown)).toBe(true)
+      inside.destroy()
+    }
+  })
+
+  test('a host that packs its messages all the same, or that sends what are no frames, is not passed on', async () => {
+    const placeholder = world.give()
+    const packing = await open(placeholder, 'Sec-WebSocket-Extensions: permessage-deflate\r\n', [])
+    expect(await text(packing.inside)).toMatch(/^HTTP\/1\.1 502 [^]*an extension of web sockets that it was not offered/)
+    secured.server.removeAllListeners('upgrade')
+    const masking = await open(placeholder, '', [Buffer.from([0x81, 0x85, 1, 2, 3, 4, 5, 6, 7, 8, 9])])
+    await closed(masking.inside)
   })
 
   test('a host that declines answers the guest', async () => {

@@ -81,7 +81,7 @@ export class EgressWorld {
     const log = { debug: (fields: object) => world.logged.push(fields), error: onError }
     world.egress = createEgress({
       hostPorts: [world.canaryPort], limits, connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
-      findSecret: async (machine, id) => (machine === vm ? world.secrets.get(id) ?? null : null),
+      findSecrets: async (machine) => (machine === vm ? [...world.secrets].map(([credentialId, use]) => ({ credentialId, ...use })) : []),
       findSecretHosts: async (machine) => (machine === vm ? [...world.secrets.values()].map(({ hosts }) => hosts) : []), ...options,
       log: log as unknown as Parameters<typeof createEgress>[0]['log'], // pino's overloads, of which these two forms are used
     })

@@ -40,6 +40,8 @@ export type SecuredWorldOptions = Pick<SecuredOptions, 'findSecretHosts' | 'onEr
 export class SecuredWorld {
   /** What the server does; it tells what it was sent unless the test wants otherwise. */
   handler: (req: IncomingMessage, res: ServerResponse) => void = tell
+  /** What the server was sent, request by request: its answers are masked on their way back. */
+  seen: Seen[] = []
   connections = 0
   port = 0
   declare authorities: Authorities
@@ -50,7 +52,12 @@ export class SecuredWorld {
     const secured = new SecuredWorld()
     secured.authorities = authorities
     secured.world = await EgressWorld.start(limits, { authority: authorities.node.authority, roots: [authorities.world.certificate], ...options })
-    secured.server = createServer({ SNICallback: (name, done) => void certificateOf(name).then((context) => done(null, context), done) }, (req, res) => secured.handler(req, res))
+    secured.server = createServer({ SNICallback: (name, done) => void certificateOf(name).then((context) => done(null, context), done) }, (req, res) => {
+      const seen: Seen = { path: req.url ?? '', headers: req.headers as Record<string, string>, body: '' } // no header of these tests comes twice
+      secured.seen.push(seen)
+      req.on('data', (chunk: Buffer) => (seen.body += chunk.toString()))
+      secured.handler(req, res)
+    })
     secured.server.on('secureConnection', () => secured.connections++)
     secured.port = await secured.world.listen(secured.server, openAddress)
     return secured
@@ -66,11 +73,12 @@ export class SecuredWorld {
     return this.world.curl(['--cacert', this.authorities.node.file, '--suppress-connect-headers', ...args], input)
   }
 
-  /** Sends by curl what shall arrive; answers what did. */
-  async send(args: readonly string[], to = this.url()): Promise<Seen> {
-    const { code, body, error } = await this.curl([...args, to])
+  /** Sends by curl what shall arrive; answers what did. Nothing of a secret comes back. */
+  async send(args: readonly string[], to = this.url(), input = ''): Promise<Seen> {
+    const { code, body, error } = await this.curl([...args, to], input)
     expect(code, error).toBe(0)
-    return JSON.parse(body) as Seen
+    for (const { secret } of this.world.secrets.values()) expect(body).not.toContain(secret)
+    return this.seen.at(-1) ?? expect.fail(`nothing arrived: ${body}`)
   }
 
   /** A guest's connection to the server, TLS inside a tunnel. */

@@ -7,12 +7,13 @@ const hopByHop: ReadonlySet<string> = new Set([
 
 /** The headers that go on, as a flat list of names and values, without those meant for one hop, those that `Connection` names, and `also`. */
 export function endToEnd(rawHeaders: readonly string[], also: readonly string[] = []): string[] {
-  const dropped = new Set(also)
+  const named = new Set<string>()
   const kept: string[] = []
   for (const [name, value] of pairs(rawHeaders)) {
-    if (name.toLowerCase() === 'connection') for (const one of value.split(',')) dropped.add(one.trim().toLowerCase())
+    if (name.toLowerCase() === 'connection') for (const one of value.split(',')) named.add(one.trim().toLowerCase())
   }
-  dropped.delete('content-length') // it frames the body: no Connection header may take it away
+  named.delete('content-length') // it frames the body: no Connection header may take it away
+  const dropped = named.union(new Set(also))
   for (const [name, value] of pairs(rawHeaders)) {
     if (!hopByHop.has(name.toLowerCase()) && !dropped.has(name.toLowerCase())) kept.push(name, value)
   }

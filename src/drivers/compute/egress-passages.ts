@@ -5,7 +5,8 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { now } from '#src/platform/clock.ts'
 import { connectGuarded, OutboundError, type OutboundTarget } from '../outbound.ts'
-import type { FindSecret, FindSecretHosts } from './egress-secrets.ts'
+import type { Masker } from '#src/platform/masking.ts'
+import type { FindSecretHosts, FindSecrets } from './egress-secrets.ts'
 import { hostName, type EgressJudge } from './egress-policies.ts'
 
 /** A host that a VM reached or tried to reach: how often with this verdict, and when last. */
@@ -30,7 +31,7 @@ export type EgressLimits = {
 type Surroundings = {
   log: Pick<Logger, 'debug' | 'error'>
   connect: (target: OutboundTarget) => Promise<Socket>
-  findSecret: FindSecret
+  findSecrets: FindSecrets
   findSecretHosts: FindSecretHosts
   limits: EgressLimits
 }
@@ -39,8 +40,10 @@ export type Passage = { host: string; port: number; stop: AbortController }
 /** What a guest is told when it is not let through: status, words for the status line, and a sentence. */
 export type Answer = { status: number; rule: string; sentence: string }
 
+/** The secrets that a machine has had, and what masks them. */
+export type MaskedSecrets = { secrets: Map<string, string>; key: string; masker: Promise<Masker> | null }
 /** One VM, as the proxy knows it; `secretHosts` as they were known last. */
-export type GuestMachine = { id: string; judge: EgressJudge; guests: Set<Guest>; passages: Set<Passage>; reached: Map<string, Reached>; secretHosts: Awaited<ReturnType<FindSecretHosts>> | null }
+export type GuestMachine = { id: string; judge: EgressJudge; guests: Set<Guest>; passages: Set<Passage>; reached: Map<string, Reached>; secretHosts: Awaited<ReturnType<FindSecretHosts>> | null; masked: MaskedSecrets }
 /** One connection that a guest opened, with its number of requests under way. ssh2's channels never count as `destroyed`, so `open` says it. */
 export type Guest = { connection: Duplex; machine: GuestMachine; node: Surroundings; open: boolean; underWay: number; timer: NodeJS.Timeout | undefined }
 

@@ -1,19 +1,26 @@
-/** Requests of a guest that the egress proxy reads: sent on with their placeholders replaced, and the answers brought back. */
+/** Requests of a guest that the egress proxy reads: sent on, and the answers brought back; those within TLS that it opened with their placeholders replaced, and masked. */
 import { request as startRequest, type Agent, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Masker } from '#src/platform/masking.ts'
 import { parseAuthority } from '../addresses.ts'
 import { endToEnd, framing } from './egress-headers.ts'
+import { maskedHeaders, maskerOf, maskingStep, unpackingSteps } from './egress-masking.ts'
 import { openPassage, refuseRequest, rest, wake, type Answer, type Guest } from './egress-passages.ts'
-import { withSecrets, type Outgoing } from './egress-secrets.ts'
+import { withSecrets, type MachineSecret, type Outgoing } from './egress-secrets.ts'
+
+/** What is put in of a machine's secrets, and what masks them in answers. */
+export type Guarded = { secrets: readonly MachineSecret[]; masker: Masker }
 
 /** How a request goes on. */
 export type Onward = {
-  /** The host that was dialled: only secrets for it are put in. */
+  /** The host that was dialled. */
   host: string
   /** The Host header. */
   hostHeader: string
-  /** Whether secrets may be put in. */
-  mayReplace: boolean
+  /** Within TLS that is opened: what is put in of the machine's secrets, and what masks the answer. */
+  guarded: Guarded | null
   path: string
   /** The connection it takes: one of its own, or one that is kept for the next request. */
   via: { createConnection: () => Socket } | { agent: Agent }
@@ -43,7 +50,7 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   const path = url[2] ?? ''
   // One connection for one request: a pool of them would save a round trip and cost the retries of stale ones.
   const sent = await carry(guest, req, res, {
-    host: target.host, hostHeader: hostHeader(target, 80), mayReplace: true, path: path.startsWith('/') ? path : `/${path}`,
+    host: target.host, hostHeader: hostHeader(target, 80), guarded: null, path: path.startsWith('/') ? path : `/${path}`,
     via: { createConnection: () => socket }, stop: stop.signal, onLost: () => refuseRequest(req, res, lost),
   })
   if (!sent) socket.destroy()
@@ -51,7 +58,7 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
 
 /** Sends a request on and brings its answer back. Resolves when it is sent; to false when the guest went away before. */
 export async function carry(guest: Guest, req: IncomingMessage, res: ServerResponse, onward: Onward): Promise<boolean> {
-  const outgoing = await outgoingOf(guest, onward, req)
+  const outgoing = await outgoingOf(onward, req)
   if (!outgoing || onward.stop.aborted) return false
   const kept = 'agent' in onward.via
   const upstream = startRequest({
@@ -70,29 +77,57 @@ export async function carry(guest: Guest, req: IncomingMessage, res: ServerRespo
   upstream.on('close', onEnd) // an answer that nobody asked for, such as 101, closes without an error
   upstream.on('response', (answer) => {
     if (kept && !keepsConnection(answer)) res.shouldKeepAlive = false
-    bringBack(guest, answer, res, (error) => upstream.destroy(error))
+    bringBack(guest, { req, answer, res, masker: onward.guarded?.masker ?? null }, (error) => upstream.destroy(error))
   })
   if (outgoing.body) upstream.end(outgoing.body)
   else req.pipe(upstream)
   return true
 }
 
+/** An answer on its way to the guest. Without a masker it goes as it comes. */
+export type Returning = { req: IncomingMessage; answer: IncomingMessage; res: ServerResponse; masker: Masker | null }
+
 /** Gives the guest an answer as it comes. */
-export function bringBack(guest: Guest, answer: IncomingMessage, res: ServerResponse, giveUp: (error: Error) => void): void {
-  answer.on('error', () => guest.connection.destroy()) // cut short: the guest must not take it for the whole
+export function bringBack(guest: Guest, { req, answer, res, masker }: Returning, giveUp: (error: Error) => void): void {
+  const cut = (): void => void guest.connection.destroy() // the guest must not take it for the whole
+  answer.on('error', cut)
+  const hasBody = req.method !== 'HEAD' && answer.statusCode !== 204 && answer.statusCode !== 304
+  const steps = masker && hasBody ? unpackingSteps(answer) : []
+  if ('rule' in steps) {
+    res.shouldKeepAlive = false
+    refuseRequest(req, res, steps)
+    return giveUp(new Error(steps.sentence))
+  }
   try {
     res.sendDate = false
-    res.writeHead(answer.statusCode ?? 502, endToEnd(answer.rawHeaders))
+    const headers = endToEnd(answer.rawHeaders, steps.length > 0 ? ['content-encoding', 'content-length'] : [])
+    res.writeHead(answer.statusCode ?? 502, masker ? maskedHeaders(masker, headers) : headers)
   } catch {
     return giveUp(new Error('Node will not pass on a status or header of this response.'))
   }
-  answer.pipe(res)
+  let last: Readable = answer
+  for (const step of [...steps, ...(masker ? [maskingStep(masker)] : [])]) last = last.pipe(step.on('error', cut))
+  last.pipe(res)
+}
+
+/** What of a machine's secrets is put into a request, and what masks the answer. A request that names another host than was proved gets none. */
+export async function guard({ machine, node }: Guest, mayReplace: boolean): Promise<Guarded | Answer> {
+  const secrets = await node.findSecrets(machine.id)
+  try {
+    return { secrets: mayReplace ? secrets : [], masker: await maskerOf(machine, secrets) }
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    return { status: 503, rule: 'too many secrets', sentence: 'This VM has more secrets for such hosts than can be kept out of their answers together. Give it fewer, or shorter ones.' }
+  }
 }
 
 /** What is sent in the guest's stead, its placeholders replaced; null when the guest goes away while it sends. */
-export async function outgoingOf({ machine, node }: Guest, { host, mayReplace }: Pick<Onward, 'host' | 'mayReplace'>, req: IncomingMessage): Promise<Outgoing | null> {
+export async function outgoingOf({ host, guarded }: Pick<Onward, 'host' | 'guarded'>, req: IncomingMessage): Promise<Outgoing | null> {
+  if (!guarded) return { headers: endToEnd(req.rawHeaders, ['host', 'expect']), body: null }
   try {
-    return await withSecrets(async (credentialId) => (mayReplace ? node.findSecret(machine.id, credentialId) : null), host, endToEnd(req.rawHeaders, ['host', 'expect']), req)
+    // Asked for as it is, an answer can be looked through; so can what a web socket says without extensions.
+    const headers = [...endToEnd(req.rawHeaders, ['host', 'expect', 'accept-encoding', 'sec-websocket-extensions']), 'Accept-Encoding', 'identity']
+    return await withSecrets(guarded.secrets, host, headers, req)
   } catch (error) {
     if (req.errored || req.destroyed) return null
     throw error

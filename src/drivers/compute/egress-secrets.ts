@@ -1,7 +1,7 @@
 /**
  * Placeholders of secrets in what a VM sends: replaced on the way out, towards the hosts that a secret is for. The VM
- * never holds the secret. Only what the proxy can read is replaced: plain HTTP, and TLS that it ends itself, which it
- * does for these hosts alone (egress-secured.ts).
+ * never holds the secret. They are replaced in TLS that the proxy ends itself, which it does for these hosts alone, once
+ * the host has proved who it is (egress-secured.ts); over plain HTTP anybody on the way would read them.
  */
 import type { IncomingMessage } from 'node:http'
 import { decodeId } from '#src/platform/ids.ts'
@@ -9,8 +9,11 @@ import { decodeId } from '#src/platform/ids.ts'
 /** What a placeholder stands for. `hosts` are exact names or `*.suffix`; null means every host. */
 export type SecretUse = { secret: string; hosts: readonly string[] | null; inHeaders: boolean; inBody: boolean }
 
-/** Finds what a machine's placeholder stands for; null when it was not given it. The id is a stored uuid. */
-export type FindSecret = (machineId: string, credentialId: string) => Promise<SecretUse | null>
+/** A secret of a machine, by the stored uuid of its credential. */
+export type MachineSecret = SecretUse & { credentialId: string }
+
+/** Finds what the placeholders that a machine was given stand for. */
+export type FindSecrets = (machineId: string) => Promise<readonly MachineSecret[]>
 
 /** The hosts that the secrets of a machine are for, one entry for each secret; null means every host. */
 export type FindSecretHosts = (machineId: string) => Promise<readonly (readonly string[] | null)[]>
@@ -29,33 +32,31 @@ export type Outgoing = { headers: string[]; body: Buffer | null }
  * @param headers as they will be sent, a flat list of names and values.
  * @throws what reading the body throws, when the guest goes away.
  */
-export async function withSecrets(find: (credentialId: string) => Promise<SecretUse | null>, host: string, headers: readonly string[], req: IncomingMessage): Promise<Outgoing> {
-  const replaced = await Promise.all(headers.map((text, at) => (at % 2 === 0 ? text : inHeader(find, host, headers[at - 1] ?? '', text))))
+export async function withSecrets(secrets: readonly MachineSecret[], host: string, headers: readonly string[], req: IncomingMessage): Promise<Outgoing> {
+  const find: Find = (credentialId) => secrets.find((one) => one.credentialId === credentialId)
+  const replaced = headers.map((text, at) => (at % 2 === 0 ? text : inHeader(find, host, headers[at - 1] ?? '', text)))
   const sizeBytes = Number(req.headers['content-length'] ?? NaN)
   const searched = sizeBytes > 0 && sizeBytes <= searchedBodyBytesMax && req.headers['content-encoding'] === undefined
   if (!searched) return { headers: replaced, body: null }
   const body = Buffer.concat((await req.toArray()) as Buffer[]) // a request yields buffers
   if (!body.includes(mark)) return { headers: replaced, body }
-  const changed = Buffer.from(await replaceIn(find, host, body.toString('latin1'), (use) => use.inBody, (secret) => Buffer.from(secret).toString('latin1')), 'latin1')
+  const changed = Buffer.from(replaceIn(find, host, body.toString('latin1'), (use) => use.inBody, (secret) => Buffer.from(secret).toString('latin1')), 'latin1')
   return { headers: replaced.map((text, at) => (at % 2 === 1 && replaced[at - 1]?.toLowerCase() === 'content-length' ? String(changed.length) : text)), body: changed }
 }
 
-async function inHeader(find: Parameters<typeof withSecrets>[0], host: string, name: string, value: string): Promise<string> {
+type Find = (credentialId: string) => SecretUse | undefined
+
+function inHeader(find: Find, host: string, name: string, value: string): string {
   const inHeaders = (use: SecretUse): boolean => use.inHeaders
   const basic = name.toLowerCase() === 'authorization' ? /^basic +([a-z0-9+/]+=*) *$/i.exec(value)?.[1] : undefined // a user name and password are packed
   const unpacked = basic && Buffer.from(basic, 'base64').toString('latin1')
-  if (unpacked?.includes(mark)) return `Basic ${Buffer.from(await replaceIn(find, host, unpacked, inHeaders), 'latin1').toString('base64')}`
+  if (unpacked?.includes(mark)) return `Basic ${Buffer.from(replaceIn(find, host, unpacked, inHeaders), 'latin1').toString('base64')}`
   return value.includes(mark) ? replaceIn(find, host, value, inHeaders) : value
 }
 
-async function replaceIn(find: Parameters<typeof withSecrets>[0], host: string, text: string, where: (use: SecretUse) => boolean, encode = (secret: string): string => secret): Promise<string> {
-  const uses = new Map<string, SecretUse | null>()
-  for (const [, publicId = ''] of text.matchAll(placeholder)) {
-    const id = decodeId('credential', publicId)
-    if (id && !uses.has(publicId)) uses.set(publicId, await find(id))
-  }
+function replaceIn(find: Find, host: string, text: string, where: (use: SecretUse) => boolean, encode = (secret: string): string => secret): string {
   return text.replaceAll(placeholder, (whole, publicId: string) => {
-    const use = uses.get(publicId)
+    const use = find(decodeId('credential', publicId) ?? '')
     return use && where(use) && isFor(use.hosts, host) ? encode(use.secret) : whole
   })
 }

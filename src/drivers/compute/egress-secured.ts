@@ -8,10 +8,12 @@ import { createServer, request as startRequest, ServerResponse, type IncomingMes
 import { createSecureContext, getCACertificates, TLSSocket, type SecureContext } from 'node:tls'
 import { parseAuthority } from '../addresses.ts'
 import type { EgressAuthority } from './egress-authority.ts'
+import { maskedHeaders } from './egress-masking.ts'
 import { lastWords, refuseRequest, rest, wake, type Answer, type EgressLimits, type Guest, type Passage } from './egress-passages.ts'
 import { proveHost, type ProvedHost } from './egress-proof.ts'
-import { bringBack, carry, hostHeader, lost, outgoingOf, type Onward } from './egress-requests.ts'
+import { bringBack, carry, guard, hostHeader, lost, outgoingOf, type Guarded, type Onward } from './egress-requests.ts'
 import type { Secured } from './egress-tunnels.ts'
+import { frameMaskingStep } from './egress-web-sockets.ts'
 import { hostAuthorities } from './host-packages.ts'
 
 /** `failed` is told of what should not happen, and ends the guest's connection. */
@@ -78,8 +80,14 @@ async function forwardInside(one: Opened, req: IncomingMessage, res: ServerRespo
   if ('rule' in host) return refuse(host)
   res.once('close', () => endIdle(one, host))
   if (host.socket.destroyed) return void guest.connection.destroy()
+  if (req.method === 'TRACE') {
+    res.setHeader('Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
+    return refuse(noTrace)
+  }
+  const to = await addressed(one, req)
+  if ('rule' in to) return refuse(to)
   await carry(guest, req, res, {
-    ...addressed(one, req), path: req.url ?? '/', via: { agent: host.agent }, stop: stop.signal,
+    ...to, path: req.url ?? '/', via: { agent: host.agent }, stop: stop.signal,
     // A kept connection that closes under a request is everyday; clients try again when they see it.
     onLost: () => (isFirst ? refuse(lost) : guest.connection.destroy()),
   })
@@ -91,38 +99,51 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
   one.underWay++ // for good: nothing else comes on this connection
   const host = await one.proof
   if ('rule' in host) return void inside.end(lastWords(host))
-  const to = addressed(one, req)
-  const outgoing = await outgoingOf(guest, to, req)
+  if (req.method !== 'GET') return void inside.end(lastWords({ status: 405, rule: 'bad request', sentence: 'A web socket begins with GET.' }))
+  const to = await addressed(one, req)
+  if ('rule' in to) return void inside.end(lastWords(to))
+  const { masker } = to.guarded
+  const outgoing = await outgoingOf(to, req)
   if (!outgoing || inside.destroyed || host.socket.destroyed) return void guest.connection.destroy()
   const upstream = startRequest({
     agent: host.agent, method: req.method, path: req.url, maxHeaderSize: guest.node.limits.headerBytes,
     headers: [...outgoing.headers, 'Host', to.hostHeader, 'Connection', 'Upgrade', 'Upgrade', 'websocket'],
   })
   upstream.on('upgrade', (answer, socket, first) => {
-    const lines = answer.rawHeaders.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+    if (answer.headers['sec-websocket-extensions'] !== undefined) {
+      socket.destroy()
+      return void inside.end(lastWords({ status: 502, rule: 'answer packed', sentence: 'The host wants an extension of web sockets that it was not offered.' }))
+    }
+    const lines = maskedHeaders(masker, answer.rawHeaders).map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
     inside.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`, 'latin1')
-    if (first.length > 0) inside.write(first)
+    const masking = frameMaskingStep(masker).on('error', () => guest.connection.destroy())
+    masking.pipe(inside)
+    if (first.length > 0) masking.write(first)
     if (head.length > 0) socket.write(head)
     socket.once('close', () => inside.destroySoon())
     inside.pipe(socket)
-    socket.pipe(inside)
+    socket.pipe(masking)
   })
   upstream.on('response', (answer) => {
     const res = new ServerResponse(req)
     res.shouldKeepAlive = false
     res.assignSocket(inside)
     res.once('finish', () => inside.end())
-    bringBack(guest, answer, res, (error) => upstream.destroy(error))
+    bringBack(guest, { req, answer, res, masker }, (error) => upstream.destroy(error))
   })
   upstream.on('error', () => inside.end(lastWords(lost)))
   upstream.end()
 }
 
+/** A host answers TRACE with what it was sent, which is what the guest must not see. */
+const noTrace: Answer = { status: 405, rule: 'TRACE', sentence: 'TRACE is not passed on to this host: its answer would show a secret that this VM does not hold.' }
+
 /** Ours: a request that names another host than its tunnel goes on as it is, with nothing put in: who answers it is not proved. */
-function addressed({ passage }: Opened, req: IncomingMessage): Pick<Onward, 'host' | 'hostHeader' | 'mayReplace'> {
+async function addressed({ guest, passage }: Opened, req: IncomingMessage): Promise<(Pick<Onward, 'host' | 'hostHeader'> & { guarded: Guarded }) | Answer> {
   const named = req.headers.host
   const mayReplace = named === undefined || parseAuthority(named, httpsPort)?.host === passage.host
-  return { host: passage.host, mayReplace, hostHeader: mayReplace ? hostHeader(passage, httpsPort) : named }
+  const guarded = await guard(guest, mayReplace)
+  return 'rule' in guarded ? guarded : { host: passage.host, guarded, hostHeader: mayReplace ? hostHeader(passage, httpsPort) : named }
 }
 
 /** The host has closed: when the guest has its answers, its connection ends too. */

@@ -12,7 +12,7 @@ import type { EgressAuthority } from './egress-authority.ts'
 import { refuseConnection, rest, wake, type EgressLimits, type Guest, type GuestMachine, type Reached } from './egress-passages.ts'
 import { judgeOf, type EgressJudge, type EgressPolicy } from './egress-policies.ts'
 import { forward } from './egress-requests.ts'
-import type { FindSecret, FindSecretHosts } from './egress-secrets.ts'
+import type { FindSecretHosts, FindSecrets } from './egress-secrets.ts'
 import { createSecured } from './egress-secured.ts'
 import { tunnel } from './egress-tunnels.ts'
 
@@ -31,14 +31,14 @@ const defaultLimits: EgressLimits = {
 
 /**
  * What the proxy needs: `hostPorts` are this host's loopback ports open to VMs; `connect` dials everything else;
- * `findSecret` says what a placeholder stands for. TLS is opened only with an `authority`, towards the hosts that
+ * `findSecrets` says what a machine's placeholders stand for. TLS is opened only with an `authority`, towards the hosts that
  * `findSecretHosts` names; the hosts' own certificates are verified by `roots` (PEM), else by those that this host trusts.
  */
 export type EgressOptions = {
   hostPorts: readonly number[]
   log: Pick<Logger, 'debug' | 'error'>
   connect?: (target: OutboundTarget) => Promise<Socket>
-  findSecret?: FindSecret
+  findSecrets?: FindSecrets
   findSecretHosts?: FindSecretHosts
   authority?: EgressAuthority
   roots?: readonly string[]
@@ -67,7 +67,7 @@ export type Egress = {
 export function createEgress(options: EgressOptions): Egress {
   const node = {
     log: options.log, connect: options.connect ?? connectGuarded, limits: { ...defaultLimits, ...options.limits },
-    findSecret: options.findSecret ?? (async () => null), findSecretHosts: options.findSecretHosts ?? (async () => []),
+    findSecrets: options.findSecrets ?? (async () => []), findSecretHosts: options.findSecretHosts ?? (async () => []),
   }
   const hostPorts = new Set(options.hostPorts)
   const machines = new Map<string, GuestMachine>()
@@ -133,5 +133,5 @@ export function createEgress(options: EgressOptions): Egress {
 }
 
 function newMachine(id: string, judge: EgressJudge): GuestMachine {
-  return { id, judge, guests: new Set(), passages: new Set(), reached: new Map(), secretHosts: null }
+  return { id, judge, guests: new Set(), passages: new Set(), reached: new Map(), secretHosts: null, masked: { secrets: new Map(), key: '', masker: null } }
 }

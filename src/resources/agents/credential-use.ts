@@ -4,7 +4,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { normalServerUrl } from '#src/drivers/outbound-fetch.ts'
-import type { SecretUse } from '#src/drivers/compute/egress-secrets.ts'
+import type { MachineSecret } from '#src/drivers/compute/egress-secrets.ts'
 import { writeVariables } from '../infra/vm-env.ts'
 import { openSecrets, type Credential, type CredentialNetworking, type EnvironmentVariableSecrets, type McpOauthSecrets, type StaticBearerSecrets } from './credential-rows.ts'
 import { refreshCredential, type RefreshServices } from './oauth-refresh.ts'
@@ -75,14 +75,16 @@ export async function giveVariables({ sealer }: Pick<Services, 'sealer'>, tx: Tx
   await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${vmId}`)
 }
 
-/** What a VM's placeholder of this credential stands for; null when the VM was not given it, or it is archived or gone. */
-export async function findSecretUse({ db, sealer }: Pick<Services, 'db' | 'sealer'>, vmId: string, credentialId: string): Promise<SecretUse | null> {
-  const credential = await findOne<Credential>(db, sql`
-    select * from vault_credentials where id = ${credentialId} and archived_at is null and exists (select from vm_credentials where vm_id = ${vmId} and credential_id = ${credentialId})`)
-  const secrets = credential && openSecrets<EnvironmentVariableSecrets>(sealer, credential)
-  if (!secrets || credential.auth.type !== 'environment_variable' || !credential.auth.networking) return null
-  const { networking, injection_location: location } = credential.auth
-  return { secret: secrets.secret_value, hosts: hostsOf(networking), inHeaders: location?.header ?? true, inBody: location?.body ?? false }
+/** What a VM's placeholders stand for: none of a credential that it was not given, or that is archived or gone. */
+export async function findSecretUses({ db, sealer }: Pick<Services, 'db' | 'sealer'>, vmId: string): Promise<MachineSecret[]> {
+  const credentials = await findAll<Credential>(db, sql`
+    select c.* from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null order by c.id`)
+  return credentials.flatMap((credential): MachineSecret[] => {
+    const secrets = openSecrets<EnvironmentVariableSecrets>(sealer, credential)
+    if (!secrets || credential.auth.type !== 'environment_variable' || !credential.auth.networking) return []
+    const { networking, injection_location: location } = credential.auth
+    return [{ credentialId: credential.id, secret: secrets.secret_value, hosts: hostsOf(networking), inHeaders: location?.header ?? true, inBody: location?.body ?? false }]
+  })
 }
 
 /** The hosts that the secrets behind a VM's placeholders are for, one entry for each; null means every host. */
