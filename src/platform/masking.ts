@@ -169,6 +169,7 @@ function base64Forms(secret: Buffer): string[] {
   })
   const whole = cores[0]! // there are three
   const broken = base64Columns.flatMap((columns) => Array.from({ length: Math.ceil(whole.length / columns) }, (_, line) => whole.slice(line * columns, (line + 1) * columns)))
-  const standard = [...cores, ...broken].filter((form) => form.length >= base64CharactersMin)
+  const padded = secret.toString('base64') // of the secret alone, whose end is certain too
+  const standard = [padded, padded.replaceAll('=', ''), ...cores, ...broken].filter((form) => form.length >= base64CharactersMin)
   return standard.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
 }

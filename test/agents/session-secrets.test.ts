@@ -29,6 +29,7 @@ let mock: MockUpstream
 let tools: TestMcpServer
 let page: Server
 let pageHost: string
+let pageText = ''
 let folder: string
 let token: string
 let sessions: AgentSessions
@@ -39,7 +40,7 @@ beforeAll(async () => {
   tools = await startMcpServer()
   const port = await freePort()
   pageHost = `127.0.0.1:${port}`
-  page = createServer((_req, res) => void res.writeHead(200, { 'content-type': 'text/plain' }).end(`a page with ${written.join(' ')} in it`)).listen(port, '127.0.0.1')
+  page = createServer((_req, res) => void res.writeHead(200, { 'content-type': 'text/plain' }).end(pageText)).listen(port, '127.0.0.1')
   await once(page, 'listening')
   folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
   berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url), BERTH_PRIVATE_HOSTS: `${tools.hostPort},${pageHost}` } })
@@ -48,6 +49,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   mock.forget()
+  pageText = `a page with ${written.join(' ')} in it`
   tools.shows = { content: [{ type: 'text', text: written.join(' ') }] }
   vault = (await call<{ id: string }>('POST', '/vaults', { display_name: 'keys' })).id
   credential = await add({ type: 'static_bearer', mcp_server_url: tools.url, token: canary })
@@ -107,6 +109,16 @@ describe('a secret of a session’s vault', () => {
     expect(found(await everythingOf(id))).toEqual([])
     expect(mock.requests.flatMap(({ bodyText }) => found(bodyText))).toEqual([]) // the model has the masked log
     expect(tools.tokens).toContain(canary) // so it was the real one
+  })
+
+  test('is masked where a long answer is cut: no piece of it is left', async () => {
+    const long = `${'x'.repeat(29_990)}${canary}${'y'.repeat(100)}`
+    tools.shows = { content: [{ type: 'text', text: `${'x'.repeat(29_990)}${inVariable}${'y'.repeat(100)}` }] }
+    pageText = long
+    mock.script(callsShow, { parts: [{ tool: 'web_fetch', arguments: JSON.stringify({ url: `http://${pageHost}/` }) }] }, { parts: [{ text: 'done' }] })
+    const id = await sessions.begin(await agentWith([{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', max_content_tokens: 7_500 }] }]), 'go', { vault_ids: [vault] })
+    const said = results(await sessions.rested(id))
+    expect(said.map(({ text, isError }) => [text.includes('[Cut:'), isError, /can/.test(text)])).toEqual([[true, false, false], [true, false, false]])
   })
 
   test('is not previewed, however a model cuts it into pieces', async () => {

@@ -109,14 +109,14 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
   const input = (use.data['input'] ?? {}) as ToolInput // as the loop wrote it
   const name = String(use.data['name'])
   over.throwIfAborted()
-  await stepMasker(services, session) // notes what is in reach now, before a tool can print it
+  const masker = await stepMasker(services, session) // which notes what is in reach now, before a tool can print it
   if (use.type === 'agent.mcp_tool_use') {
     if (round.begun.has(use.id)) return plain(failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'))
     await begin(round.run, use.id, null)
-    return callMcpTool(services, session, { serverName: String(use.data['mcp_server_name']), name, input }, over)
+    return callMcpTool(services, session, { serverName: String(use.data['mcp_server_name']), name, input }, over, masker)
   }
-  if (name === 'web_fetch') return plain(await fetchPage(services.config, String(input['url']), webRestrictions(session.agentDefinition.tools, name), over))
-  if (name === 'web_search') return plain(await searchWeb(services.config, String(input['query']), webRestrictions(session.agentDefinition.tools, name), over))
+  if (name === 'web_fetch') return plain(await fetchPage(services.config, String(input['url']), webRestrictions(session.agentDefinition.tools, name), over, masker))
+  if (name === 'web_search') return plain(await searchWeb(services.config, String(input['query']), webRestrictions(session.agentDefinition.tools, name), over, masker))
   const tool = findGuestTool(name)
   if (!tool || !session.environmentId) return plain(failed('There is no such tool. Use one of those that you were given.'))
   return performInGuest(round, use, tool, input, session.environmentId)

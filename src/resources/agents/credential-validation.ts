@@ -2,6 +2,7 @@
 import { allow } from '#src/platform/access.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
+import { createMasker } from '#src/platform/masking.ts'
 import type { Call } from '#src/platform/services.ts'
 import { withMcp } from '#src/drivers/mcp.ts'
 import type { HttpAnswer } from '#src/drivers/oauth-tokens.ts'
@@ -98,12 +99,8 @@ function shownRefresh(outcome: RefreshOutcome): CredentialValidation['refresh'] 
 
 /** The answer without the secrets that it repeats, nor others that look like tokens. */
 function shownAnswer({ statusCode, contentType, body, truncated }: HttpAnswer, ...secrets: McpOauthSecrets[]): CapturedAnswer {
-  let text = body
-  for (const secret of secrets.flatMap((one) => Object.values(one))) {
-    if (secret === null) continue
-    for (const form of [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), Buffer.from(secret).toString('base64')]) text = text.replaceAll(form, '***')
-  }
-  text = text.replaceAll(/((?:access_token|refresh_token|id_token|client_secret|authorization)["']?\s*[:=]\s*["']?(?:bearer |basic )?)[^"'\s&,}<]+/gi, '$1***')
+  const known = secrets.flatMap((one) => Object.values(one)).filter((secret) => secret !== null)
+  const text = createMasker(known).text(body).replaceAll(/((?:access_token|refresh_token|id_token|client_secret|authorization)["']?\s*[:=]\s*["']?(?:bearer |basic )?)[^"'\s&,}<]+/gi, '$1***')
     .replaceAll(/\b(bearer|basic) +[\w~+/.-]{8,}=*/gi, '$1 ***')
   return { statusCode, contentType, body: text.slice(0, bodyCharactersShown), bodyTruncated: truncated || text.length > bodyCharactersShown }
 }

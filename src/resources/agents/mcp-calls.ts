@@ -1,4 +1,6 @@
 /** The tools of an agent's tool servers within a session: listed once in a turn, called with the session's credentials. */
+import { noMasker, type Masker } from '#src/platform/masking.ts'
+import { maskedValue } from './masked-values.ts'
 import type { Session } from './session-rows.ts'
 import { credentialFor, type BearerCredential } from './credential-use.ts'
 import { askMcpServer, listServerTools, type McpTool } from './mcp-servers.ts'
@@ -57,7 +59,7 @@ function keep(key: string, tools: McpListing['tools']): void {
 }
 
 /** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */
-export async function callMcpTool(services: RefreshServices, session: McpSession, call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> }, signal: AbortSignal): Promise<{ result: ToolResult; errors: NewEvent[] }> {
+export async function callMcpTool(services: RefreshServices, session: McpSession, call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> }, signal: AbortSignal, masker: Masker = noMasker): Promise<{ result: ToolResult; errors: NewEvent[] }> {
   const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
   if (!server) return { result: failed('This tool server is not the agent’s any more.'), errors: [] }
   const outcome = await askMcpServer(services, { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal }, (client, over) => client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then((result): McpResult => result as McpResult, (error: unknown): McpResult => { // the client has read its shape
@@ -66,7 +68,7 @@ export async function callMcpTool(services: RefreshServices, session: McpSession
     throw error
   }))
   signal.throwIfAborted()
-  if (outcome.status === 'ok') return { result: mcpToolResult(outcome.result), errors: [] }
+  if (outcome.status === 'ok') return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // before it is cut: a piece of a secret would not be known for one
   return { result: failed(`${outcome.error} The call may have been made.`), errors: [failure(outcome.status, outcome.error, server.name)] }
 }
 

@@ -4,6 +4,7 @@ import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { charactersPerToken } from '#src/drivers/models/estimates.ts'
 import { log } from '#src/platform/log.ts'
+import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { createThread, ThreadError } from '#src/platform/threads.ts'
 import type { WebRestrictions } from '../agent-rows.ts'
 import { searchWords, whyRestricted } from '../web-restrictions.ts'
@@ -18,8 +19,8 @@ const urlLength = 2048
 const pages = createThread<string, string>(new URL('./page-thread.ts', import.meta.url), { memoryMegabytes: 256, answerMs: 5_000, waitingMax: 50 })
 const readable = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript)\b)/
 
-/** Reads a page, at most as much of it as the agent may. Never throws for what the page or its host does. */
-export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: string, restrictions: WebRestrictions, signal: AbortSignal): Promise<ToolResult> {
+/** Reads a page, at most as much of it as the agent may, and masked before it is cut. Never throws for what the page or its host does. */
+export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: string, restrictions: WebRestrictions, signal: AbortSignal, masker: Masker = noMasker): Promise<ToolResult> {
   try {
     const response = await getFollowing(config, given, restrictions, AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]))
     const usage = { webFetchRequests: 1 }
@@ -29,7 +30,7 @@ export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: str
       return { ...failed(`The address answered ${response.status} with ${type.slice(0, 100) || 'no content type'}, which is no text.`), usage }
     }
     const { text, truncated } = await readBeginning(response, bytesMax)
-    const plain = cutEnd(type.includes('html') ? await pages.ask(text) : text, (restrictions.max_content_tokens ?? Infinity) * charactersPerToken)
+    const plain = cutEnd(await masker.longText(type.includes('html') ? await pages.ask(text) : text), (restrictions.max_content_tokens ?? Infinity) * charactersPerToken)
     const shown = `${response.url}\n\n${plain}${truncated ? `\n[Cut: only the first ${bytesMax / 1024 / 1024} MiB were read.]` : ''}`
     return { ...(response.ok ? answered(shown) : failed(`The address answered ${response.status}.\n${shown}`)), usage }
   } catch (error) {
@@ -39,7 +40,7 @@ export async function fetchPage(config: Pick<Config, 'privateHosts'>, given: str
 }
 
 /** Searches with the operator's engine: one that answers `?q=…&format=json` as SearXNG does. What the agent may not reach is left out. */
-export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query: string, restrictions: WebRestrictions, signal: AbortSignal): Promise<ToolResult> {
+export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query: string, restrictions: WebRestrictions, signal: AbortSignal, masker: Masker = noMasker): Promise<ToolResult> {
   if (searchUrl === null) return failed('No search engine is set up here.')
   try {
     const url = new URL(searchUrl)
@@ -50,7 +51,7 @@ export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query:
     if (!response.ok) return failed(`The search engine answered ${response.status}. Try again later.`)
     const { results = [] } = JSON.parse(text) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // as SearXNG writes it
     const lines = results.filter(({ url: found }) => isShown(restrictions, found)).slice(0, resultsMax).map((one) => [one.title, one.url, one.content].filter((part) => typeof part === 'string').join('\n'))
-    return { ...answered(lines.length > 0 ? lines.join('\n\n') : 'Nothing was found.'), usage: { webSearchRequests: 1 } }
+    return { ...answered(lines.length > 0 ? await masker.longText(lines.join('\n\n')) : 'Nothing was found.'), usage: { webSearchRequests: 1 } }
   } catch (error) {
     signal.throwIfAborted()
     log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the search engine could not be asked')
