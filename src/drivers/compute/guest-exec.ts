@@ -44,6 +44,9 @@ export async function collect(channel: Channel, stdin: string | Buffer, limitMs:
   }
 }
 
+/** Pieces of output that are held apart; a piece is a kilobyte then, on average, or the guest makes us copy. */
+const piecesMax = 2048
+
 /** The end of a stream. `bytes` is without the line that says what is missing. */
 export type Tail = { text(): string; bytes(): Buffer; droppedBytes(): number }
 
@@ -62,7 +65,8 @@ function keepTail(stream: Readable): Tail {
   stream.on('data', (piece: Buffer) => {
     pieces.push(piece)
     heldBytes += piece.length
-    if (heldBytes > 2 * keptBytes) trim()
+    // A piece of one byte takes a hundred: many small ones are made one.
+    if (heldBytes > 2 * keptBytes || pieces.length > piecesMax) trim()
   })
   const bytes = (): Buffer => {
     trim()

@@ -11,6 +11,7 @@ const answerLimitMs = 15_000
 const unknown = 3
 /** A frame's head, or the last line. Unit: bytes. */
 const headBytesMax = 80
+const piecesMax = 2048
 const reportBytesMax = 4 * limits.execOutputBytes
 /** Of one piece of a stream that is followed: what was printed before the reader came arrives as one frame of up to a MiB. */
 const pieceBytesMax = 64 * 1024
@@ -128,11 +129,19 @@ async function* watch(machine: Machine, processId: string, from: { stdout: numbe
 /** Cuts the guest's answer into frames. The guest is not trusted: what does not fit ends the reading. */
 async function* frames(channel: Channel): AsyncIterableIterator<Frame> {
   let rest: Buffer = Buffer.alloc(0)
+  let pieces: Buffer[] = []
+  let wantedBytes = 0
+  let piecesBytes = 0
   for await (const piece of channel.stdout as AsyncIterable<Buffer>) {
-    rest = Buffer.concat([rest, piece])
+    // Copied once when a frame is whole, or when there are many: a guest that sends single bytes would have us copy all of it for each.
+    pieces.push(piece)
+    piecesBytes += piece.length
+    if (rest.length + piecesBytes < wantedBytes && pieces.length < piecesMax) continue
+    rest = Buffer.concat([rest, ...pieces])
+    ;[pieces, piecesBytes, wantedBytes] = [[], 0, 0]
     for (;;) {
       const end = rest.indexOf('\n')
-      if (end < 0 && rest.length > headBytesMax) throw unreachable()
+      if ((end < 0 ? rest.length : end) > headBytesMax) throw unreachable()
       if (end < 0) break
       const head = rest.toString('latin1', 0, end)
       const state = /^state (running|exited|killed) (\d{1,3})$/.exec(head)
@@ -144,7 +153,10 @@ async function* frames(channel: Channel): AsyncIterableIterator<Frame> {
       }
       const length = Number(frame?.[3])
       if (!frame || length > limits.execOutputBytes) throw unreachable()
-      if (rest.length < end + 1 + length) break
+      if (rest.length < end + 1 + length) {
+        wantedBytes = end + 1 + length
+        break
+      }
       yield { stream: frame[1] === '1' ? 'stdout' : 'stderr', offset: Number(frame[2]), bytes: Buffer.from(rest.subarray(end + 1, end + 1 + length)) }
       rest = rest.subarray(end + 1 + length)
     }

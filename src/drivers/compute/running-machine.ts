@@ -7,13 +7,18 @@ import type { Command, Machine } from './machine.ts'
 import type { ComputeNode } from './compute-node.ts'
 import type { Qmp } from './qmp.ts'
 import type { MachineRecord } from './records.ts'
-import { connectSsh, unreachable, type SshConnection } from './ssh.ts'
+import { connectSsh, ConnectionCut, unreachable, type SshConnection } from './ssh.ts'
 
 const connectLimitMs = 15_000
 /** How long a command waits for a connection that is being made again. */
 const reconnectWaitMs = 8_000
 const firstPauseMs = 100
 const longestPauseMs = 3_000
+/** A guest whose connection was cut for what it sent is left alone for longer, and longer each time. */
+const firstCutPauseMs = 5_000
+const longestCutPauseMs = 60_000
+/** A connection that lasted so long was a good one. */
+const soundMs = 30_000
 
 /** A machine and the handles on it. */
 export type RunningMachine = Machine & {
@@ -36,6 +41,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
   let connection: SshConnection | undefined
   let connecting: Promise<SshConnection> | undefined
   let released = false
+  const pauses = createPauses(node, record)
   const halts = watchHalts(qmp, record.machineUuid, node.log)
 
   const takeEgress = (egress: Duplex): void => {
@@ -49,8 +55,10 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
       throw unreachable()
     }
     connection = made
-    void made.closed.then(() => {
+    const madeAtMs = performance.now()
+    void made.closed.then(({ cutFor }) => {
       connection = undefined
+      pauses.lengthen(cutFor, performance.now() - madeAtMs)
       if (!released) connecting ??= reconnect()
       connecting?.catch(() => undefined) // whoever runs a command hears of it; the next command tries again
     })
@@ -58,14 +66,15 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
   }
   const reconnect = async (): Promise<SshConnection> => {
     try {
-      for (let pauseMs = firstPauseMs; !released; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      while (!released) {
+        if (pauses.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauses.pauseMs))
         try {
           await line.endSessions() // the old connection's places are still taken in the guest
           return await connect(connectLimitMs)
         } catch (error) {
           node.log.debug({ machine: record.machineUuid, err: error }, 'a machine does not answer')
+          pauses.lengthen(error instanceof ConnectionCut ? error.message : null, 0)
         }
-        await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
       throw unreachable()
     } finally {
@@ -94,6 +103,24 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
       connection?.end()
       line.close()
       qmp.close()
+    },
+  }
+}
+
+/** How long a guest is left alone before it is connected again: longer each time, when it does not keep a connection or breaks its rules. */
+function createPauses(node: ComputeNode, { machineUuid }: MachineRecord): { readonly pauseMs: number; lengthen(cutFor: string | null, lastedMs: number): void } {
+  let pauseMs = 0
+  let cutPauseMs = firstCutPauseMs
+  return {
+    get pauseMs() { return pauseMs },
+    lengthen(cutFor, lastedMs) {
+      const wasCut = cutFor !== null
+      const wasSound = lastedMs > soundMs
+      if (wasSound) cutPauseMs = firstCutPauseMs
+      pauseMs = wasCut ? cutPauseMs : wasSound ? 0 : Math.min(Math.max(firstPauseMs, pauseMs * 2), longestPauseMs)
+      if (!wasCut) return
+      cutPauseMs = Math.min(cutPauseMs * 2, longestCutPauseMs)
+      node.log.warn({ machine: machineUuid, reason: cutFor, pauseMs }, 'a guest broke the rules of its connection, which was cut')
     },
   }
 }

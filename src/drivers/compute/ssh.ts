@@ -8,6 +8,8 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { clientPrivateKey, pinnedHostKey, type MachineKeys } from './keys.ts'
 import type { Channel, Command, Exit } from './machine.ts'
+import { PacedSocket } from './paced-socket.ts'
+import { guardConnection } from './ssh-guard.ts'
 
 /** Where the guest's proxy settings point; templates set the same. */
 const proxyPort = 3128
@@ -21,6 +23,14 @@ const algorithms = {
   kex: ['curve25519-sha256'], cipher: ['chacha20-poly1305@openssh.com'], serverHostKey: ['ssh-ed25519'], hmac: ['hmac-sha2-256'], compress: ['none'],
 } as const
 
+/** A guest that has not begun a command by then is not about to. */
+const openLimitMs = 30_000
+
+/** What a guest did for which its connection was cut. */
+export class ConnectionCut extends Error {
+  override name = 'ConnectionCut'
+}
+
 /** Where a machine's SSH server is, and the keys of both ends. */
 export type SshTarget = { address: string; port: number; keys: MachineKeys }
 
@@ -30,8 +40,8 @@ export type SshConnection = {
   run(command: Command, signal?: AbortSignal): Promise<Channel>
   /** Sends a request to the guest's program as it is (see guest/main.c). @throws BerthError vm_unreachable */
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
-  /** Resolves when the connection is gone. */
-  readonly closed: Promise<void>
+  /** Resolves when the connection is gone; with what the guest did when it was cut for that. */
+  readonly closed: Promise<{ cutFor: string | null }>
   end(): void
 }
 
@@ -47,30 +57,44 @@ export function unreachable(): BerthError {
  */
 export async function connectSsh(target: SshTarget, onEgress: (connection: Duplex) => void, limitMs: number): Promise<SshConnection> {
   const client = new ssh2.Client()
-  const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
+  let cutFor: string | null = null
+  const why = (otherwise: Error): Error => (cutFor === null ? otherwise : new ConnectionCut(cutFor))
+  const closed = new Promise<{ cutFor: string | null }>((resolve) => client.once('close', () => resolve({ cutFor })))
   const pinned = pinnedHostKey(target.keys)
   await new Promise<void>((resolve, reject) => {
-    client.on('error', reject) // for good: a connection that fails may say so twice
-    client.once('close', () => reject(new Error('the guest closed the SSH connection')))
+    client.on('error', (error) => reject(why(error))) // for good: a connection that fails may say so twice
+    client.once('close', () => reject(why(new Error('the guest closed the SSH connection'))))
     client.once('ready', resolve)
+    const socket = new PacedSocket().setMaxListeners(0) // each channel listens to it
+    socket.connect(target.port, target.address)
     client.connect({
-      host: target.address, port: target.port, username: 'root',
+      sock: socket, username: 'root',
       // Named as the only way, because the question which ways there are costs 50 ms under emulation.
       authHandler: [{ type: 'publickey', username: 'root', key: clientPrivateKey(target.keys) }] as never, // ssh2's types know names only
       hostVerifier: (key: Buffer) => key.equals(pinned),
       readyTimeout: limitMs, keepaliveInterval: keepaliveMs, keepaliveCountMax: keepalivesMissed,
       algorithms: algorithms as never, // ssh2's types want mutable lists
     })
+    guardConnection(client, (reason) => {
+      cutFor = reason
+    })
   })
   client.on('error', () => client.end()) // 'close' follows
   setNoDelay(client)
   client.on('tcp connection', (_details, accept) => onEgress(accept()))
   await new Promise<void>((resolve, reject) => {
-    client.forwardIn('127.0.0.1', proxyPort, (error) => {
+    const give = (error: Error | undefined): void => {
+      clearTimeout(late)
       if (!error) return resolve()
       client.destroy()
-      reject(error)
-    })
+      reject(why(error))
+    }
+    const late = setTimeout(() => give(new Error('the guest does not answer')), limitMs)
+    try {
+      client.forwardIn('127.0.0.1', proxyPort, give)
+    } catch (error) {
+      give(error as Error) // ssh2 throws when the connection has gone
+    }
   })
   const request = (fields: readonly string[], signal?: AbortSignal): Promise<Channel> => openChannel(client, fields, signal)
   return {
@@ -90,10 +114,15 @@ function openChannel(client: Client, fields: readonly string[], signal: AbortSig
   const request = Buffer.from(`${fields.join('\0')}\0`)
   const inline = request.toString('base64')
   return new Promise((resolve, reject) => {
-    const lost = (): void => reject(unreachable())
+    const lost = (): void => {
+      clearTimeout(late)
+      reject(unreachable())
+    }
+    const late = setTimeout(() => client.destroy(), openLimitMs) // 'close' follows
     client.once('close', lost)
     try {
       client.exec(inline.length <= inlineRequestMax ? inline : '-', (error, stream) => {
+        clearTimeout(late)
         client.off('close', lost)
         if (error) return reject(unreachable())
         if (inline.length > inlineRequestMax) stream.write(sized(request))
@@ -101,7 +130,7 @@ function openChannel(client: Client, fields: readonly string[], signal: AbortSig
       })
     } catch {
       client.off('close', lost)
-      reject(unreachable()) // ssh2 throws when the connection has gone
+      lost() // ssh2 throws when the connection has gone
     }
   })
 }

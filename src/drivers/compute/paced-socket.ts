@@ -1,0 +1,58 @@
+/**
+ * A socket whose reader takes a little at a time: a thousand requests of sixty bytes fit into one piece of a socket, and take
+ * a second to answer. Here a piece is given in slices, as small as it takes for one to be done in a few milliseconds, and
+ * everything else that the process does comes between them.
+ */
+import { Socket } from 'node:net'
+
+const sliceBytesMin = 512
+const sliceBytesMax = 16 * 1024
+/** A turn of the event loop that takes longer gives way to the next. */
+const turnMs = 5
+
+/** The socket; used like any other. */
+export class PacedSocket extends Socket {
+  #waiting: (Buffer | null)[] = []
+  #sliceBytes = sliceBytesMin
+  #wantsMore = true
+  #isGiving = false
+
+  /** What the system has read; `null` is the end. Answers whether more may be read at once. */
+  override push(piece: Buffer | null): boolean {
+    this.#waiting.push(piece)
+    if (!this.#isGiving) this.#give()
+    return !this.#isGiving && this.#wantsMore
+  }
+
+  /** The reader wants more: first it gets what waits. */
+  override _read(sizeBytes: number): void {
+    this.#wantsMore = true
+    if (!this.#isGiving) super._read(sizeBytes)
+  }
+
+  #give(): void {
+    this.#isGiving = true
+    const begunMs = performance.now()
+    while (this.#waiting.length > 0 && !this.destroyed) {
+      const sliceBegunMs = performance.now()
+      if (sliceBegunMs - begunMs > turnMs) {
+        setImmediate(() => {
+          this.#give()
+          if (!this.#isGiving && this.#wantsMore && !this.destroyed) super._read(sliceBytesMax)
+        })
+        return
+      }
+      this.#wantsMore = super.push(this.#nextSlice())
+      const isSlow = performance.now() - sliceBegunMs > turnMs
+      this.#sliceBytes = Math.min(Math.max(isSlow ? this.#sliceBytes / 2 : this.#sliceBytes * 2, sliceBytesMin), sliceBytesMax)
+    }
+    this.#isGiving = false
+  }
+
+  #nextSlice(): Buffer | null {
+    const [first] = this.#waiting
+    if (!first || first.length <= this.#sliceBytes) return this.#waiting.shift() ?? null
+    this.#waiting[0] = first.subarray(this.#sliceBytes)
+    return first.subarray(0, this.#sliceBytes)
+  }
+}
