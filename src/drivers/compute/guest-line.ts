@@ -5,13 +5,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { nowMs } from '#src/platform/clock.ts'
+import { onLines } from './lines.ts'
 import { open } from './qmp.ts'
 
 const answerTimeoutMs = 10_000
 const entropyBytes = 256
 /** No answer is longer, and no more of them come unasked. */
-const lineCharactersMax = 200
+const limits = { lineCharacters: 200, charactersPerSecond: 64 * 1024 }
 const unheardLinesMax = 100
+/** What the guest has not taken: the time and entropy wait their turn then. */
+const untakenBytesMax = 64 * 1024
 
 /** What makes a machine one of a kind (microvm.md, trap 8). */
 export type Persona = { hostname: string; machineId: string; hostKey: Buffer; authorizedKey: string; mountFolder: boolean }
@@ -38,19 +41,13 @@ export async function openLine(path: string): Promise<GuestLine> {
   const socket = await open(path)
   const unheard: string[] = []
   let waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | undefined
-  let rest = ''
   socket.on('error', () => socket.destroy()) // 'close' follows
   socket.once('close', () => waiting?.reject(new Error('the line to the guest is closed')))
-  socket.setEncoding('latin1').on('data', (piece: string) => {
-    const lines = (rest + piece).split('\n')
-    rest = lines.pop()! // split answers one part at least
-    for (const line of lines) {
-      if (waiting) waiting.resolve(line)
-      else unheard.push(line)
-    }
-    // Root in the guest may write here what it likes; then it is without a line.
-    if (rest.length > lineCharactersMax || unheard.length > unheardLinesMax) socket.destroy()
-  })
+  // Root in the guest may write here what it likes; then it is without a line.
+  onLines(socket, limits, (line) => {
+    if (waiting) waiting.resolve(line)
+    else if (unheard.push(line) > unheardLinesMax) socket.destroy()
+  }, 'latin1')
 
   const nextLine = (limitMs: number): Promise<string> => {
     const line = unheard.shift()
@@ -101,7 +98,9 @@ function waitedFor(socket: Socket, expect: (wanted: string, limitMs: number) => 
 
 function notWaitedFor(socket: Socket): Pick<GuestLine, 'refresh' | 'setHostname' | 'powerOff'> {
   return {
-    refresh: () => void socket.write(Buffer.concat(nowMessages())),
+    refresh() {
+      if (socket.writableLength < untakenBytesMax) socket.write(Buffer.concat(nowMessages()))
+    },
     setHostname: (hostname) => void socket.write(message('h', hostname)),
     powerOff: () => void socket.write(message('o')),
   }

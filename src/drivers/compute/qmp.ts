@@ -1,12 +1,17 @@
-/** QEMU's control socket: one JSON object a line, commands answered in order, events in between. */
+/**
+ * QEMU's control socket: one JSON object a line, commands answered in order, events in between. A QEMU that was broken out
+ * of may write anything there; it loses the connection then, and with it its machine.
+ */
 import { connect, type Socket } from 'node:net'
-import { createInterface } from 'node:readline'
+import { onLines } from './lines.ts'
 
 /** A command that QEMU does not answer in this time has failed. */
 const answerTimeoutMs = 10_000
 const connectTimeoutMs = 10_000
 /** QEMU makes its socket some 30 ms after it starts. */
 const connectEveryMs = 4
+/** The longest answer that we ask for takes some kilobytes, and a second's events some hundreds of bytes. */
+const limits = { lineCharacters: 1024 * 1024, charactersPerSecond: 4 * 1024 * 1024 }
 /** More commands than anything of ours has under way at once. */
 const commandsMax = 64
 
@@ -74,10 +79,11 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
     for (const one of pending.splice(0)) settle(one).reject(error)
     closing.resolve({ guestEnd })
   })
-  createInterface({ input: socket }).on('error', () => socket.destroy()).on('line', (line) => {
-    const said = JSON.parse(line) as { QMP?: unknown; return?: unknown; error?: { desc: string }; event?: string; data?: Record<string, unknown> } // QEMU's own words
+  onLines(socket, limits, (line) => {
+    const said = parse(line)
+    if (!said) return socket.destroy()
     if (said.QMP) greeting.resolve()
-    else if (said.event) {
+    else if (typeof said.event === 'string') {
       const data = said.data ?? {}
       if (said.event === 'SHUTDOWN' && data['guest'] === true) guestEnd = data['reason'] === 'guest-shutdown' ? 'shutdown' : 'reset'
       for (const listener of [...listeners]) listener(said.event, data)
@@ -120,6 +126,18 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
     }),
     on: (name, onEvent) => void listeners.add((said, data) => said === name && onEvent(data)),
     close: () => socket.destroy(),
+  }
+}
+
+type Said = { QMP?: unknown; return?: unknown; error?: { desc?: string }; event?: string; data?: Record<string, unknown> }
+
+/** What QEMU said, or undefined when it is no object of JSON. */
+function parse(line: string): Said | undefined {
+  try {
+    const said: unknown = JSON.parse(line)
+    return typeof said === 'object' && said !== null ? (said as Said) : undefined // as its protocol says
+  } catch {
+    return undefined
   }
 }
 
