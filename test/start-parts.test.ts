@@ -66,7 +66,7 @@ test('compiled code is kept between starts, or where the operator says', () => {
 })
 
 test('what VMs lack is named in one command to run', () => {
-  const missing = missingRequirements([])!
+  const missing = missingRequirements(null, [])!
   expect(missing.packages).toEqual(expect.arrayContaining(['qemu-utils', 'mmdebstrap', 'busybox-static', 'cpio', 'xz-utils', 'e2fsprogs']))
   expect(missing.sentence).toContain(`apt-get install -y ${missing.packages.join(' ')}\``)
 })

@@ -5,7 +5,6 @@ import { createCompute } from '#src/drivers/compute/compute.ts'
 import { createEgress } from '#src/drivers/compute/egress.ts'
 import { createAuthority } from '#src/drivers/compute/egress-authority.ts'
 import type { Compute } from '#src/drivers/compute/machine.ts'
-import { qemuUser } from '#src/drivers/system-users.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -33,7 +32,7 @@ export async function startWorker(services: Services): Promise<Worker> {
   await clearDeadWrites(services)
   const agentUrl = `unix:${join(config.runDir, 'node.sock')}`
   await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
-  const missing = config.runsVms ? missingRequirements() : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
+  const missing = config.runsVms ? missingRequirements(config.vmUids) : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
   const heartbeat = (acceleration: Compute['acceleration'] | null, unavailableReason: () => string | null): Promise<() => Promise<void>> => beat(services, { id: nodeId, agentUrl, acceleration, unavailableReason }, stopping.signal)
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
@@ -97,7 +96,7 @@ function createVmWork(services: Services, nodeId: string): VmWork {
     services, nodeId, egress,
     env: createGuestEnv(services, authority),
     compute: createCompute({
-      cacheDir: config.cacheDir, dataDir: config.dataDir, runDir: config.runDir, poolSize: config.vmPoolSize, qemuUser: qemuUser(), log,
+      cacheDir: config.cacheDir, dataDir: config.dataDir, runDir: config.runDir, poolSize: config.vmPoolSize, vmUids: config.vmUids, log,
       onEgress: (id, connection) => egress.serve(id, connection),
       onExit: (id, how) => {
         noticeExit(work, id, how).catch((error: Error) => log.error({ err: error, vm: `vm_${id}` }, 'the end of a machine could not be recorded'))

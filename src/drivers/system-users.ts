@@ -1,16 +1,14 @@
 /**
- * The users of this system that Postgres and QEMU run as when Berth runs as root.
+ * Users of this system: whom Postgres runs as when Berth runs as root, and which numbers are free for machines.
  * Read from /etc/passwd: they are local users, made by us or by a Debian package.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { isRoot } from '../platform/config.ts'
+import type { UidRange } from '../platform/config.ts'
 
 /** A user as the kernel knows it: what `spawn` and `chown` take. */
 export type SystemUser = { uid: number; gid: number }
 
-/** The user that QEMU runs as when Berth runs as root. */
-export const qemuUserName = 'berth'
 const makeUserTimeoutMs = 10_000
 
 /** The user of this name, or undefined. */
@@ -34,23 +32,34 @@ export function ensureSystemUser(name: string): SystemUser {
   return made
 }
 
-/** Makes the user that QEMU runs as; for `npm start` as root. */
-export function ensureQemuUser(): SystemUser {
-  ensureSystemUser(qemuUserName)
-  return qemuUser()!
+/** The user that every QEMU ran as before each machine had its own; machines that were started then still do. */
+export function formerQemuUser(): number | undefined {
+  return findSystemUser('berth')?.uid
 }
 
 /**
- * Who QEMU runs as: null means "as ourselves", when Berth does not run as root, or when the user is missing
- * (vm-requirements.ts then says so, and no VM starts). The group is `kvm` where there is one, because a process
- * started for another user has no further groups, and /dev/kvm is opened by group.
+ * Why these numbers may not be given to machines, or null when they may: somebody else has one of them, or this is a
+ * container that has so many users only.
  */
-export function qemuUser(): SystemUser | null {
-  const user = isRoot() ? findSystemUser(qemuUserName) : undefined
-  return user ? { uid: user.uid, gid: findGroup('kvm') ?? user.gid } : null
+export function takenUids({ first, last }: UidRange): string | null {
+  const among = (from: number, count: number): boolean => from <= last && from + count > first
+  for (const [file, kind] of [['/proc/self/uid_map', 'users'], ['/proc/self/gid_map', 'groups']] as const) {
+    const mapped = numbersIn(file, /^\s*(\d+)\s+\d+\s+(\d+)$/)
+    if (!mapped.some(([from, count]) => from <= first && from + count > last)) return `this system, a container, does not have all these ${kind} (see ${file})`
+  }
+  for (const file of ['/etc/passwd', '/etc/group']) {
+    if (numbersIn(file, /^[^:]*:[^:]*:(\d+)()/).some(([id]) => among(id, 1))) return `${file} has some of them`
+  }
+  for (const file of ['/etc/subuid', '/etc/subgid']) {
+    if (numbersIn(file, /^[^:]*:(\d+):(\d+)$/).some(([from, count]) => among(from, count))) return `${file} has given some of them to a user`
+  }
+  return null
 }
 
-function findGroup(name: string): number | undefined {
-  const fields = readFileSync('/etc/group', 'utf8').split('\n').map((line) => line.split(':')).find(([first]) => first === name)
-  return fields ? Number(fields[2]) : undefined
+function numbersIn(file: string, pattern: RegExp): [number, number][] {
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8').split('\n').flatMap((line) => {
+    const found = pattern.exec(line)
+    return found ? [[Number(found[1]), Number(found[2])] as [number, number]] : []
+  })
 }

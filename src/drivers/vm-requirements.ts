@@ -1,8 +1,8 @@
-/** What this host lacks to run VMs: programs (with the Debian packages that bring them) and the user of QEMU. */
+/** What this host lacks to run VMs: programs (with the Debian packages that bring them) and users for machines. */
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { arch, platform } from 'node:process'
-import { isRoot } from '../platform/config.ts'
-import { findSystemUser, qemuUserName } from './system-users.ts'
+import { isRoot, type UidRange } from '../platform/config.ts'
+import { takenUids } from './system-users.ts'
 
 /** What is missing: packages that would bring it (none, when a package is not the remedy), and what to tell a person. */
 export type MissingRequirements = { packages: readonly string[]; sentence: string }
@@ -19,14 +19,15 @@ const needed: Readonly<Record<string, string>> = {
   cpio: 'cpio',
   'xz-utils': 'xz',
   e2fsprogs: 'mke2fs',
+  'util-linux': 'setpriv',
   ...(isRoot() ? {} : { uidmap: 'newuidmap' }), // how mmdebstrap makes root's files without being root
 }
 
 /**
  * What is missing here before a VM can run, or null when nothing is. Cheap: it looks at a few files.
- * The folders are where programs are looked for. The sentence is what a refused VM creation answers (503) and what the doctor prints.
+ * `uids` are the users of machines, null when Berth is not root; the folders are where programs are looked for. The sentence is what a refused VM creation answers (503) and what the doctor prints.
  */
-export function missingRequirements(folders = programFolders): MissingRequirements | null {
+export function missingRequirements(uids: UidRange | null, folders = programFolders): MissingRequirements | null {
   if (platform !== 'linux' || (arch !== 'x64' && arch !== 'arm64')) {
     return { packages: [], sentence: 'VMs run on Linux on x64 or arm64 only; start Berth on such a host.' }
   }
@@ -40,8 +41,9 @@ export function missingRequirements(folders = programFolders): MissingRequiremen
         : `VMs need programs that are missing here (${packages.map((name) => needed[name]!).join(', ')}). Install them (on Debian: \`${command}\`) and start Berth again.`,
     }
   }
-  if (isRoot() && !findSystemUser(qemuUserName)) {
-    return { packages: [], sentence: `QEMU does not run as root, and its user is missing. Run \`useradd --system --user-group --no-create-home --shell /usr/sbin/nologin ${qemuUserName}\` and start Berth again.` }
+  const taken = uids && takenUids(uids)
+  if (uids && taken) {
+    return { packages: [], sentence: `Each VM runs as a user of its own, numbered ${uids.first} to ${uids.last}, and ${taken}. Set BERTH_VM_UIDS to numbers that are free, such as 50000-59999, and start Berth again.` }
   }
   return null
 }

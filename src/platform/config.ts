@@ -16,6 +16,9 @@ export type Issuer = { issuer: string; jwksUri: string; audience: string }
 /** An S3-compatible service: its address without a slash at the end, and what signs our requests. */
 export type S3Settings = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string }
 
+/** Numbers of system users, both ends included. */
+export type UidRange = { first: number; last: number }
+
 /** The settings of this process; durations, sizes and prices have their unit in the name. */
 export type Config = {
   /** The public port of the web process. */
@@ -58,6 +61,8 @@ export type Config = {
   orgFilesGb: number | null
   /** What must stay free of a disk on which files are stored, in MB; null is a share of it. */
   diskFloorMb: number | null
+  /** The system users that machines run as, one for each; null when Berth is not root and they run as itself. */
+  vmUids: UidRange | null
   /** Identity providers beside the built-in one. */
   issuers: readonly Issuer[]
   /** Whether the built-in issuer for a single host signs tokens. */
@@ -90,6 +95,9 @@ export type Config = {
   /** The largest number of database connections of this process. */
   databaseConnections: number
 }
+
+/** Numbers that no system gives away: above what useradd takes for users and their containers, and what systemd takes for its own. */
+const defaultVmUids: UidRange = { first: 1_900_000_000, last: 1_900_065_535 }
 
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name][0]> }
 
@@ -156,6 +164,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     orgVms: set.BERTH_ORG_VMS ?? 200,
     orgFilesGb: set.BERTH_ORG_FILES_GB ?? null,
     diskFloorMb: set.BERTH_DISK_FLOOR_MB ?? null,
+    vmUids: isRoot() ? set.BERTH_VM_UIDS ?? defaultVmUids : null,
     issuers: (set.BERTH_ISSUERS ?? []).map((one) => ({ issuer: one.issuer, jwksUri: one.jwks_uri, audience: one.audience })),
     builtInIssuer,
     localSignIn: set.BERTH_LOCAL_SIGN_IN ?? (builtInIssuer && isLoopback(host)),

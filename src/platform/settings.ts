@@ -6,6 +6,11 @@ const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
 const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
 const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
 const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
+/** Users as a range: above those of people, and within what a process can be. */
+const uidRange = z.string().regex(/^\d{4,10}-\d{4,10}$/).transform((text) => {
+  const [first = 0, last = 0] = text.split('-').map(Number)
+  return { first, last }
+}).refine(({ first, last }) => first > 1000 && last < 2 ** 31 && last - first >= 99)
 const hostPortList = z.string().transform((text) => text.split(',').map((part) => part.trim().toLowerCase()).filter(Boolean)).pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100))
 /** What may stand in a header. */
 export const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
@@ -41,6 +46,7 @@ export const settings = {
   BERTH_ORG_VMS: [countText, 'how many VMs one organization may have, or 0 for no limit'],
   BERTH_ORG_FILES_GB: [countText, 'gigabytes of uploads and build outputs that one organization may store, or 0 for no limit'],
   BERTH_DISK_FLOOR_MB: [countText, 'megabytes that must stay free on a disk before anything large is stored there'],
+  BERTH_VM_UIDS: [uidRange, 'a range of at least 100 numbers of system users that nobody has, such as 50000-59999'],
   BERTH_ISSUERS: [issuerList, 'a JSON list of {"issuer","jwks_uri","audience"}'],
   BERTH_BUILT_IN_ISSUER: [switchText, 'on or off'],
   BERTH_LOCAL_SIGN_IN: [switchText, 'on or off'],

@@ -1,26 +1,37 @@
-/** What the doctor looks at for VMs: packages and the user of QEMU, the template, KVM or emulation. */
+/** What the doctor looks at for VMs: packages, how they are kept apart, the template, KVM or emulation. */
 import { probeAcceleration } from '../drivers/compute/acceleration.ts'
+import { createMachineUsers } from '../drivers/compute/machine-users.ts'
 import { currentTemplate, templateStatus } from '../drivers/compute/templates.ts'
-import { qemuUser } from '../drivers/system-users.ts'
 import { missingRequirements } from '../drivers/vm-requirements.ts'
-import type { Config } from '../platform/config.ts'
+import type { Config, UidRange } from '../platform/config.ts'
 import { verdict, type Check } from './checks.ts'
 
 const megabyte = 1024 ** 2
 
 /** Every check of VMs; those that make no sense yet are left out. */
-export async function checkVms({ cacheDir }: Config): Promise<Check[]> {
-  const missing = missingRequirements()
+export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
+  const missing = missingRequirements(vmUids)
   const needs = verdict('what VMs need of this host', missing ? 'not all here' : null, missing?.sentence)
   if (missing) return [needs]
+  const apart = isolation(vmUids)
   const { built, sizeBytes } = templateStatus(cacheDir)
-  if (!built) return [needs, verdict('VM template base', 'not built yet', 'npm start builds it, in about two minutes.')]
+  if (!built) return [needs, apart, verdict('VM template base', 'not built yet', 'npm start builds it, in about two minutes.')]
   const template = verdict(`VM template base, ${Math.round(sizeBytes / megabyte)} MB`, null)
-  const acceleration = await probeAcceleration(cacheDir, currentTemplate(cacheDir).places, qemuUser())
-  if (acceleration === 'kvm') return [needs, template, verdict('KVM boots a kernel here: VMs run at full speed', null)]
-  return [needs, template, {
+  const acceleration = await probeAcceleration(cacheDir, currentTemplate(cacheDir).places, vmUids && createMachineUsers(vmUids))
+  if (acceleration === 'kvm') return [needs, apart, template, verdict('KVM boots a kernel here: VMs run at full speed', null)]
+  return [needs, apart, template, {
     verdict: 'neither',
     what: 'KVM does not work here: VMs run under emulation, several times slower',
-    remedy: 'Where the host can, turn on (nested) virtualization and let the user of QEMU open /dev/kvm (group kvm).',
+    remedy: 'Where the host can, turn on (nested) virtualization and let the group kvm open /dev/kvm.',
   }]
+}
+
+/** What holds one VM off another's disk once it is broken out of, which depends on who we are. */
+function isolation(vmUids: UidRange | null): Check {
+  if (vmUids) return verdict(`each VM runs as a system user of its own, of ${vmUids.first} to ${vmUids.last}`, null)
+  return {
+    verdict: 'neither',
+    what: 'all VMs run as this user: who breaks out of one can read this user’s files, and the other VMs’ disks',
+    remedy: 'Start Berth as root, and each VM gets a system user of its own that owns nothing else.',
+  }
 }

@@ -1,5 +1,4 @@
-/** Gets this host ready for VMs: packages, the user of QEMU, templates. What is missing afterwards is said, and Berth goes on without. */
-import { ensureQemuUser, qemuUser } from '../drivers/system-users.ts'
+/** Gets this host ready for VMs: packages and templates. What is missing afterwards is said, and Berth goes on without. */
 import { isDebianFamily, missingRequirements } from '../drivers/vm-requirements.ts'
 import { isRoot, type Config } from '../platform/config.ts'
 import { log } from '../platform/log.ts'
@@ -12,27 +11,26 @@ import { showProgress, type Screen } from './progress.ts'
  */
 export async function prepareVms(config: Config, screen: Screen): Promise<string | null> {
   const say = (line: string) => screen.write(`${line}\n`)
-  const missing = missingRequirements()
+  const missing = missingRequirements(config.vmUids)
   if (isRoot()) {
     try {
       if (missing && missing.packages.length > 0 && isDebianFamily()) {
         say(`Installing the Debian packages that VMs need: ${missing.packages.join(' ')}`)
         await installPackages(missing.packages)
       }
-      ensureQemuUser()
     } catch (error) {
       say(sentenceOf(error))
     }
   }
-  const left = missingRequirements()
+  const left = missingRequirements(config.vmUids)
   return left ? left.sentence : buildTemplates(config, screen)
 }
 
-async function buildTemplates({ cacheDir, dataDir, runDir }: Config, screen: Screen): Promise<string | null> {
+async function buildTemplates({ cacheDir, dataDir, runDir, vmUids }: Config, screen: Screen): Promise<string | null> {
   try {
     const { createCompute } = await import('../drivers/compute/compute.ts') // it brings the SSH library along: only when needed
     const compute = createCompute({
-      cacheDir, dataDir, runDir, qemuUser: qemuUser(), log,
+      cacheDir, dataDir, runDir, vmUids, log,
       poolSize: 0, // the worker keeps the pool; here only the templates are made
       onEgress: (_id, connection) => connection.destroy(),
       onExit: () => { /* nothing runs for long while templates are made */ },

@@ -34,6 +34,7 @@ const randomness: Readonly<Record<string, string>> = {
   'src/drivers/compute/guest-line.ts': 'fresh entropy for a restored guest',
   'src/drivers/compute/keys.ts': 'a guest’s own keys and machine id',
   'src/drivers/compute/loopback-addresses.ts': 'an address of a VM’s own on loopback',
+  'src/drivers/compute/machine-users.ts': 'where an instance begins among the users of machines',
   'src/platform/ids.ts': 'ids and tokens',
   'src/platform/secrets.ts': 'nonces and the sealing key',
   'src/resources/llm/api-keys.ts': 'the letters of a key id',

@@ -1,9 +1,8 @@
 /** A Berth with real VMs for benchmarks: web and worker as processes, and what it takes to wait until they are calm. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
-import { findQemus } from '#src/drivers/compute/qemu.ts'
+import { findQemus } from '#src/drivers/compute/qemu-processes.ts'
 import { readRecords } from '#src/drivers/compute/records.ts'
-import { qemuUser } from '#src/drivers/system-users.ts'
 import { prepareVms } from '#src/start/vms.ts'
 import type { Command } from '../support/command.ts'
 import { until } from '../support/until.ts'
@@ -52,7 +51,7 @@ export async function withVms<Result>(world: World, work: (webPid: number) => Pr
 }
 
 async function machinesOf(world: World): Promise<number[]> {
-  return [...(await findQemus(machinesFolder(world.dataDir), qemuUser())).values()]
+  return [...(await findQemus(machinesFolder(world.dataDir))).values()]
 }
 
 /** Starts a worker beside the web process. `settings` are further environment variables. */

@@ -5,9 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { findQemus } from '#src/drivers/compute/qemu.ts'
+import { findQemus } from '#src/drivers/compute/qemu-processes.ts'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
-import { qemuUser } from '#src/drivers/system-users.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startGitServer, type GitServer } from '../support/git-server.ts'
@@ -219,7 +218,7 @@ test('a build whose QEMU is killed fails as builder_lost', async () => {
   const { readRecords } = await import('#src/drivers/compute/records.ts')
   const { config } = berth.services
   const uuid = readRecords(config).records.find((record) => record.id === machine?.id)?.machineUuid ?? ''
-  const pid = (await findQemus(machinesFolder(berth.dataDir), qemuUser())).get(uuid)
+  const pid = (await findQemus(machinesFolder(berth.dataDir))).get(uuid)
   process.kill(pid ?? 0, 'SIGKILL')
   expect(await finished(id)).toMatchObject({ status: 'failed', error: 'builder_lost' })
   expect((await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token })).body.sessions[0]).toMatchObject({ vm_id: id.replace('bld_', 'vm_'), end_reason: 'orphaned' })

@@ -8,9 +8,8 @@ import { createCompute } from '#src/drivers/compute/compute.ts'
 import { execInGuest, type GuestResult } from '#src/drivers/compute/guest-exec.ts'
 import type { Compute, Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
-import { findQemus } from '#src/drivers/compute/qemu.ts'
+import { findQemus } from '#src/drivers/compute/qemu-processes.ts'
 import { readRecords, type MachineRecord } from '#src/drivers/compute/records.ts'
-import { qemuUser } from '#src/drivers/system-users.ts'
 import { readConfig } from '#src/platform/config.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 
@@ -35,11 +34,11 @@ export type TestNode = {
 /** Starts a node that keeps so many machines warm. */
 export async function startNode(poolSize: number): Promise<TestNode> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-compute-'))
-  chmodSync(dataDir, 0o711) // QEMU runs as another user when we are root
-  const { cacheDir } = readConfig()
+  chmodSync(dataDir, 0o711) // machines run as other users when we are root
+  const { cacheDir, vmUids } = readConfig()
   const ended: Ended[] = []
   const make = (): Compute => createCompute({
-    cacheDir, dataDir, runDir: join(dataDir, 'run'), poolSize, qemuUser: qemuUser(), log: pino({ level: 'error' }),
+    cacheDir, dataDir, runDir: join(dataDir, 'run'), poolSize, vmUids, log: pino({ level: 'error' }),
     onEgress: (id, connection) => node.egress(id, connection),
     onExit: (id, how) => ended.push({ id, how }),
   })
@@ -48,7 +47,7 @@ export async function startNode(poolSize: number): Promise<TestNode> {
     get compute() { return compute },
     dataDir, ended,
     egress: (_id, connection) => connection.destroy(),
-    qemus: () => findQemus(machinesFolder(dataDir), qemuUser()),
+    qemus: () => findQemus(machinesFolder(dataDir)),
     record: (id) => readRecords({ cacheDir, dataDir, runDir: join(dataDir, 'run') }).records.find((record) => record.id === id)!, // a test that asks for none fails
     async restart() {
       await compute.close({ keepPool: true })

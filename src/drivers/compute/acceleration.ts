@@ -8,12 +8,14 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { arch, release } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { confined, kvmGroups } from './confinement.ts'
+import type { MachineUsers } from './machine-users.ts'
 import type { TemplatePlaces } from './places.ts'
-import { probeArguments, qemuProgram, type QemuUser } from './qemu.ts'
+import { probeArguments, qemuProgram } from './qemu.ts'
 
 /** How machines run here: with the hardware's help, or some ten times slower without. */
 export type Acceleration = 'kvm' | 'emulation'
-type Verdict = { host: string; qemu: string; user: number; acceleration: Acceleration }
+type Verdict = { host: string; qemu: string; user: number | string; acceleration: Acceleration }
 
 /** A working KVM powers the probe off within one second. */
 const probeLimitMs = 5_000
@@ -31,11 +33,11 @@ export function knownAcceleration(cacheDir: string): Acceleration {
 }
 
 /** Probes by booting the template's kernel, unless the verdict for this host, QEMU and user is known. */
-export async function probeAcceleration(cacheDir: string, template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>, user: QemuUser): Promise<Acceleration> {
-  const mine = { host: `${arch()} ${release()}`, qemu: await qemuVersion(), user: user?.uid ?? process.getuid!() }
+export async function probeAcceleration(cacheDir: string, template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>, users: MachineUsers | null): Promise<Acceleration> {
+  const mine = { host: `${arch()} ${release()}`, qemu: await qemuVersion(), user: users ? 'its own' : process.getuid!() }
   const known = readVerdict(cacheDir)
   if (known && known.host === mine.host && known.qemu === mine.qemu && known.user === mine.user) return known.acceleration
-  const acceleration = (await bootsWithKvm(template, user)) ? 'kvm' : 'emulation'
+  const acceleration = (await bootsWithKvm(template, users, join(cacheDir, 'probe'))) ? 'kvm' : 'emulation'
   await mkdir(cacheDir, { recursive: true })
   const place = verdictPlace(cacheDir)
   await writeFile(`${place}.${process.pid}`, JSON.stringify({ ...mine, acceleration } satisfies Verdict))
@@ -44,7 +46,7 @@ export async function probeAcceleration(cacheDir: string, template: Pick<Templat
 }
 
 function verdictPlace(cacheDir: string): string {
-  return join(cacheDir, 'acceleration.json')
+  return join(cacheDir, 'hardware.json')
 }
 
 function readVerdict(cacheDir: string): Verdict | undefined {
@@ -55,17 +57,20 @@ function readVerdict(cacheDir: string): Verdict | undefined {
   }
 }
 
-async function bootsWithKvm(template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>, user: QemuUser): Promise<boolean> {
+async function bootsWithKvm(template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>, users: MachineUsers | null, holder: string): Promise<boolean> {
   try {
     accessSync('/dev/kvm', constants.F_OK)
   } catch {
     return false
   }
+  const uid = users?.take(holder) ?? null
+  const { program, args } = confined(uid, {}, [qemuProgram, ...probeArguments(template)], kvmGroups())
   return new Promise((resolve) => {
-    const child = spawn(qemuProgram, probeArguments(template), { cwd: '/', stdio: 'ignore', ...(user ?? {}) })
+    const child = spawn(program, args, { cwd: '/', stdio: 'ignore' })
     const limit = setTimeout(() => child.kill('SIGKILL'), probeLimitMs)
     const end = (worked: boolean): void => {
       clearTimeout(limit)
+      if (uid !== null) users?.free(uid, holder)
       resolve(worked)
     }
     child.once('error', () => end(false))

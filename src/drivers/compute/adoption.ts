@@ -3,9 +3,10 @@ import { existsSync, rmSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
 import { removeFiles, type Fleet } from './fleet.ts'
 import { openLine } from './guest-line.ts'
+import { mayBeMachine, userOf } from './machine-users.ts'
 import { machinePlaces, machinesFolder, socketsFolder } from './places.ts'
 import { connectQmp } from './qmp.ts'
-import { findQemus, killQemu } from './qemu.ts'
+import { endQemus, findQemus, killQemu } from './qemu-processes.ts'
 import { readRecords, type MachineRecord } from './records.ts'
 import { runMachine, type RunningMachine } from './running-machine.ts'
 
@@ -13,12 +14,15 @@ const connectLimitMs = 5_000
 
 /** Finds what an earlier worker left: machines that live are connected again, what is half made or nobody's is removed. */
 export async function adoptMachines({ node, keep }: Fleet, addToPool: (machine: RunningMachine) => boolean): Promise<RunningMachine[]> {
-  const live = await findQemus(machinesFolder(node.roots.dataDir), node.user)
   const { records, halfMade } = readRecords(node.roots)
-  const known = new Set(records.map(({ machineUuid }) => machineUuid))
-  // By its sockets a QEMU is found too that was making a snapshot when its worker was killed.
-  const ours = new Map([...live, ...await findQemus(socketsFolder(node.roots.runDir), node.user)])
-  for (const [machineUuid, pid] of ours) if (!known.has(machineUuid)) await killQemu(pid, machineUuid, node.user)
+  const known = new Map(records.map((record) => [record.machineUuid, record]))
+  for (const { machineUuid, uid } of records) if (typeof uid === 'number') node.users?.keep(uid, machinePlaces(node.roots, machineUuid).folder)
+  const live = await findQemus(machinesFolder(node.roots.dataDir), (machineUuid, uid) => {
+    const record = known.get(machineUuid)
+    return record !== undefined && uid === (userOf(node.users, record) ?? process.getuid!())
+  })
+  // By the name of its sockets a QEMU is found too that was making a snapshot when its worker was killed.
+  await endQemus(socketsFolder(node.roots.runDir), (machineUuid, uid) => !known.has(machineUuid) && mayBeMachine(node.users, uid))
   for (const machineUuid of halfMade) rmSync(machinePlaces(node.roots, machineUuid).folder, { recursive: true, force: true })
   const adopted = await Promise.all(records.map(async (record) => {
     const pid = live.get(record.machineUuid)
@@ -26,7 +30,7 @@ export async function adoptMachines({ node, keep }: Fleet, addToPool: (machine: 
     const isStock = record.id === null
     if (machine && (!isStock || (record.templateHash === node.template.hash && addToPool(machine)))) return keep(machine)
     machine?.release()
-    if (pid !== undefined) await killQemu(pid, record.machineUuid, node.user)
+    if (pid !== undefined) await killQemu(pid, record.machineUuid, userOf(node.users, record))
     if (isStock) removeFiles(node, record)
     return undefined
   }))

@@ -2,14 +2,15 @@
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Acceleration } from './acceleration.ts'
+import type { MachineUsers } from './machine-users.ts'
 import type { Roots } from './places.ts'
-import type { QemuUser } from './qemu.ts'
 import type { Template } from './templates.ts'
 
 /** This node, prepared. */
 export type ComputeNode = {
   roots: Roots
-  user: QemuUser
+  /** Whom machines run as; null when Berth is not root and they run as itself. */
+  users: MachineUsers | null
   log: Logger
   acceleration: Acceleration
   qemuVersion: string

@@ -2,7 +2,7 @@
  * The QEMU driver. A machine is one QEMU process with a folder of its own (records.ts); this file decides which are
  * started, taken, stopped and removed. What happens to one machine happens one after the other.
  */
-import { chownSync, existsSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { knownAcceleration, probeAcceleration, qemuVersion } from './acceleration.ts'
@@ -11,9 +11,10 @@ import type { ComputeNode } from './compute-node.ts'
 import { execInGuest } from './guest-exec.ts'
 import { copyFolderDisk } from './folder-copies.ts'
 import { createFleet, removeFiles, type Fleet } from './fleet.ts'
-import { isKept, keepTemplate, removeTemplate } from './kept-templates.ts'
+import { isKept, keepTemplate, removeTemplate, takeTemplates } from './kept-templates.ts'
 import { launch, makeFiles, makeFolderDisk, newRecord } from './launch.ts'
 import type { Compute, ComputeOptions, MachineSpec, Progress, TakenFrom } from './machine.ts'
+import { createMachineUsers } from './machine-users.ts'
 import { pauseMachine, resumeMachine } from './pausing.ts'
 import { folderDiskPlace, foldersFolder, keptTemplatesFolder, machinePlaces, machinesFolder, socketsFolder } from './places.ts'
 import { createPool, type Pool } from './pool.ts'
@@ -36,7 +37,7 @@ type Shape = Omit<MachineSpec, 'id'>
 /** Makes the driver. Nothing happens before `prepare`. */
 export function createCompute(options: ComputeOptions): Compute {
   const node: ComputeNode = {
-    roots: options, user: options.qemuUser, log: options.log, onEgress: options.onEgress,
+    roots: options, users: options.vmUids && createMachineUsers(options.vmUids), log: options.log, onEgress: options.onEgress,
     acceleration: knownAcceleration(options.cacheDir), qemuVersion: '', template: currentTemplate(options.cacheDir),
   }
   const inOrder = createQueues()
@@ -107,14 +108,17 @@ export function createCompute(options: ComputeOptions): Compute {
 
 async function prepare(node: ComputeNode, options: ComputeOptions, progress: Progress): Promise<void> {
   mkdirSync(options.cacheDir, { recursive: true, mode: 0o755 })
-  // QEMU's user passes through the folders above its files, and sees none but its own.
-  for (const folder of [options.dataDir, machinesFolder(options.dataDir), foldersFolder(options.dataDir), keptTemplatesFolder(options.dataDir), options.runDir]) mkdirSync(folder, { recursive: true, mode: 0o711 })
-  const sockets = socketsFolder(options.runDir)
-  mkdirSync(sockets, { recursive: true, mode: 0o700 })
-  if (node.user) chownSync(sockets, node.user.uid, node.user.gid)
+  const folders = [options.dataDir, machinesFolder(options.dataDir), foldersFolder(options.dataDir), keptTemplatesFolder(options.dataDir), options.runDir, socketsFolder(options.runDir)]
+  for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o711 })
+  if (node.users) {
+    chownSync(socketsFolder(options.runDir), 0, 0) // it was the QEMUs' own once
+    // A machine's user passes through the folders above its files, and sees none but its own; a backup makes them closed.
+    for (const folder of folders) chmodSync(folder, statSync(folder).mode | 0o111)
+    takeTemplates(node)
+  }
   node.qemuVersion = await qemuVersion()
   node.template = await ensureTemplate(options.cacheDir, (fraction, sentence) => progress(fraction * templateShare, sentence))
-  node.acceleration = await probeAcceleration(options.cacheDir, node.template.places, node.user)
+  node.acceleration = await probeAcceleration(options.cacheDir, node.template.places, node.users)
   progress(templateShare, 'Saving the moment from which machines start')
   await ensureSnapshot(node, defaultSize)
   progress(1, 'The templates are ready')

@@ -1,8 +1,9 @@
 /** The machines that run on this node, each watched for its end; and what is left of one that has ended. */
-import { rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
+import { takeBack, userOf } from './machine-users.ts'
 import { folderDiskPlace, machinePlaces } from './places.ts'
-import { killQemu } from './qemu.ts'
+import { killQemu } from './qemu-processes.ts'
 import { readRecords, type MachineRecord } from './records.ts'
 import type { RunningMachine } from './running-machine.ts'
 
@@ -40,12 +41,14 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
     keep(machine) {
       const { machineUuid } = machine.record
       machines.set(machineUuid, machine)
-      void machine.qmp.closed.then(({ guestEnd }) => {
+      void machine.qmp.closed.then(async ({ guestEnd }) => {
         if (machines.get(machineUuid) !== machine) return
         machines.delete(machineUuid)
         machine.release()
         if (ending.has(machineUuid)) return
         node.log.warn({ machine: machineUuid, guestEnd }, 'a machine ended')
+        // A QEMU that only does not listen any more would keep its disk from the next one.
+        await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record)).catch((error: Error) => node.log.error({ machine: machineUuid, err: error }, 'a machine that was lost still runs'))
         onEnd(machine, guestEnd === 'shutdown' ? 'guest' : 'lost')
       })
       return machine
@@ -57,7 +60,7 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
         if (cleanly) await poweredOff(machine)
         machines.delete(machineUuid)
         machine.release()
-        await killQemu(machine.pid, machineUuid, node.user)
+        await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record))
       } finally {
         ending.delete(machineUuid)
       }
@@ -85,7 +88,10 @@ async function poweredOff(machine: RunningMachine): Promise<void> {
 /** Removes a dead machine's files; its folder's disk only when it is nobody's workspace, or was made for a machine that never ran. */
 export function removeFiles(node: ComputeNode, record: MachineRecord): void {
   const places = machinePlaces(node.roots, record.machineUuid)
-  if (!record.hasFolder || record.id === null || (record.madeFolder && !record.up)) rmSync(folderDiskPlace(node.roots.dataDir, record.folderId), { force: true })
+  const folderDisk = folderDiskPlace(node.roots.dataDir, record.folderId)
+  if (!record.hasFolder || record.id === null || (record.madeFolder && !record.up)) rmSync(folderDisk, { force: true })
+  else if (existsSync(folderDisk)) takeBack(folderDisk, 0o600) // it waits for its next machine, and its user may become another's
   for (const path of [places.qmp, places.line, places.saving]) rmSync(path, { force: true })
   rmSync(places.folder, { recursive: true, force: true })
+  if (typeof record.uid === 'number') node.users?.free(record.uid, places.folder)
 }

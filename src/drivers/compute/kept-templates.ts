@@ -2,26 +2,40 @@
  * Templates that were kept of machines: one disk that needs no other, and the kernel it fits. They are an organization's
  * own, so they lie in this node's data folder, and machines boot from them instead of sharing a snapshot.
  */
-import { execFile } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { promisify } from 'node:util'
+import { chmodSync, closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
 import type { ComputeNode } from './compute-node.ts'
-import { keptTemplatePlaces, machinePlaces, templatePlaces } from './places.ts'
+import type { Lent } from './confinement.ts'
+import { checkHeader, flatten, readBacking, type Image } from './disk-images.ts'
+import { giveTo, takeBack } from './machine-users.ts'
+import { keptTemplatePlaces, keptTemplatesFolder, machinePlaces, snapshotsFolder, templatePlaces } from './places.ts'
 import type { MachineRecord } from './records.ts'
-import { giveToQemu } from './snapshots.ts'
 
-const run = promisify(execFile)
-/** A whole disk, read and written once on a slow host. */
-const copyTimeoutMs = 10 * 60_000
-
-/** What a machine of this record boots: the image below its disk, and the kernel. */
-export function startOf({ roots }: Pick<ComputeNode, 'roots'>, record: MachineRecord): { image: string; format: 'raw' | 'qcow2'; kernel: string; initramfs: string } {
+/** What a machine of this record boots: the image at the bottom of its disk, and the kernel. */
+export function startOf({ roots }: Pick<ComputeNode, 'roots'>, record: MachineRecord): { image: Image; kernel: string; initramfs: string } {
   if (record.templateId) {
     const { disk, kernel, initramfs } = keptTemplatePlaces(roots.dataDir, record.templateId)
-    return { image: disk, format: 'qcow2', kernel, initramfs }
+    return { image: { path: disk, format: 'qcow2' }, kernel, initramfs }
   }
   const { baseImage, kernel, initramfs } = templatePlaces(roots.cacheDir, record.templateHash)
-  return { image: baseImage, format: 'raw', kernel, initramfs }
+  return { image: { path: baseImage, format: 'raw' }, kernel, initramfs }
+}
+
+/** A machine's disk with all that lies below it, as it was made. @throws Error when an older record's disk names something else. */
+export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRecord): Promise<Image> {
+  const path = machinePlaces(node.roots, record.machineUuid).disk
+  const { image } = startOf(node, record)
+  // Records did not always have it; it is believed only where it is a place of ours.
+  const backing = record.backing ?? await readBacking(record.uid ?? null, path) ?? ''
+  if (backing === image.path) return { path, format: 'qcow2', below: image }
+  const snapshot = dirname(backing)
+  if (record.templateId || dirname(snapshot) !== snapshotsFolder(node.roots.cacheDir) || basename(backing) !== 'disk.qcow2') throw new Error(`the disk of machine ${record.machineUuid} lies on an image that is none of ours`)
+  return { path, format: 'qcow2', below: { path: backing, format: 'qcow2', below: image } }
+}
+
+/** The template that a machine of this record reads, when it is an organization's: nobody else's machine may. */
+export function lentTemplate(node: Pick<ComputeNode, 'roots' | 'template'>, record: MachineRecord): Lent | null {
+  return record.templateId ? { library: node.template.places.lend, path: startOf(node, record).image.path } : null
 }
 
 /** Whether this node has the template, whole. */
@@ -29,19 +43,39 @@ export function isKept({ roots }: Pick<ComputeNode, 'roots'>, templateId: string
   return existsSync(keptTemplatePlaces(roots.dataDir, templateId).made)
 }
 
-/** Copies a stopped machine's disk with everything below it into one file. @throws Error; nothing is left then. */
+/** Makes every template here root's, and its kernel readable: those of a backup, and those from before machines had users of their own. */
+export function takeTemplates({ roots }: Pick<ComputeNode, 'roots'>): void {
+  for (const templateId of readdirSync(keptTemplatesFolder(roots.dataDir))) {
+    const { folder, disk, kernel, initramfs, made } = keptTemplatePlaces(roots.dataDir, templateId)
+    if (!existsSync(made)) continue
+    chmodSync(folder, 0o711)
+    takeBack(disk, 0o400)
+    for (const file of [kernel, initramfs]) takeBack(file, 0o444)
+  }
+}
+
+/**
+ * Copies a stopped machine's disk with everything below it into one file.
+ * @throws Error when the disk is not as it was made, or cannot be copied; nothing is left then.
+ */
 export async function keepTemplate(node: ComputeNode, record: MachineRecord, templateId: string): Promise<{ sizeBytes: number }> {
   const places = keptTemplatePlaces(node.roots.dataDir, templateId)
   const building = keptTemplatePlaces(node.roots.dataDir, `${templateId}.next`)
+  const uid = record.uid ?? null
   rmSync(building.folder, { recursive: true, force: true })
   mkdirSync(building.folder, { mode: 0o711 })
   try {
-    await run('qemu-img', ['convert', '-O', 'qcow2', machinePlaces(node.roots, record.machineUuid).disk, building.disk], { timeout: copyTimeoutMs })
-    chmodSync(building.disk, 0o600) // an organization's files: for QEMU alone
-    giveToQemu(node, building.disk)
+    const disk = await diskOf(node, record)
+    await checkHeader(uid, disk, record.diskMb)
+    closeSync(openSync(building.disk, 'wx', 0o600))
+    giveTo(uid, building.disk)
+    await flatten(uid, disk, building.disk, record.diskMb, lentTemplate(node, record))
+    takeBack(building.disk, 0o400) // an organization's files: lent to its machines, and read by nobody else
     const { kernel, initramfs } = startOf(node, record)
-    copyFileSync(kernel, building.kernel)
-    copyFileSync(initramfs, building.initramfs)
+    for (const [from, to] of [[kernel, building.kernel], [initramfs, building.initramfs]] as const) {
+      copyFileSync(from, to)
+      chmodSync(to, 0o444)
+    }
     const sizeBytes = statSync(building.disk).blocks * 512
     writeFileSync(building.made, JSON.stringify({ sizeBytes }))
     renameSync(building.folder, places.folder)

@@ -1,7 +1,5 @@
 /** Brings one machine up: its files, its QEMU, what makes it one of a kind, and the first SSH connection. */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { newUuid } from '#src/platform/ids.ts'
 import type { ComputeNode } from './compute-node.ts'
 import { openLine, type GuestLine } from './guest-line.ts'
@@ -10,16 +8,16 @@ import { chooseAddress } from './loopback-addresses.ts'
 import type { MachineSpec } from './machine.ts'
 import { folderDiskPlace, machinePlaces, type MachinePlaces, type SnapshotPlaces } from './places.ts'
 import { connectQmp, type Qmp } from './qmp.ts'
-import { killQemu, startQemu, type Memory } from './qemu.ts'
+import { startQemu, type Memory, type QemuStart } from './qemu.ts'
+import { killQemu } from './qemu-processes.ts'
 import { writeRecord, type MachineRecord } from './records.ts'
 import { runMachine, type RunningMachine } from './running-machine.ts'
 import { loadState } from './saving.ts'
-import { giveToQemu } from './snapshots.ts'
 import { baseDiskMb } from './templates.ts'
-import { startOf } from './kept-templates.ts'
+import { diskOf, lentTemplate, startOf } from './kept-templates.ts'
+import { createOverlay } from './disk-images.ts'
+import { giveTo, takeBack } from './machine-users.ts'
 
-const run = promisify(execFile)
-const imageTimeoutMs = 30_000
 /** From a QEMU that runs to a guest whose SSH server listens. */
 const personaLimitMs = 60_000
 const growLimitMs = 60_000
@@ -29,8 +27,9 @@ export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPl
 
 /** The record of a machine that is about to be made; nothing is on disk yet. */
 export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>, id: string | null): Promise<MachineRecord> {
+  const machineUuid = newUuid()
   return {
-    machineUuid: newUuid(), id, templateHash: node.template.hash, templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
+    machineUuid, id, uid: node.users?.take(machinePlaces(node.roots, machineUuid).folder) ?? null, templateHash: node.template.hash, templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
     vcpuCount: spec.vcpuCount, memoryMb: spec.memoryMb, diskMb: Math.max(spec.diskMb, baseDiskMb), hostname: spec.hostname,
     folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(), hasFolder: spec.folder !== 'none', madeFolder: typeof spec.folder === 'string',
     keys: newKeys(), ...(await chooseAddress()), up: false, reached: false, paused: null,
@@ -41,27 +40,28 @@ export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'temp
 export async function makeFiles(node: ComputeNode, record: MachineRecord, origin: Exclude<Origin, { from: 'paused' }>): Promise<void> {
   const places = machinePlaces(node.roots, record.machineUuid)
   mkdirSync(places.folder, { mode: 0o711 })
+  const { image } = startOf(node, record)
+  record.backing = origin.from === 'snapshot' ? origin.snapshot.disk : image.path
   writeRecord(node.roots, record)
   if (origin.from === 'snapshot') copyFileSync(origin.snapshot.overlay, places.disk)
-  else {
-    const { image, format } = startOf(node, record)
-    await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', format, '-b', image, places.disk, `${record.diskMb}M`], { timeout: imageTimeoutMs })
-  }
-  closeToOthers(node, places.disk)
+  else await createOverlay(record.uid ?? null, places.disk, image, record.diskMb)
   if (!existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) makeFolderDisk(node, record.folderId)
 }
 
-/** An empty file system, copied; every folder disk has the same size. */
+/** An empty file system, copied; every folder disk has the same size. It is ours until a machine has it. */
 export function makeFolderDisk(node: ComputeNode, folderId: string): void {
   const place = folderDiskPlace(node.roots.dataDir, folderId)
   copyFileSync(node.template.places.folderDisk, `${place}.next`)
-  closeToOthers(node, `${place}.next`)
+  takeBack(`${place}.next`, 0o600)
   renameSync(`${place}.next`, place)
 }
 
-function closeToOthers(node: ComputeNode, disk: string): void {
-  chmodSync(disk, 0o600)
-  giveToQemu(node, disk)
+/** Makes a machine's disks its user's, who is a new one when it has none yet, or was moved to a host where that one is another's. */
+function giveDisks(node: ComputeNode, record: MachineRecord): void {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  if (!node.users) record.uid = null
+  else if (typeof record.uid !== 'number' || !node.users.keep(record.uid, places.folder)) record.uid = node.users.take(places.folder)
+  for (const disk of [places.disk, folderDiskPlace(node.roots.dataDir, record.folderId)]) giveTo(record.uid, disk)
 }
 
 /**
@@ -70,21 +70,17 @@ function closeToOthers(node: ComputeNode, disk: string): void {
  */
 export async function launch(node: ComputeNode, record: MachineRecord, origin: Origin): Promise<RunningMachine> {
   const places = machinePlaces(node.roots, record.machineUuid)
-  const template = startOf(node, record)
+  giveDisks(node, record)
+  const disk = await diskOf(node, record)
   if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
   record.reached = false
   writeRecord(node.roots, record)
   for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
   const took = stopwatch()
-  const pid = await startQemu({
-    machineUuid: record.machineUuid, acceleration: node.acceleration, vcpuCount: record.vcpuCount, memoryMb: record.memoryMb,
-    memory: memoryOf(origin), template, places, folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId),
-    address: record.address, port: record.port,
-    stateFile: origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null, user: node.user,
-  })
+  const { pid, errors } = await startQemu(startFor(node, record, origin, disk))
   let machine: RunningMachine | undefined
   try {
-    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${lastErrors(places)}`) })
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${errors()}`) })
     const line = await openLine(places.line)
     took('qemuMs')
     machine = runMachine(node, { record, pid, qmp, line })
@@ -99,8 +95,20 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
     return machine
   } catch (error) {
     machine?.release()
-    await killQemu(pid, record.machineUuid, node.user)
+    await killQemu(pid, record.machineUuid, record.uid ?? null)
     throw error
+  }
+}
+
+function startFor(node: ComputeNode, record: MachineRecord, origin: Origin, disk: QemuStart['disk']): QemuStart {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  return {
+    machineUuid: record.machineUuid, acceleration: node.acceleration, vcpuCount: record.vcpuCount, memoryMb: record.memoryMb,
+    memory: memoryOf(origin), template: startOf(node, record), disk, places, mark: places.mark,
+    folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId), address: record.address, port: record.port,
+    stateFile: origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null,
+    lent: origin.from === 'snapshot' ? { library: node.template.places.lend, path: origin.snapshot.memory } : lentTemplate(node, record),
+    uid: record.uid ?? null,
   }
 }
 
@@ -144,15 +152,9 @@ async function continueFrom(node: ComputeNode, origin: Origin, { record, places,
 
 /** A disk larger than the template's: the machine is told, and the guest's file system follows. */
 async function growDisk(machine: RunningMachine, qmp: Qmp, origin: Origin): Promise<void> {
-  if (origin.from === 'snapshot') await qmp.execute('block_resize', { device: 'root', size: machine.record.diskMb * 1024 * 1024 })
+  if (origin.from === 'snapshot') await qmp.execute('block_resize', { 'node-name': 'root', size: machine.record.diskMb * 1024 * 1024 })
   const { exit, stdout, stderr } = await machine.run({ argv: ['resize2fs', '/dev/vda'], as: 'root', timeoutMs: growLimitMs })
   stdout.resume()
   stderr.resume()
   if ((await exit).exitCode !== 0) throw new Error('the machine’s disk could not be grown')
-}
-
-/** The end of what QEMU complained of. */
-function lastErrors(places: MachinePlaces): string {
-  const keptCharacters = 2000
-  return statSync(places.errors, { throwIfNoEntry: false }) ? readFileSync(places.errors, 'utf8').slice(-keptCharacters) : ''
 }

@@ -4,6 +4,7 @@
  */
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Logger } from 'pino'
+import type { UidRange } from '#src/platform/config.ts'
 
 /** What a machine must be. A second request with the same id and another shape is a bug of the caller. */
 export type MachineSpec = {
@@ -79,8 +80,8 @@ export type ComputeOptions = {
   runDir: string
   /** Machines of the default shape that are kept warm. */
   poolSize: number
-  /** Whom QEMU runs as when this process is root; null when it is not root. */
-  qemuUser: { uid: number; gid: number } | null
+  /** Whom machines run as, a user for each, when this process is root; null when it is not, and they run as itself. */
+  vmUids: UidRange | null
   log: Logger
   /** A process in the machine opened a connection to its proxy (127.0.0.1:3128 inside). Untrusted bytes. */
   onEgress(id: string, connection: Duplex): void

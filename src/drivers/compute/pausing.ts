@@ -4,6 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import type { ComputeNode } from './compute-node.ts'
 import type { Fleet } from './fleet.ts'
 import { launch } from './launch.ts'
+import { userOf } from './machine-users.ts'
 import { folderDiskPlace, machinePlaces } from './places.ts'
 import { writeRecord, type MachineRecord, type Paused } from './records.ts'
 import type { RunningMachine } from './running-machine.ts'
@@ -16,7 +17,7 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
   const places = machinePlaces(node.roots, record.machineUuid)
   await machine.halts.halt()
   try {
-    await saveState(qmp, places.saving, places.pausedMemory, true)
+    await saveState(qmp, { socketPath: places.saving, file: places.pausedMemory, uid: userOf(node.users, record), memoryMb: record.memoryMb })
   } catch (error) {
     await machine.halts.goOn()
     rmSync(places.pausedMemory, { force: true })

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 export type Roots = { cacheDir: string; dataDir: string; runDir: string }
 
 /** A built template: read-only, shared by all machines that started from it. */
-export type TemplatePlaces = { folder: string; baseImage: string; kernel: string; initramfs: string; folderDisk: string; made: string }
+export type TemplatePlaces = { folder: string; baseImage: string; kernel: string; initramfs: string; folderDisk: string; lend: string; made: string }
 /** A saved moment of a booted template of one size; overlay is the empty disk that each restored machine copies. */
 export type SnapshotPlaces = { folder: string; memory: string; state: string; disk: string; overlay: string; made: string }
 /** One machine's own files, and its two sockets. */
-export type MachinePlaces = { folder: string; record: string; disk: string; errors: string; pausedMemory: string; qmp: string; line: string; saving: string }
+export type MachinePlaces = { folder: string; record: string; disk: string; pausedMemory: string; qmp: string; line: string; saving: string; mark: string }
 
 /** Templates by the hash of their recipe. */
 export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
@@ -20,6 +20,7 @@ export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
     kernel: join(folder, 'kernel'),
     initramfs: join(folder, 'initramfs'),
     folderDisk: join(folder, 'folder.qcow2'),
+    lend: join(folder, 'lend.so'),
     made: join(folder, 'made.json'),
   }
 }
@@ -35,9 +36,14 @@ export function keptTemplatesFolder(dataDir: string): string {
   return join(dataDir, 'templates')
 }
 
+/** All snapshots. */
+export function snapshotsFolder(cacheDir: string): string {
+  return join(cacheDir, 'snapshots')
+}
+
 /** Snapshots by everything that must be the same when one is restored. */
 export function snapshotPlaces(cacheDir: string, key: string): SnapshotPlaces {
-  const folder = join(cacheDir, 'snapshots', key)
+  const folder = join(snapshotsFolder(cacheDir), key)
   return {
     folder,
     memory: join(folder, 'memory'),
@@ -56,11 +62,11 @@ export function machinePlaces({ dataDir, runDir }: Roots, machineUuid: string): 
     folder,
     record: join(folder, 'machine.json'),
     disk: join(folder, 'disk.qcow2'),
-    errors: join(folder, 'qemu.log'),
     pausedMemory: join(folder, 'paused-memory'),
     qmp: `${socket}.qmp`,
     line: `${socket}.con`,
     saving: `${socket}.sav`,
+    mark: socket,
   }
 }
 
@@ -69,7 +75,7 @@ export function machinesFolder(dataDir: string): string {
   return join(dataDir, 'machines')
 }
 
-/** The sockets of all machines. */
+/** The sockets of all machines, which are ours: a QEMU is given them open. */
 export function socketsFolder(runDir: string): string {
   return join(runDir, 'vms')
 }

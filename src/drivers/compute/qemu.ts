@@ -1,13 +1,13 @@
-/** Starts QEMU processes and finds them again. A process outlives the worker; it is known by the uuid on its command line. */
+/** Starts QEMU processes: each as a user of its own, with nothing open that it may not have. */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { arch } from 'node:process'
+import type { Readable } from 'node:stream'
+import { bindSocket } from './bound-sockets.ts'
+import { confined, kvmGroups, lending, type Lent } from './confinement.ts'
+import { blockOptions, type Image } from './disk-images.ts'
 import type { MachinePlaces, TemplatePlaces } from './places.ts'
-
-/** Whom QEMU runs as; null is ourselves. */
-export type QemuUser = { uid: number; gid: number } | null
 
 /** Where the memory comes from: empty, a snapshot's file shared copy-on-write, or the same file while the snapshot is made. */
 export type Memory = { from: 'empty' } | { from: 'snapshot' | 'making'; path: string }
@@ -20,15 +20,24 @@ export type QemuStart = {
   memoryMb: number
   memory: Memory
   template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>
-  places: Pick<MachinePlaces, 'disk' | 'errors' | 'qmp' | 'line'>
+  disk: Image
   folderDisk: string
+  places: Pick<MachinePlaces, 'qmp' | 'line'>
+  /** Names the machine where its process is looked for: a path below the node's folder of sockets. */
+  mark: string
   /** Port 22 of the guest answers here. */
   address: string
   port: number
   /** A file whose content QEMU loads as its state (descriptor 3), or null for a boot. */
   stateFile: string | null
-  user: QemuUser
+  /** A file that it reads and its user may not: the snapshot's memory, or the template of an organization. */
+  lent: Lent | null
+  /** Whom it runs as; null is ourselves, who are not root. */
+  uid: number | null
 }
+
+/** A QEMU that was started. `errors` answers the end of what it complained of. */
+export type Started = { pid: number; errors: () => string }
 
 const boardOf: Record<string, { program: string; board: string; console: string }> = {
   x64: { program: 'qemu-system-x86_64', board: 'microvm,isa-serial=on,rtc=on', console: 'ttyS0' },
@@ -44,28 +53,37 @@ const consoleBytes = 64 * 1024
  * that guests that compute slow no request down. Among themselves machines are equal, and alone they get everything.
  */
 const niceness = 10
-const killWaitMs = 10_000
-const killLookEveryMs = 5
+/** Kept of what QEMU complains of, in characters; after so many more nobody listens. */
+const errorsKept = 2_000
+const errorsHeard = 64 * 1024
+/** The descriptors that a QEMU is given, as its arguments name them. */
+const descriptors = { state: 3, qmp: 4, line: 5 } as const
+/** One for each processor, and the pool of 64 that reads disks, several times over. */
+const threadsMax = 512
 
 /** The program that runs machines on this processor. */
 export const qemuProgram: string = here.program
 
 /** A change of the device list makes older snapshots useless: raise it then. */
-export const deviceListVersion = 1
+export const deviceListVersion = 2
 
 /**
  * Starts a QEMU that goes on when we end.
- * @returns its process id.
  * @throws Error when the program cannot be started at all; a QEMU that ends at once is seen by whoever connects.
  */
-export async function startQemu(start: QemuStart): Promise<number> {
-  const errors = openSync(start.places.errors, 'a', 0o600)
-  const state = start.stateFile === null ? undefined : openSync(start.stateFile, 'r')
+export async function startQemu(start: QemuStart): Promise<Started> {
+  const files: number[] = []
+  const opened = (path: string | undefined): number | 'ignore' => {
+    if (path === undefined) return 'ignore'
+    files.push(openSync(path, 'r'))
+    return files.at(-1)!
+  }
+  const [qmp, line] = [await bindSocket(start.places.qmp), await bindSocket(start.places.line)]
   try {
-    const child = spawn(qemuProgram, qemuArguments(start), {
-      detached: true, cwd: '/', env: { PATH: '/usr/bin:/bin' },
-      stdio: ['ignore', 'ignore', errors, ...(state === undefined ? [] : [state])],
-      ...(start.user ?? {}),
+    const { program, args } = confined(start.uid, { threads: threadsMax }, [qemuProgram, ...qemuArguments(start)], start.acceleration === 'kvm' ? kvmGroups() : [])
+    const child = spawn(program, args, {
+      detached: true, ...lending(start.lent),
+      stdio: ['ignore', 'ignore', 'pipe', opened(start.stateFile ?? undefined), qmp.descriptor, line.descriptor, opened(start.lent?.path)],
     })
     if (child.pid) setPriority(child.pid, niceness) // at once: threads get what the one that starts them has
     await new Promise<void>((resolve, reject) => {
@@ -73,41 +91,57 @@ export async function startQemu(start: QemuStart): Promise<number> {
       child.once('error', reject)
     })
     child.unref()
-    return child.pid!
+    return { pid: child.pid!, errors: listen(child.stderr as Readable) }
   } finally {
-    closeSync(errors)
-    if (state !== undefined) closeSync(state)
+    for (const file of files) closeSync(file)
+    qmp.close()
+    line.close()
   }
 }
 
+/** Keeps the end of what is complained of. It is a pipe and no file, which could grow for ever; QEMU does not mind its end. */
+function listen(stream: Readable): () => string {
+  let heard = 0
+  let kept = ''
+  stream.setEncoding('utf8').on('error', () => stream.destroy()).on('data', (text: string) => {
+    heard += text.length
+    kept = (kept + text).slice(-errorsKept)
+    if (heard > errorsHeard) stream.destroy()
+  })
+  ;(stream as Readable & { unref?: () => void }).unref?.() // a pipe has it: nobody waits for QEMU's words
+  return () => kept
+}
+
 function qemuArguments(start: QemuStart): string[] {
-  const { places, memory } = start
+  const { memory } = start
   const sizeOption = `size=${start.memoryMb}M`
   const backend = memory.from === 'empty'
     ? `memory-backend-ram,id=m,${sizeOption}`
     : `memory-backend-file,id=m,${sizeOption},mem-path=${escaped(memory.path)},share=${memory.from === 'making' ? 'on' : 'off'}`
   return [
-    '-uuid', start.machineUuid, '-name', `berth-${start.machineUuid}`,
+    '-uuid', start.machineUuid, '-name', escaped(start.mark),
     '-M', `${here.board},memory-backend=m`, '-object', backend,
     ...(start.acceleration === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', `tcg,tb-size=${translationCacheMb}`, '-cpu', 'max']),
     '-m', String(start.memoryMb), '-smp', String(start.vcpuCount),
     '-nodefaults', '-no-user-config', '-nographic', '-no-reboot',
     '-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny',
     '-kernel', start.template.kernel, '-initrd', start.template.initramfs, '-append', kernelLine(start.acceleration),
-    ...disk('root', places.disk), ...disk('folder', start.folderDisk),
+    ...disk('root', start.disk), ...disk('folder', { path: start.folderDisk, format: 'qcow2' }),
     '-device', 'virtio-rng-device',
     // restrict=on: the guest reaches nothing of this host; its only way out is the connection we make into it.
     '-netdev', `user,id=net,restrict=on,hostfwd=tcp:${start.address}:${start.port}-:22`, '-device', 'virtio-net-device,netdev=net',
-    '-device', 'virtio-serial-device', '-chardev', `socket,id=line,path=${escaped(places.line)},server=on,wait=off`, '-device', 'virtserialport,chardev=line,name=berth',
+    '-device', 'virtio-serial-device', '-chardev', `socket,id=line,fd=${descriptors.line},server=on,wait=off`, '-device', 'virtserialport,chardev=line,name=berth',
     '-chardev', `ringbuf,id=console,size=${consoleBytes}`, '-serial', 'chardev:console',
-    '-qmp', `unix:${escaped(places.qmp)},server=on,wait=off`,
+    '-chardev', `socket,id=qmp,fd=${descriptors.qmp},server=on,wait=off`, '-mon', 'chardev=qmp,mode=control',
     ...(start.stateFile === null ? [] : ['-incoming', 'defer']),
   ]
 }
 
-/** cache=writeback is QEMU's default: what the guest has flushed survives a kill of QEMU. */
-function disk(id: string, path: string): string[] {
-  return ['-drive', `id=${id},file=${escaped(path)},format=qcow2,if=none,discard=unmap`, '-device', `virtio-blk-device,drive=${id}`]
+/** The cache is QEMU's default, write-back: what the guest has flushed survives a kill of QEMU. Without room on this host the guest stands still (halting.ts). */
+function disk(id: string, image: Image): string[] {
+  const { file, ...options } = blockOptions(image)
+  const device = { ...options, 'node-name': id, discard: 'unmap', file: { ...file, discard: 'unmap' } }
+  return ['-blockdev', JSON.stringify(device), '-device', `virtio-blk-device,drive=${id},werror=enospc,rerror=report`]
 }
 
 /** Without the last three, a guest on a busy host may fail to calibrate its clock and hang (microvm.md, trap 1). */
@@ -133,48 +167,4 @@ export function probeArguments(template: Pick<TemplatePlaces, 'kernel' | 'initra
     '-M', here.board, '-accel', 'kvm', '-cpu', 'host', '-m', '256', '-smp', '1', '-nodefaults', '-no-user-config', '-nographic', '-no-reboot',
     '-kernel', template.kernel, '-initrd', template.initramfs, '-append', `${kernelLine('kvm')} berth.probe`,
   ]
-}
-
-/** The live QEMU processes of this user whose files lie below a folder, by the uuid of their machine. Read from /proc. */
-export async function findQemus(folder: string, user: QemuUser): Promise<Map<string, number>> {
-  const found = new Map<string, number>()
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name)
-    const words = Number.isInteger(pid) ? await qemuWords(pid, user) : undefined
-    if (words?.some((word) => word.includes(`${folder}/`))) found.set(uuidIn(words), pid)
-  }
-  return found
-}
-
-/** Kills a machine's QEMU and waits until it is gone. Does nothing when this process is another one by now. */
-export async function killQemu(pid: number, machineUuid: string, user: QemuUser): Promise<void> {
-  const deadline = performance.now() + killWaitMs
-  for (let words = await qemuWords(pid, user); words && uuidIn(words) === machineUuid; words = await qemuWords(pid, user)) {
-    if (performance.now() > deadline) throw new Error(`QEMU process ${pid} cannot be killed`)
-    signal(pid)
-    await new Promise((resolve) => setTimeout(resolve, killLookEveryMs))
-  }
-}
-
-function signal(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // gone is what we want
-  }
-}
-
-/** A process's command line, if it is a QEMU with a uuid and of this user: anybody may write our uuid on his own. */
-async function qemuWords(pid: number, user: QemuUser): Promise<string[] | undefined> {
-  try {
-    const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0') // empty for a zombie
-    if (!words[0]?.includes('qemu-system') || !words.includes('-uuid')) return undefined
-    return statSync(`/proc/${pid}`).uid === (user?.uid ?? process.getuid!()) ? words : undefined
-  } catch {
-    return undefined // it ended while we looked
-  }
-}
-
-function uuidIn(words: string[]): string {
-  return words[words.indexOf('-uuid') + 1] ?? ''
 }

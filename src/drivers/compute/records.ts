@@ -12,6 +12,10 @@ export type MachineRecord = {
   machineUuid: string
   /** The VM that it serves; null while it waits in the pool. */
   id: string | null
+  /** Whom its QEMU runs as, while this record lasts; null is ourselves, absent the one user that all once ran as. */
+  uid?: number | null
+  /** The image below its disk; absent in records from before it was written down. */
+  backing?: string
   templateHash: string
   /** The kept template that its disk starts from; null for `base`. */
   templateId: string | null

@@ -1,8 +1,10 @@
 /** Saves a machine's state into a file, which QEMU itself may not open: it writes to a socket of ours. */
-import { chmodSync, createWriteStream, rmSync } from 'node:fs'
+import { createWriteStream, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
+import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { giveTo } from './machine-users.ts'
 import type { Qmp } from './qmp.ts'
 
 /** All memory of the largest machine, written to a slow disk. */
@@ -10,21 +12,24 @@ const saveLimitMs = 5 * 60_000
 /** QEMU's own limit, made for migration over a network, would make this take a hundred times as long. Unit: bytes a second. */
 const bandwidth = 2 ** 40
 
-/**
- * Saves the state of a stopped machine.
- * @param socketPath a free place that QEMU can reach.
- * @param memoryToo false when the memory is a shared file that stays.
- * @throws Error when QEMU could not save it whole.
- */
-export async function saveState(qmp: Qmp, socketPath: string, file: string, memoryToo: boolean): Promise<void> {
+/** What the state of its devices takes beside a machine's memory, and the memory's own marks. */
+const devicesBytes = 64 * 1024 * 1024
+const marksShare = 1 / 64
+
+/** Where a state goes: over a socket at a free path, which this user (null is ourselves) can reach, into a file. `memoryMb` is 0 when the memory is a shared file that stays. */
+export type Saving = { socketPath: string; file: string; uid: number | null; memoryMb: number }
+
+/** Saves the state of a stopped machine. @throws Error when QEMU could not save it whole. */
+export async function saveState(qmp: Qmp, { socketPath, file, uid, memoryMb }: Saving): Promise<void> {
   rmSync(socketPath, { force: true })
   const server = createServer()
   server.listen(socketPath)
   await once(server, 'listening')
-  chmodSync(socketPath, 0o666) // the folder keeps everybody but QEMU's user out
-  const written = once(server, 'connection').then(([socket]) => pipeline(socket, createWriteStream(file, { mode: 0o600 })))
+  giveTo(uid, socketPath)
+  const bytesMax = devicesBytes + Math.ceil(memoryMb * 1024 * 1024 * (1 + marksShare))
+  const written = once(server, 'connection').then(([socket]) => pipeline(socket, atMost(bytesMax), createWriteStream(file, { mode: 0o600 })))
   try {
-    await qmp.execute('migrate-set-capabilities', { capabilities: [{ capability: 'events', state: true }, { capability: 'x-ignore-shared', state: !memoryToo }] })
+    await qmp.execute('migrate-set-capabilities', { capabilities: [{ capability: 'events', state: true }, { capability: 'x-ignore-shared', state: memoryMb === 0 }] })
     await qmp.execute('migrate-set-parameters', { 'max-bandwidth': bandwidth })
     const ended = qmp.event('MIGRATION', saveLimitMs, ({ status }) => status === 'completed' || status === 'failed')
     await qmp.execute('migrate', { uri: `unix:${socketPath}` })
@@ -46,4 +51,15 @@ export async function loadState(qmp: Qmp, memoryToo: boolean): Promise<void> {
   await qmp.execute('migrate-incoming', { uri: 'fd:3' })
   const { status } = await ended
   if (status !== 'completed') throw new Error('QEMU could not load the saved state')
+}
+
+/** Passes on so many bytes, then fails: a QEMU that was broken out of could write for ever. */
+function atMost(bytesMax: number): Transform {
+  let passed = 0
+  return new Transform({
+    transform(piece: Buffer, _encoding, next) {
+      passed += piece.length
+      next(passed > bytesMax ? new Error('QEMU saved more than its machine has') : null, piece)
+    },
+  })
 }

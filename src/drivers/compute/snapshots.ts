@@ -1,25 +1,25 @@
 /**
  * The saved moment of a booted template, from which new machines continue: one for each size, made at first use.
- * Its memory file is shared copy-on-write by all machines restored from it, so it is never written again.
+ * Every tenant's machine starts from it. So it is made by a user of its own, and then it is ours: nobody writes it again, and
+ * its memory file is lent to the machines that map it copy-on-write.
  */
-import { execFile } from 'node:child_process'
-import { chmodSync, chownSync, closeSync, copyFileSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, copyFileSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { newUuid } from '#src/platform/ids.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import { chooseAddress } from './loopback-addresses.ts'
 import { openLine } from './guest-line.ts'
 import { withHostLock } from './host-lock.ts'
 import type { ComputeNode } from './compute-node.ts'
-import { snapshotPlaces, socketsFolder, type SnapshotPlaces } from './places.ts'
+import { createOverlay } from './disk-images.ts'
+import { giveTo, mayBeMachine, takeBack } from './machine-users.ts'
+import { snapshotPlaces, snapshotsFolder, socketsFolder, type SnapshotPlaces } from './places.ts'
+import { deviceListVersion, startQemu } from './qemu.ts'
+import { endQemus, killQemu } from './qemu-processes.ts'
 import { connectQmp } from './qmp.ts'
-import { deviceListVersion, findQemus, killQemu, startQemu } from './qemu.ts'
 import { saveState } from './saving.ts'
 import { baseDiskMb } from './templates.ts'
 
-const run = promisify(execFile)
-const imageTimeoutMs = 30_000
 /** A cold boot and the warming, under emulation on a busy host. */
 const warmLimitMs = 3 * 60_000
 
@@ -36,61 +36,61 @@ export function findSnapshot(node: ComputeNode, size: Size): { places: SnapshotP
 export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<SnapshotPlaces> {
   const { places, made } = findSnapshot(node, size)
   if (made) return places
-  const folder = join(node.roots.cacheDir, 'snapshots')
+  const folder = snapshotsFolder(node.roots.cacheDir)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   await withHostLock(join(folder, 'lock'), () => node.log.info('another Berth on this host makes a snapshot'), async () => {
     if (existsSync(places.made)) return
     const building = snapshotPlaces(node.roots.cacheDir, 'building')
     // We hold the lock: whatever is half made, or still runs, was left by a worker that died.
-    for (const [machineUuid, pid] of await findQemus(building.folder, node.user)) await killQemu(pid, machineUuid, node.user)
+    await endQemus(building.folder, (_machineUuid, uid) => mayBeMachine(node.users, uid))
     rmSync(building.folder, { recursive: true, force: true })
-    mkdirSync(building.folder, { mode: 0o755 })
-    await makeSnapshot(node, size, building)
-    await run('qemu-img', ['create', '-q', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', places.disk, building.overlay, `${baseDiskMb}M`], { timeout: imageTimeoutMs })
-    for (const name of readdirSync(building.folder)) chmodSync(join(building.folder, name), 0o644)
+    mkdirSync(building.folder, { mode: 0o711 })
+    const uid = node.users?.take(building.folder) ?? null
+    try {
+      await makeSnapshot(node, size, building, uid)
+      await createOverlay(uid, building.overlay, { path: places.disk, format: 'qcow2' }, baseDiskMb)
+    } finally {
+      if (uid !== null) node.users?.free(uid, building.folder)
+    }
+    for (const name of readdirSync(building.folder)) takeBack(join(building.folder, name), 0o444)
+    chmodSync(building.folder, 0o755)
     rmSync(places.folder, { recursive: true, force: true })
     renameSync(building.folder, places.folder)
   })
   return places
 }
 
-async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPlaces): Promise<void> {
+async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPlaces, uid: number | null): Promise<void> {
   const machineUuid = newUuid()
   const socket = join(socketsFolder(node.roots.runDir), machineUuid)
+  const places = { qmp: `${socket}.qmp`, line: `${socket}.con` }
   const folderDisk = join(building.folder, 'folder.qcow2')
-  const errors = join(building.folder, 'qemu.log')
-  await run('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'raw', '-b', node.template.places.baseImage, building.disk], { timeout: imageTimeoutMs })
+  const base = { path: node.template.places.baseImage, format: 'raw' } as const
+  await createOverlay(uid, building.disk, base, baseDiskMb)
   copyFileSync(node.template.places.folderDisk, folderDisk)
   const memory = openSync(building.memory, 'w')
   ftruncateSync(memory, size.memoryMb * 1024 * 1024)
   closeSync(memory)
-  for (const path of [building.disk, folderDisk, building.memory]) giveToQemu(node, path)
-  const places = { disk: building.disk, errors, qmp: `${socket}.qmp`, line: `${socket}.con` }
-  const pid = await startQemu({
-    machineUuid, acceleration: node.acceleration, ...size, memory: { from: 'making', path: building.memory },
-    template: node.template.places, places, folderDisk, ...(await chooseAddress()), stateFile: null, user: node.user,
+  for (const path of [folderDisk, building.memory]) giveTo(uid, path)
+  const { pid, errors } = await startQemu({
+    machineUuid, acceleration: node.acceleration, ...size, memory: { from: 'making', path: building.memory }, template: node.template.places,
+    disk: { path: building.disk, format: 'qcow2', below: base }, folderDisk, places, mark: socket, ...(await chooseAddress()), stateFile: null, lent: null, uid,
   })
   try {
-    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${readFileSync(errors, 'utf8')}`) })
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${errors()}`) })
     const line = await openLine(places.line)
     await line.warm(warmLimitMs)
     await qmp.execute('stop')
-    await saveState(qmp, `${socket}.sav`, building.state, false)
+    await saveState(qmp, { socketPath: `${socket}.sav`, file: building.state, uid, memoryMb: 0 })
     await qmp.execute('quit')
     await qmp.closed
     line.close()
     rmSync(folderDisk)
-    rmSync(errors)
     writeFileSync(building.made, JSON.stringify({ ...size, qemu: node.qemuVersion, acceleration: node.acceleration }))
   } finally {
-    await killQemu(pid, machineUuid, node.user)
-    for (const end of ['qmp', 'con']) rmSync(`${socket}.${end}`, { force: true })
+    await killQemu(pid, machineUuid, uid)
+    for (const path of Object.values(places)) rmSync(path, { force: true })
   }
-}
-
-/** QEMU opens its files as its own user. */
-export function giveToQemu(node: Pick<ComputeNode, 'user'>, path: string): void {
-  if (node.user) chownSync(path, node.user.uid, node.user.gid)
 }
 
 function keyOf(node: ComputeNode, size: Size): string {

@@ -112,7 +112,8 @@ async function build(out: string, progress: Progress): Promise<void> {
     progress,
   )
   progress(0.96, 'Making the disk image')
-  await run('qemu-img', ['convert', '-O', 'qcow2', join(out, 'folder.img'), join(out, 'folder.qcow2')], { timeout: buildTimeoutMs })
+  await run('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', join(out, 'folder.img'), join(out, 'folder.qcow2')], { timeout: buildTimeoutMs })
+  chmodSync(join(out, 'folder.qcow2'), 0o444)
   rmSync(join(out, 'folder.img'))
   rmSync(certificates, { recursive: true })
   chmodSync(out, 0o755)

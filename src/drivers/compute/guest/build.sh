@@ -1,7 +1,8 @@
 #!/bin/sh
 # Turns a freshly unpacked Debian into the template. mmdebstrap runs it as its hook, as root of the folder $1.
 # Reads: GUEST (this folder), NODE (the node program), NPM (the npm package), CERTIFICATES (a folder of extra authorities),
-# KERNEL (the kernel's package), BUSYBOX (a static one), IMAGE_SIZE. Writes base.img, kernel, initramfs and folder.img into OUT.
+# KERNEL (the kernel's package), BUSYBOX (a static one), IMAGE_SIZE. Writes base.img, kernel, initramfs, folder.img and lend.so
+# (which is for this host, see host/lend.c) into OUT.
 set -eu
 root=$1
 say() { echo "berth: $1" >&2; }
@@ -18,6 +19,7 @@ say "compiling the guest's program"
 work="$root/tmp/berth"
 mkdir "$work"
 cp "$GUEST"/*.c "$GUEST"/*.h "$work"
+cp -r "$GUEST/host" "$work"
 chroot "$root" sh -eu <<'INSIDE'
 cd /tmp/berth
 chmod 777 .
@@ -29,7 +31,9 @@ own=$(echo tools/usr/lib/*/tcc)
 mkdir -p /usr/lib/berth
 tools/usr/bin/tcc -B"$own" -nostdinc -I"tools/usr/include/$triple" -I"$own/include" -static -nostdlib -o /usr/lib/berth/berth \
   "$musl/crt1.o" "$musl/crti.o" ./*.c "$musl/libc.a" "$own/libtcc1.a" "$musl/crtn.o"
+tools/usr/bin/tcc -B"$own" -nostdinc -shared -nostdlib -o lend.so host/lend.c
 INSIDE
+cp "$work/lend.so" "$OUT/lend.so"
 
 say "unpacking the kernel"
 chroot "$root" sh -eu <<INSIDE
@@ -120,4 +124,4 @@ rmdir "$OUT/tree"
 # Every VM gets a copy of this one: without what growing needs, and with its tables together, it takes 1 MB instead of 6.
 mke2fs -q -F -t ext4 -m 1 -J size=16 -i 32768 -O sparse_super2,^resize_inode -G 128 -E lazy_itable_init=1,lazy_journal_init=1,root_owner=1000:1000 "$OUT/folder.img"
 debugfs -w -R 'rmdir lost+found' "$OUT/folder.img" > /dev/null 2>&1
-chmod 644 "$OUT/base.img" "$OUT/folder.img" "$OUT/kernel" "$OUT/initramfs"
+chmod 444 "$OUT/base.img" "$OUT/folder.img" "$OUT/kernel" "$OUT/initramfs" "$OUT/lend.so"
