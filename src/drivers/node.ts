@@ -78,13 +78,20 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
     },
     async *follow(input, signal) {
       const { body } = await post('/followProcess', input, { silenceMs: 0, signal })
-      let rest = ''
+      let held: string[] = []
+      let heldLength = 0
       try {
         for await (const piece of body.setEncoding('utf8') as AsyncIterable<string>) {
-          rest += piece
-          const lines = rest.split('\n')
-          rest = lines.pop() ?? ''
-          if (rest.length > lineBytesMax) throw new Error('the node sent a line longer than it may')
+          const lines = piece.split('\n')
+          const rest = lines.pop() ?? ''
+          if (lines.length > 0) {
+            lines[0] = held.join('') + (lines[0] ?? '')
+            held = []
+            heldLength = 0
+          }
+          held.push(rest)
+          heldLength += rest.length
+          if (heldLength > lineBytesMax) throw new Error('the node sent a line longer than it may')
           for (const line of lines) if (line !== '') yield JSON.parse(line) as OutputChunk // written by the worker as OutputChunk
         }
       } catch (error) {
