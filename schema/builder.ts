@@ -27,10 +27,7 @@ builder.scalarType('DateTime', {
   description: 'A moment: RFC 3339, UTC, three fractional digits: `2026-04-07T04:27:43.197Z`.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
   serialize: (value) => value, // rows carry wire text already
-  parseValue: (value) => {
-    if (typeof value !== 'string' || Number.isNaN(Date.parse(value))) throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
-    return value
-  },
+  parseValue: readMoment,
 })
 
 builder.scalarType('TextMap', {
@@ -69,6 +66,15 @@ builder.scalarType('ByteList', {
 builder.queryType({ description: 'Everything that can be read.' })
 builder.mutationType({ description: 'Everything that can be changed.' })
 builder.subscriptionType({ description: 'Everything that can be followed. Each takes `after`, the cursor of the last event seen, and resumes without gap or repeat.' })
+
+// The engine reads dates of many kinds, and days that no month has; Postgres refuses them with an error of its own.
+const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?$/
+
+function readMoment(value: unknown): string {
+  const read = typeof value === 'string' && moment.test(value) ? new Date(value) : undefined
+  if (!read || Number.isNaN(read.getTime()) || read.getUTCFullYear() < 1 || read.getUTCFullYear() > 9999) throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
+  return read.toISOString()
+}
 
 function readTextMap(value: unknown): TextMap {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GraphQLError('must be an object from text to text')
