@@ -1,0 +1,179 @@
+/**
+ * No single input holds a process (S22). Every text field of every operation, found in the schema and in the
+ * descriptions, is filled with each of some twenty-five shapes of text, through a web process of its own, whose metrics tell
+ * how long its event loop was held. With 128 KiB, because there everything that is not linear takes seconds already;
+ * and at the full size of the operation with one shape after the other, so that every surface sees all of them. What
+ * seems to have held it is repeated alone, so that a loaded machine fails nothing by accident. Then the named attacks.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { limits } from '#src/platform/limits.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { attackPieces, fillOf } from './attack-texts.ts'
+import { documentFields, graphqlFields, restFields, type Attack, type Described, type Field } from './attacked-fields.ts'
+import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
+import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
+
+const stallMsMax = 50
+const usualBytes = 128 * 1024
+const repeats = 3
+
+let berth: Berth
+let web: AttackedWeb
+let callers: Callers
+let target: Target
+beforeAll(async () => {
+  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000000' } })
+  callers = await makeCallers(berth)
+  target = await makeTarget(berth, callers.owner, await makeRefusingNode(berth))
+  web = await startAttackedWeb(berth)
+}, 60_000)
+afterAll(async () => {
+  await web?.stop()
+  await berth?.stop()
+})
+
+/** Failures that are no bug: the VM's node refuses, has no room, or a tool server cannot be reached. */
+const honest = /vm_unreachable|VM_UNREACHABLE|capacity_unavailable|CAPACITY_UNAVAILABLE|The VM’s node/
+
+async function send({ path, method, body }: Attack, token: string | undefined = callers.owner): Promise<{ status: number; text: string }> {
+  const leaving = new AbortController()
+  const answer = await fetch(web.url + path, {
+    method, signal: leaving.signal, headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body }),
+  })
+  if (answer.headers.get('content-type')?.startsWith('text/event-stream')) {
+    leaving.abort()
+    return { status: answer.status, text: '' }
+  }
+  return { status: answer.status, text: await answer.text() }
+}
+
+/** What is wrong with an answer: a failure of ours, or an error that is none of the envelopes. */
+function faultOf({ status, text }: { status: number; text: string }): string | null {
+  if (status >= 500 && !honest.test(text)) return `${status} ${text.slice(0, 200)}`
+  if (status < 400) return /"INTERNAL_ERROR"/.test(text) && !honest.test(text) ? text.slice(0, 300) : null
+  if (status === 431 || status === 414) return null
+  const body = JSON.parse(text) as { error?: unknown; errors?: unknown }
+  return body.error === undefined && body.errors === undefined ? `no envelope: ${text.slice(0, 200)}` : null
+}
+
+/** What is wrong with filling a field with these pieces. Only what held the process, alone and each time, counts. */
+async function attackField(field: Field, pieces: readonly string[], bytes: number): Promise<string[]> {
+  const faults: string[] = []
+  const size = Math.min(bytes, field.bytes)
+  await web.longestStallMs()
+  for (const piece of pieces) {
+    const fault = faultOf(await send(field.attack(fillOf(piece, size))))
+    if (fault) faults.push(`${field.name} of ${JSON.stringify(piece)}: ${fault}`)
+  }
+  if (await web.longestStallMs() <= stallMsMax) return faults
+  for (const piece of pieces) {
+    const attack = field.attack(fillOf(piece, size))
+    let shortestMs = Infinity
+    for (let time = 0; time < repeats && shortestMs > stallMsMax; time++) {
+      await web.longestStallMs()
+      await send(attack)
+      shortestMs = Math.min(shortestMs, await web.longestStallMs())
+    }
+    if (shortestMs > stallMsMax) faults.push(`${field.name} of ${JSON.stringify(piece)} held the process for ${Math.round(shortestMs)} ms`)
+  }
+  return faults
+}
+
+let turn = 0
+async function attackAll(fields: readonly Field[]): Promise<string[]> {
+  const faults: string[] = []
+  for (const field of fields) {
+    faults.push(...await attackField(field, attackPieces, usualBytes))
+    if (field.bytes > usualBytes) faults.push(...await attackField(field, [attackPieces[turn++ % attackPieces.length] ?? ' '], field.bytes))
+  }
+  return faults
+}
+
+const described = async (path: string): Promise<Described> => (await berth.call<Described>('GET', path)).body
+const spareBytes = 4096
+
+describe('no text holds the web process', () => {
+  test('in a GraphQL document', async () => {
+    expect(await attackAll(documentFields(limits.graphqlBodyBytes - spareBytes))).toEqual([])
+  }, 120_000)
+
+  test('in an argument of GraphQL', async () => {
+    const fields = graphqlFields(target, limits.graphqlBodyBytes - spareBytes)
+    expect(fields.length).toBeGreaterThan(150)
+    expect(await attackAll(fields)).toEqual([])
+  }, 900_000)
+
+  test('in a field of the infrastructure service', async () => {
+    const fields = restFields(await described('/api/v1/openapi.json'), '', () => limits.infraBodyBytes - spareBytes, target)
+    expect(fields.length).toBeGreaterThan(50)
+    expect(await attackAll(fields)).toEqual([])
+  }, 900_000)
+
+  test('in a field of the agents service', async () => {
+    const fields = restFields(await described('/agents/openapi.json'), '/agents', (key) => (key.endsWith('/events') ? limits.eventsBodyBytes : limits.agentsBodyBytes) - spareBytes, target)
+    expect(fields.length).toBeGreaterThan(80)
+    expect(await attackAll(fields)).toEqual([])
+  }, 900_000)
+
+  test('in a field of the inference gateway', async () => {
+    const fields = restFields(await described('/llm/openapi.json'), '/llm', () => limits.gatewayBodyBytes - spareBytes, target)
+    expect(fields.length).toBeGreaterThan(20)
+    expect(await attackAll(fields)).toEqual([])
+  }, 900_000)
+})
+
+/** The shortest of a few stalls, and the last answer: what is always held is held by the input. */
+async function shortestStall(work: () => Promise<{ status: number; text: string }>): Promise<{ stallMs: number; status: number; text: string }> {
+  let shortest = { stallMs: Infinity, status: 0, text: '' }
+  for (let time = 0; time < repeats && shortest.stallMs > stallMsMax; time++) {
+    await web.longestStallMs()
+    const answer = await work()
+    shortest = { ...answer, stallMs: Math.min(shortest.stallMs, await web.longestStallMs()) }
+  }
+  return shortest
+}
+
+describe('the attacks of the audit', () => {
+  const nobody = ''
+  test.each<[string, () => Attack, string | undefined, number[]]>([
+    ['a literal of 400 kB of spaces, without a token', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }) }), nobody, [200, 400, 401]],
+    ['the same with a token', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }) }), undefined, [200, 400]],
+    ['; at " 40,000 times where true or false belongs', () => ({ method: 'POST', path: `/api/v1/vms/${target.vm}/envd/delete`, body: JSON.stringify({ path: '/home/user/x', recursive: '; at "'.repeat(40_000) }) }), undefined, [400]],
+    ['a million line ends before a hundred wrong fields', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `${'\n'.repeat(400_000)}{ ${Array.from({ length: 100 }, (_, i) => `x${i}`).join(' ')} }` }) }), undefined, [200, 400]],
+    ['27 MB of brackets', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: `[${'[],'.repeat(9_000_000)}0]` }), undefined, [413]],
+    ['27 MB of open brackets', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: '['.repeat(27_000_000) }), undefined, [400]],
+    ['31 MiB of line ends in a message', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: JSON.stringify({ model: 'berth/demo', messages: [{ role: 'user', content: '\n'.repeat(15_500_000) }] }) }), undefined, [200, 400]],
+    ['31 MiB of text in an event', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [{ type: 'text', text: '"\n'.repeat(7_500_000) }] }] }) }), undefined, [200, 409]],
+  ])('%s holds nobody', async (_what, attack, token, statuses) => {
+    const beforeMegabytes = await web.residentMegabytes()
+    const { stallMs, status, text } = await shortestStall(() => send(attack(), token))
+    expect(statuses, text.slice(0, 300)).toContain(status)
+    expect(stallMs).toBeLessThanOrEqual(stallMsMax)
+    expect(await web.residentMegabytes() - beforeMegabytes).toBeLessThan(500)
+  }, 120_000)
+})
+
+describe('what is too large', () => {
+  const unread = '{"a":'
+  test.each<[string, string, string]>([
+    ['/api/v1/vms', 'POST', '1 MiB'], ['/agents/v1/agents', 'POST', '4 MiB'], ['/llm/v1/chat/completions', 'POST', '32 MiB'], ['/graphql', 'POST', '1 MiB'],
+  ])('%s says in its 413 what the limit is', async (path, method, limit) => {
+    const { status, text } = await send({ path, method, body: unread + ' '.repeat(33 * 1024 * 1024) })
+    expect([status, text]).toEqual([413, expect.stringContaining(`larger than the ${limit}`)])
+  }, 60_000)
+
+  test('a web socket says it in the reason with which it closes', async () => {
+    for (const [message, reason] of [['x'.repeat(limits.graphqlBodyBytes + 1), '1 MiB'], [`[${'[],'.repeat(limits.socketMessageParts)}0]`, `${limits.socketMessageParts} values`]] as const) {
+      const socket = new WebSocket(`${web.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+      const closed = new Promise<{ code: number; reason: string }>((resolve) => socket.addEventListener('close', ({ code, reason }) => resolve({ code, reason })))
+      socket.addEventListener('open', () => socket.send(message))
+      expect(await closed).toEqual({ code: 1009, reason: expect.stringContaining(reason) as string })
+    }
+  })
+})
+
+test('whether the process lives was asked beside all this, and it always did', () => {
+  const { asked, wrong } = web.health()
+  expect(asked).toBeGreaterThan(20)
+  expect(wrong).toEqual([])
+})
