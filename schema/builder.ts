@@ -1,6 +1,7 @@
 /** The one Pothos builder: scalars and the context type; no nouns. */
 import SchemaBuilder from '@pothos/core'
 import { GraphQLError, Kind } from 'graphql'
+import { timestamp } from '#src/platform/clock.ts'
 import type { Call } from '#src/platform/services.ts'
 
 /** What a resolver is given: the platform, the caller, and a signal that fires when the client of a subscription leaves. */
@@ -70,10 +71,13 @@ builder.subscriptionType({ description: 'Everything that can be followed. Each t
 // The engine reads dates of many kinds, and days that no month has; Postgres refuses them with an error of its own.
 const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?$/
 
+const firstMs = Date.parse('0001-01-01T00:00:00.000Z')
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
+
 function readMoment(value: unknown): string {
-  const read = typeof value === 'string' && moment.test(value) ? new Date(value) : undefined
-  if (!read || Number.isNaN(read.getTime()) || read.getUTCFullYear() < 1 || read.getUTCFullYear() > 9999) throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
-  return read.toISOString()
+  const ms = typeof value === 'string' && moment.test(value) ? Date.parse(value) : Number.NaN
+  if (!(ms >= firstMs && ms <= lastMs)) throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
+  return timestamp(ms)
 }
 
 function readTextMap(value: unknown): TextMap {

@@ -1,6 +1,7 @@
 /** What the engine finds wrong with documents and variables: placed exactly, told briefly, found in bounded time. */
 import { buildSchema } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { schema as berthSchema } from '#schema/schema.ts'
 import { findWrongVariable } from '#schema/variables.ts'
 import { parse, type OperationDefinitionNode } from 'graphql'
 import { startApp, type RunningApp } from './running-app.ts'
@@ -72,4 +73,10 @@ describe('the place of a wrong value', () => {
   test('is cut where the caller’s own keys are long', () => {
     expect(placeOf('$x: Outer', { x: { ['k'.repeat(100_000)]: 1 } })[0]).toBe(`x.${'k'.repeat(64)}…`)
   })
+})
+
+describe('a moment', () => {
+  const fits = (moment: unknown): boolean => findWrongVariable(berthSchema, (parse('query ($x: DateTime) { __typename }').definitions[0] as OperationDefinitionNode).variableDefinitions ?? [], { x: moment }) === undefined
+  test.each(['2026-04-07T04:27:43.197Z', '2026-04-07T04:27:43+02:00', '2026-04-07', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'])('may be %s', (moment) => expect(fits(moment)).toBe(true))
+  test.each(['0', '0'.repeat(1_000_000), '1', 'April', '2026-13-01', '0000-01-01', '2026-04-07T25:00:00Z', '+012026-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00', 5])('may not be %s', (moment) => expect(fits(moment)).toBe(false))
 })
