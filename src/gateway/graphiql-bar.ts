@@ -73,8 +73,10 @@ export function signInBar(withSignIn: boolean): string {
 function barScript(names: { signInPath: string; signInHeader: string }): void {
   type Held = { token: string; user: string; organization: string; role: string; expiresAt: string }
   type Element = { hidden: boolean; disabled: boolean; textContent: string; click(): void; querySelector(selector: string): Element | null; addEventListener(name: string, listen: (event: { preventDefault(): void }) => void): void }
+  type Storage = { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void }
   type Browser = {
-    sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void }
+    sessionStorage: Storage
+    localStorage: Storage
     document: { getElementById(id: string): Element | null; querySelector(selector: string): Element | null }
     location: { href: string; reload(): void }
     history: { replaceState(state: null, unused: string, url: string): void }
@@ -85,6 +87,7 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
   const page = globalThis as unknown as Browser // a browser, which this project's types do not know
   const kept = 'berth-token'
   const keptCode = 'berth-code'
+  mendTabs(page.localStorage, page.location.href)
   const find = (id: string) => page.document.getElementById(id)
   const form = find('berth-sign-in') ?? find('berth-paste')
   let held: Held | null = JSON.parse(page.sessionStorage.getItem(kept) ?? 'null') as Held | null
@@ -157,4 +160,32 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     page.history.replaceState(null, '', address.href)
   }
   show()
+
+  /**
+   * GraphiQL looks for a tab with the text that it keeps beside its tabs, and opens an empty one when none has it; but it
+   * keeps that text only once something was typed. So before it looks, the text is made that of the tab that was open,
+   * and tabs without any text are left out.
+   */
+  function mendTabs(storage: Storage, address: string): void {
+    type Tab = { query: string | null; variables: string | null; headers: string | null }
+    const key = 'graphiql:tabState'
+    try {
+      const state = JSON.parse(storage.getItem(key) ?? 'null') as { tabs: Tab[]; activeTabIndex: number } | null
+      if (!state) return
+      const open = state.tabs[state.activeTabIndex]
+      const tabs = state.tabs.filter(({ query, variables, headers }) => query || variables || headers)
+      const shown = tabs.find((tab) => tab === open) ?? tabs.at(-1)
+      if (!shown) return storage.removeItem(key) // it opens with the example again
+      storage.setItem(key, JSON.stringify({ ...state, tabs, activeTabIndex: tabs.indexOf(shown) }))
+      const asked = new URL(address).searchParams.get('query')
+      if (asked && asked !== shown.query) return
+      for (const name of ['query', 'variables', 'headers'] as const) {
+        const text = shown[name]
+        if (text) storage.setItem(`graphiql:${name}`, text)
+        else storage.removeItem(`graphiql:${name}`)
+      }
+    } catch {
+      storage.removeItem(key) // not as GraphiQL writes it; it would not read it either
+    }
+  }
 }
