@@ -1,6 +1,7 @@
 /** `npm run doctor`: what works on this host and what does not, each with a remedy. Exit 0 when Berth can do all it is made for. */
 import './start/node-version.ts'
 import { fileURLToPath } from 'node:url'
+import { readFlags, tellError } from './platform/command-line.ts'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { checkHost, type Check } from './start/checks.ts'
@@ -10,6 +11,7 @@ import { checkVms } from './start/vm-checks.ts'
 const marks = { works: '✓', fails: '✗', neither: '–' } as const
 
 async function main(): Promise<number> {
+  readFlags(process.argv.slice(2), 'npm run doctor: says what works on this host and what is missing, each with a remedy. It takes no other words.', {})
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   setLogLevel('fatal')
   let failures = 0
@@ -31,4 +33,4 @@ async function main(): Promise<number> {
   return failures === 0 ? 0 : 1
 }
 
-process.exit(await main())
+process.exit(await main().catch(tellError))

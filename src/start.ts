@@ -4,7 +4,7 @@
  */
 import './start/node-version.ts'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
+import { readFlags, tellError, UsageError } from './platform/command-line.ts'
 import { ConfigError, readConfig } from './platform/config.ts'
 import { redact, setLogLevel } from './platform/log.ts'
 import { modelTable } from './resources/llm/model-table.ts'
@@ -15,10 +15,15 @@ import { StartError } from './start/start-error.ts'
 /** Signals this close together are one wish: a Ctrl-C comes from the terminal, and once more from npm, which passes it on. */
 const sameWishMs = 1_000
 
+const usage = `npm start [-- --without-vms] [--procfile <file>]: all of Berth on this host.
+  --without-vms     leaves VMs out
+  --procfile <file> runs the processes of this file instead of those of Procfile
+Settings are environment variables: see "Settings" in README.md.`
+
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 async function main(): Promise<void> {
-  const { values: flags } = parseArgs({ options: { procfile: { type: 'string', default: 'Procfile' }, 'without-vms': { type: 'boolean', default: false } } })
+  const flags = readFlags(process.argv.slice(2), usage, { procfile: { type: 'string', default: 'Procfile' }, 'without-vms': { type: 'boolean', default: false } })
   process.chdir(fileURLToPath(new URL('..', import.meta.url))) // .berth and the Procfile's paths belong to the checkout
   process.umask(0o022) // the users of Postgres and QEMU must get through our folders
   const config = readConfig()
@@ -51,8 +56,9 @@ function stopOnSignals(berth: Berth): void {
   process.stdout.on('error', () => { /* whoever read our lines has gone; we go on */ })
 }
 
-/** Wrong settings: every one is named, exit 2. What a person can mend: a sentence, exit 1. A bug: its stack, exit 1. */
+/** Wrong words or settings: every one is named, exit 2. What a person can mend: a sentence, exit 1. A bug: its stack, exit 1. */
 function fail(error: unknown): never {
+  if (error instanceof UsageError) process.exit(tellError(error))
   const isSentence = error instanceof ConfigError || error instanceof StartError
   const text = error instanceof Error ? (isSentence ? error.message : error.stack ?? error.message) : String(error)
   process.stderr.write(`${redact(text)}\n`)

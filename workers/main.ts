@@ -1,6 +1,6 @@
 /** The worker process. `npm start` and the Procfile start it; it ends within ten seconds when it is asked to, VMs go on. */
 import { ConfigError, readConfig } from '#src/platform/config.ts'
-import { log, setLogLevel } from '#src/platform/log.ts'
+import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
 import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/stalls.ts'
@@ -13,6 +13,7 @@ const stopLimitMs = 9_000 // whoever started us waits 11 s
 try {
   const config = readConfig()
   setLogLevel(config.logLevel)
+  setLogFormat(config.logFormat)
   modelTable(config) // what is wrong with it is told now, not in the middle of a job
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   const services = await openServices(config, config.databaseUrl, 'worker')

@@ -3,7 +3,7 @@ import type { FastifyListenOptions } from 'fastify'
 import { registerSurfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
-import { log, setLogLevel } from '#src/platform/log.ts'
+import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/stalls.ts'
@@ -44,6 +44,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
 try {
   const config = readConfig()
   setLogLevel(config.logLevel)
+  setLogFormat(config.logFormat)
   modelTable(config) // what is wrong with it is told now, not to the first caller
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await run(config, config.databaseUrl)

@@ -1,4 +1,5 @@
 /** What the commands that print one secret share: the running Berth's database, and one sentence when something is wrong. */
+import { tellError, UsageError } from '#src/platform/command-line.ts'
 import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
@@ -14,9 +15,6 @@ export function newNames(create: boolean | undefined): NewNames {
   return create ? { make: true } : { make: false, how: 'Add --create to make it.' }
 }
 
-/** A wrong command line: exit 2. */
-export class UsageError extends Error {}
-
 /** Whether anything runs is not known from the command line: exit 1. */
 export class NothingRuns extends Error {}
 
@@ -25,8 +23,7 @@ export async function runCommand(made: string, work: () => Promise<void>): Promi
   try {
     await work()
   } catch (error) {
-    process.stderr.write(`${sentence(made, error)}\n`)
-    process.exitCode = error instanceof UsageError || error instanceof ConfigError ? 2 : 1
+    process.exitCode = tellError(isPlain(error) ? error : new Error(sentence(made, error)))
   }
 }
 
@@ -48,8 +45,11 @@ export async function withRunningBerth(applicationName: string, work: (db: Db, c
   }
 }
 
+function isPlain(error: unknown): boolean {
+  return error instanceof UsageError || error instanceof NothingRuns || error instanceof ConfigError || error instanceof BerthError
+}
+
 function sentence(made: string, error: unknown): string {
-  if (error instanceof UsageError || error instanceof NothingRuns || error instanceof ConfigError || error instanceof BerthError) return error.message
   if (isDatabaseAway(error)) return 'The database does not answer. Is Berth running? Start it with: npm start'
   return `No ${made}: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -4,6 +4,7 @@
  */
 import { userInfo } from 'node:os'
 import { parseArgs } from 'node:util'
+import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { unknownOrganization } from '#src/resources/infra/joining.ts'
 import { findOrganizationNamed } from '#src/resources/infra/memberships.ts'
@@ -11,7 +12,7 @@ import { readCredits } from '#src/resources/llm/budgets.ts'
 import { dollars, nanoUsdPerUsd } from '#src/resources/llm/costs.ts'
 import { grantCredits } from '#src/resources/llm/credits.ts'
 import { selfHostedPlan, setPlan } from '#src/resources/llm/plans.ts'
-import { runCommand, UsageError, withRunningBerth } from './command.ts'
+import { runCommand, withRunningBerth } from './command.ts'
 
 const usage = `npm run -s credits -- grant --org <name> --usd <amount> [--note <text>] | show --org <name> | plan --org <name> --plan ${selfHostedPlan}|none`
 const noteCharactersMax = 1_000
@@ -19,6 +20,7 @@ const noteCharactersMax = 1_000
 type Work = { organization: string; change: (db: Db, organizationId: string) => Promise<void> }
 
 function readCommandLine(words: readonly string[]): Work {
+  answerHelp(words, usage)
   const options = { org: { type: 'string' }, usd: { type: 'string' }, note: { type: 'string' }, plan: { type: 'string' } } as const
   let parsed: { values: Partial<Record<keyof typeof options, string>>; positionals: string[] }
   try {

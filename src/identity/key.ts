@@ -1,11 +1,12 @@
 /** `npm run -s key -- --org acme --name laptop [--days 90] [--create]`: makes an organization key and prints it, and nothing else, on standard output. */
 import { parseArgs } from 'node:util'
+import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { findOrMakeOrganization, findOrMakeUser, type NewNames } from '#src/resources/infra/joining.ts'
 import { createKeyFor } from '#src/resources/llm/api-keys.ts'
-import { createOption, newNames, runCommand, UsageError, withRunningBerth } from './command.ts'
+import { createOption, newNames, runCommand, withRunningBerth } from './command.ts'
 import { checkName } from './issuer.ts'
 
 const usage = 'npm run -s key -- --org <name> --name <what it is for> [--days <n>] [--user <who makes it>] [--create]'
@@ -15,6 +16,7 @@ const operator = 'operator'
 type KeyRequest = { organization: string; name: string; user: string; expiresAt: string | null; newNames: NewNames }
 
 function readCommandLine(words: readonly string[]): KeyRequest {
+  answerHelp(words, usage)
   const options = { org: { type: 'string' }, name: { type: 'string' }, user: { type: 'string' }, days: { type: 'string' }, ...createOption } as const
   let values: { org?: string; name?: string; user?: string; days?: string; create?: boolean }
   try {

@@ -3,6 +3,7 @@
  * operator sees who belongs to an organization, removes somebody, and changes what they are.
  */
 import { parseArgs } from 'node:util'
+import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import { isRole, roles, type Role } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { openServices } from '#src/platform/services.ts'
@@ -11,7 +12,7 @@ import { nearestKey } from '#src/platform/unknown-keys.ts'
 import { unknownOrganization } from '#src/resources/infra/joining.ts'
 import { changeMembershipRole, listMembers, removeMembership, type Member } from '#src/resources/infra/members.ts'
 import { findOrganizationNamed } from '#src/resources/infra/memberships.ts'
-import { runCommand, UsageError, withRunningBerth } from './command.ts'
+import { runCommand, withRunningBerth } from './command.ts'
 
 const usage = `npm run -s member -- [list] --org <name> | remove --org <name> --user <name> | role --org <name> --user <name> --role ${roles.join('|')}`
 const roleWidth = 8
@@ -20,6 +21,7 @@ type Work = { organization: string } & ({ verb: 'list' } | { verb: 'remove'; use
 
 /** The work of a command line; undefined when it asks for help. */
 function readCommandLine(words: readonly string[]): Work | undefined {
+  answerHelp(words, usage)
   const options = { org: { type: 'string' }, user: { type: 'string' }, role: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
   let parsed: { values: { org?: string; user?: string; role?: string; help?: boolean }; positionals: string[] }
   try {

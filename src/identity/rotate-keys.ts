@@ -1,10 +1,12 @@
 /** `npm run rotate-keys`: a new signing key from now on; tokens of the one before stay good until they expire, or a second rotation. */
+import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
-import { runCommand, UsageError, withRunningBerth } from './command.ts'
+import { runCommand, withRunningBerth } from './command.ts'
 import { rotateSigningKey } from './issuer.ts'
 
 async function rotate(words: readonly string[]): Promise<void> {
-  // Who asks for help must get no new key: with the second one, tokens of the key before both end.
+  answerHelp(words, 'npm run rotate-keys: a new key signs tokens from now on. It takes no other words.')
+  // With wrong words there is no new key: with the second one, tokens of the key before both end.
   if (words.length > 0) throw new UsageError('The command is, without anything behind it: npm run rotate-keys')
   await withRunningBerth('berth-rotate-keys', async (db, config) => {
     await rotateSigningKey({ db, sealer: loadSealer(config.secretKey, config.dataDir) })

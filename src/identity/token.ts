@@ -1,8 +1,9 @@
 /** `npm run -s token -- --user alice --org acme --role owner [--ttl 1h] [--create]`: prints a token, and nothing else, on standard output. */
 import { parseArgs } from 'node:util'
+import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import { isRole, roles } from '#src/platform/access.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
-import { createOption, newNames, NothingRuns, runCommand, UsageError, withRunningBerth } from './command.ts'
+import { createOption, newNames, NothingRuns, runCommand, withRunningBerth } from './command.ts'
 import { issueToken, type TokenRequest } from './issuer.ts'
 
 const usage = 'npm run -s token -- --user <name> --org <name> [--role viewer|member|admin|owner] [--ttl 90s|15m|1h|7d] [--create]'
@@ -21,6 +22,7 @@ export function readTtl(text: string): number {
 }
 
 function readCommandLine(words: readonly string[]): TokenRequest {
+  answerHelp(words, usage)
   const options = { user: { type: 'string' }, org: { type: 'string' }, role: { type: 'string' }, ttl: { type: 'string' }, ...createOption } as const
   let values: { user?: string; org?: string; role?: string; ttl?: string; create?: boolean }
   try {

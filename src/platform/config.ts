@@ -7,7 +7,7 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
-import { settings, upstreamKey } from './settings.ts'
+import { settings, upstreamKey, type LogFormat } from './settings.ts'
 import { withoutEnding } from './texts.ts'
 
 /** An identity provider whose tokens are accepted. */
@@ -90,6 +90,13 @@ export type Config = {
   costPerVcpuHour: number
   costPerGbHour: number
   logLevel: string
+  /** `pretty` is for people; `auto` is that in a terminal and JSON elsewhere. */
+  logFormat: LogFormat
+  /** Origins whose pages may call us from a browser. */
+  corsOrigins: readonly string[]
+  /** Connections that one address may have open, and all together. */
+  connectionsPerAddress: number
+  connectionsMax: number
   /** Multiplies every rate limit. */
   rateLimitFactor: number
   /** The largest number of database connections of this process. */
@@ -180,9 +187,19 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     upstreamKey: (variable) => upstreamKey.safeParse(env[variable]).data ?? null,
     costPerVcpuHour: set.BERTH_COST_PER_VCPU_HOUR ?? 0.04,
     costPerGbHour: set.BERTH_COST_PER_GB_HOUR ?? 0.005,
-    logLevel: set.BERTH_LOG_LEVEL ?? 'info',
+    ...logAndConnections(set),
     rateLimitFactor: set.BERTH_RATE_LIMIT_FACTOR ?? 1,
     databaseConnections: set.BERTH_DATABASE_CONNECTIONS ?? 10,
+  }
+}
+
+function logAndConnections(set: Settings): Pick<Config, 'logLevel' | 'logFormat' | 'corsOrigins' | 'connectionsPerAddress' | 'connectionsMax'> {
+  return {
+    logLevel: set.BERTH_LOG_LEVEL ?? 'info',
+    logFormat: set.BERTH_LOG_FORMAT ?? 'auto',
+    corsOrigins: set.BERTH_CORS_ORIGINS ?? [],
+    connectionsPerAddress: set.BERTH_CONNECTIONS_PER_ADDRESS ?? 512,
+    connectionsMax: set.BERTH_CONNECTIONS ?? 8192,
   }
 }
 

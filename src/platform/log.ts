@@ -1,8 +1,10 @@
 /**
- * The log: JSON lines on standard output, with everything that looks like a secret taken out of every line,
+ * The log: lines on standard output, of JSON or, in a terminal, for people, with everything that looks like a secret taken out of every line,
  * wherever it stands. Redaction works on the finished text, because a secret can hide at any depth of an object.
  */
 import { pino, type Logger } from 'pino'
+import { prettyLine } from './log-lines.ts'
+import type { LogFormat } from './settings.ts'
 
 /** Longest line kept; the rest of a longer one is dropped. Unit: characters. */
 const longestLine = 16_384
@@ -76,10 +78,13 @@ function beginningOfPassword(text: string, from: number): number {
   return 0
 }
 
+let isPretty = false
+
 const destination = {
   write(line: string): void {
     const safe = redact(line.slice(0, longestSearched))
-    process.stdout.write(safe.length > longestLine ? `${safe.slice(0, longestLine)}…"}\n` : safe)
+    const shown = safe.length > longestLine ? `${safe.slice(0, longestLine)}…"}\n` : safe
+    process.stdout.write(isPretty ? prettyLine(shown) : shown)
   },
 }
 
@@ -89,4 +94,14 @@ export const log: Logger = pino({ level: 'info', base: null, timestamp: pino.std
 /** Sets the least severe level that is written. */
 export function setLogLevel(level: string): void {
   log.level = level
+}
+
+/** Sets how lines are written: for people, or as JSON. */
+export function setLogFormat(format: LogFormat): void {
+  isPretty = writesForPeople(format)
+}
+
+/** Whether lines of this format are for people; `auto` asks what standard output is. */
+export function writesForPeople(format: LogFormat): boolean {
+  return format === 'pretty' || (format === 'auto' && process.stdout.isTTY)
 }

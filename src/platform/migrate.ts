@@ -4,9 +4,10 @@
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
+import { readFlags, runTold, UsageError } from './command-line.ts'
 import { readConfig } from './config.ts'
 import { lockNumbers } from './lock-numbers.ts'
-import { log } from './log.ts'
+import { log, setLogFormat } from './log.ts'
 
 const folder = new URL('./migrations/', import.meta.url)
 const lockWaitMs = 120_000
@@ -54,12 +55,15 @@ async function runOne(client: pg.Client, name: string): Promise<void> {
   }
 }
 
-if (import.meta.main) {
-  const { databaseUrl } = readConfig()
-  if (!databaseUrl) {
-    process.stderr.write('DATABASE_URL is not set. `npm start` migrates the embedded database by itself.\n')
-    process.exit(2)
-  }
+const usage = 'npm run migrate: brings the database of DATABASE_URL to the newest shape. It takes no other words.'
+
+async function runCommand(): Promise<void> {
+  readFlags(process.argv.slice(2), usage, {})
+  const { databaseUrl, logFormat } = readConfig()
+  setLogFormat(logFormat)
+  if (!databaseUrl) throw new UsageError('DATABASE_URL is not set. `npm start` migrates the embedded database by itself.')
   const ran = await migrate(databaseUrl)
   log.info({ ran }, ran.length > 0 ? 'migrated' : 'nothing to migrate')
 }
+
+if (import.meta.main) await runTold(runCommand)

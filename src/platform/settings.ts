@@ -1,9 +1,14 @@
 /** The names of all settings: how the text of each is read, and the sentence that says what it wants. config.ts reads them. */
 import { z } from 'zod'
 
+/** How log lines are written. */
+export const logFormats = ['auto', 'json', 'pretty'] as const
+export type LogFormat = (typeof logFormats)[number]
+
 const portText = z.string().regex(/^\d{1,5}$/).transform(Number).refine((port) => port >= 1 && port <= 65_535)
 const moneyText = z.string().regex(/^\d+(\.\d+)?$/).transform(Number)
 const countText = z.string().regex(/^\d{1,6}$/).transform(Number)
+const connectionCount = countText.refine((count) => count >= 8)
 const switchText = z.enum(['0', '1', 'true', 'false', 'on', 'off']).transform((text) => ['1', 'true', 'on'].includes(text))
 const portList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(portText))
 /** Users as a range: above those of people, and within what a process can be. */
@@ -12,6 +17,8 @@ const uidRange = z.string().regex(/^\d{4,10}-\d{4,10}$/).transform((text) => {
   return { first, last }
 }).refine(({ first, last }) => first > 1000 && last < 2 ** 31 && last - first >= 99)
 const hostPortList = z.string().transform((text) => text.split(',').map((part) => part.trim().toLowerCase()).filter(Boolean)).pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100))
+/** As a browser writes them in the header Origin: nothing behind the port, none of them a pattern. */
+const originList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter(Boolean)).pipe(z.array(z.string().refine(isOrigin)).max(100))
 /** What may stand in a header. */
 export const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
 const issuerList = z.string().transform((text, ctx) => {
@@ -67,7 +74,16 @@ export const settings = {
   ANTHROPIC_API_KEY: [upstreamKey, 'a key of the Anthropic API'],
   BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
   BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
+  BERTH_CORS_ORIGINS: [originList, 'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not taken'],
+  BERTH_CONNECTIONS_PER_ADDRESS: [connectionCount, 'how many connections one address may have open, from 8 up'],
+  BERTH_CONNECTIONS: [connectionCount, 'how many connections may be open together, from 8 up'],
+  BERTH_LOG_FORMAT: [z.enum(logFormats), 'auto, json or pretty'],
   BERTH_LOG_LEVEL: [z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), 'trace, debug, info, warn, error, fatal or silent'],
   BERTH_RATE_LIMIT_FACTOR: [z.string().regex(/^[1-9]\d{0,6}$/).transform(Number), 'a whole number from 1: how many times the usual limits'],
   BERTH_DATABASE_CONNECTIONS: [countText, 'a number of connections'],
 } as const satisfies Record<string, readonly [z.ZodType, string]>
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:') && url.origin === text && !text.includes('*')
+}

@@ -1,6 +1,6 @@
 /** All of Berth on this host, from the database to the ready line, and back. */
 import type { Config } from '../platform/config.ts'
-import { redact } from '../platform/log.ts'
+import { redact, writesForPeople } from '../platform/log.ts'
 import { makeSignInCode, offersSignIn } from '../platform/sign-in-code.ts'
 import { announcement, answersReady } from './announcement.ts'
 import { preparePostgres } from './embedded-postgres.ts'
@@ -57,11 +57,11 @@ export class Berth {
       if (this.#stopping) return
       writeRunFile(this.#config.dataDir, this.#run)
       if (offersSignIn(this.#config)) this.#signInCode = makeSignInCode(this.#config.dataDir)
-      if (release && await runRelease(release, { DATABASE_URL: this.#run.databaseUrl }, (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
+      if (release && await runRelease(release, this.#forChildren(), (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
       const withoutVms = this.#options.withVms && this.#config.runsVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
-      const variables = { DATABASE_URL: this.#run.databaseUrl, ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
+      const variables = { ...this.#forChildren(), ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
       this.#processes = processes.map((line) => namesOf(line.name, this.#config).map((name) => this.#keep(procfileProgram({ ...line, name }, variables))))
       await this.#announce(withoutVms)
     } catch (error) {
@@ -89,13 +89,18 @@ export class Berth {
 
   async #startDatabase(): Promise<string> {
     if (this.#config.databaseUrl) {
-      await waitForDatabase(this.#config.databaseUrl)
+      await waitForDatabase(this.#config.databaseUrl, this.#options.say)
       return this.#config.databaseUrl
     }
     const postgres = await preparePostgres(this.#config)
     this.#postgres = this.#keep(postgresProgram(postgres))
     await this.#postgres.up
     return postgres.databaseUrl
+  }
+
+  /** They write to us, not to the terminal, so we say for them whether there is one. */
+  #forChildren(): Record<string, string> {
+    return { DATABASE_URL: this.#run.databaseUrl, BERTH_LOG_FORMAT: writesForPeople(this.#config.logFormat) ? 'pretty' : 'json' }
   }
 
   #keep(program: Program): Supervised {

@@ -7,15 +7,34 @@ import { becomesTrue } from './wait.ts'
 const waitLimitMs = 30_000
 const connectTimeoutMs = 2_000
 const pollMs = 500
+const sayEveryMs = 4_000
+const usualPort = 5432
 
 /**
- * Waits until it takes connections; it may still be starting, as in a set of containers.
+ * Waits until it takes connections; it may still be starting, as in a set of containers. What it waits for is said at
+ * once, and again every few seconds.
  * @throws StartError after 30 s, with the last reason.
  */
-export async function waitForDatabase(url: string): Promise<void> {
+export async function waitForDatabase(url: string, say: (line: string) => void): Promise<void> {
+  const where = placeOf(url)
   let reason: string | null = null
-  await becomesTrue(async () => (reason = await whyNoConnection(url)) === null, { limitMs: waitLimitMs, everyMs: pollMs })
-  if (reason !== null) throw new StartError(`The database of DATABASE_URL does not answer (${reason}). Start it, correct the address, or unset DATABASE_URL for the embedded one.`)
+  let saidAtMs = performance.now()
+  say(`Connecting to the database of DATABASE_URL at ${where}.`)
+  await becomesTrue(async () => {
+    reason = await whyNoConnection(url)
+    if (reason !== null && performance.now() - saidAtMs >= sayEveryMs) {
+      saidAtMs = performance.now()
+      say(`The database at ${where} does not answer yet (${reason}); trying for ${waitLimitMs / 1000} s in all.`)
+    }
+    return reason === null
+  }, { limitMs: waitLimitMs, everyMs: pollMs })
+  if (reason !== null) throw new StartError(`The database of DATABASE_URL at ${where} does not answer (${reason}). Start it, correct the address, or unset DATABASE_URL for the embedded one.`)
+}
+
+/** Host, port and name of a database, and nothing else of its address. */
+export function placeOf(url: string): string {
+  const { hostname, port, pathname } = URL.parse(url) ?? { hostname: '', port: '', pathname: '' }
+  return `${hostname || 'its socket'}${port || hostname ? `:${port || usualPort}` : ''}${pathname.length > 1 ? `, database ${pathname.slice(1)}` : ''}`
 }
 
 /** Null when it takes a connection, else why not, without secrets. */

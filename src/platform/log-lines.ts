@@ -1,0 +1,30 @@
+/** Log lines for people: the time, how bad it is, what happened, and what belongs to it; a stack below. */
+
+const levels: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR', 60: 'FATAL' }
+const levelWidth = 5
+const timeOfDay = { from: 'yyyy-mm-ddT'.length, to: 'yyyy-mm-ddThh:mm:ss'.length } as const
+
+/** The line of a terminal for one of JSON, which is handed back when it is none. Nothing in it reaches the terminal as a command. */
+export function prettyLine(json: string): string {
+  let read: Record<string, unknown>
+  try {
+    read = JSON.parse(json) as Record<string, unknown> // a line of pino's, or one that was cut
+  } catch {
+    return json
+  }
+  const { level, time, msg, err, ...rest } = read
+  const error = typeof err === 'object' && err !== null ? (err as { stack?: unknown; message?: unknown }) : undefined
+  const parts = [
+    String(time).slice(timeOfDay.from, timeOfDay.to),
+    (levels[Number(level)] ?? String(level)).padEnd(levelWidth),
+    printable(String(msg ?? '')),
+    ...Object.entries(rest).map(([name, value]) => `${printable(name)}=${printable(typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value))}`),
+  ]
+  const below = String(error?.stack ?? error?.message ?? '').split('\n').filter(Boolean).map((line) => `    ${printable(line)}\n`)
+  return `${parts.filter(Boolean).join(' ')}\n${below.join('')}`
+}
+
+/** Without what a terminal takes for a command. */
+function printable(text: string): string {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\uFFFD')
+}
