@@ -66,7 +66,7 @@ function describeRoute(method: string, path: string, route: Route, definition: O
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...inQuery.map((one) => ({ name: route.queryNames?.[one.variable.name.value] ?? one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
-      ...(route.tokenInQuery ? [{ name: 'token', in: 'query', required: false, schema: { type: 'string' } }] : []),
+      ...(route.tokenInQuery ? [{ name: 'token', in: 'query', required: false, description: 'The credential, for a browser’s EventSource, which sends no headers; Authorization goes before it', schema: { type: 'string' } }] : []),
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
       ...(method === 'POST' ? [idempotencyKey] : []),
     ],

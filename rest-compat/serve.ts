@@ -1,7 +1,7 @@
 /** From a table of routes to Fastify routes: who is calling, limits, idempotency, the document, the answer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
-import { bearerOf } from '#schema/context.ts'
+import { bearerOf, tokenInQuery } from '#schema/context.ts'
 import { shownError } from '#schema/public-error.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, callerName, missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
@@ -16,7 +16,7 @@ import type { Services } from '#src/platform/services.ts'
 import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
 import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner, Variables } from './run.ts'
-import { namedFrames, plainFrames, sendStream } from './stream.ts'
+import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
 import { variableReader } from './variables.ts'
 
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
@@ -37,7 +37,6 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
       method,
       url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
       bodyLimit: route.bodyBytes ?? surface.bodyBytes,
-      exposeHeadRoute: false,
       ...(isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }),
       handler: isStream
         ? streamHandler(scope, surface, method, path, route, operation, runner, parts)
@@ -94,7 +93,7 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
   const frames = route.frames === 'named' ? namedFrames(surface.envelope) : plainFrames
   const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {
-    const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request) : undefined)
+    const credential = bearerOf(request.headers) ?? (route.tokenInQuery ? tokenInQuery(request.query) : undefined)
     const { caller, grants } = noting(await knownCaller(authenticator.authenticate(credential)))
     setAllowance(reply, await spendRequest(services.limiter, caller, false))
     const gone = new AbortController()
@@ -103,6 +102,7 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
     const unwatch = watchCaller(authenticator, credential ?? '', (now) => allowAgain(now, grants), () => gone.abort()) // a known caller has one
     try {
       const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal }, shared)
+      if (request.method === 'HEAD') return await describeStream(reply, events, gone)
       return await sendStream(request, reply, events, gone, scope.stopping, undefined, frames)
     } catch (error) {
       if (error instanceof BerthError && error.code === 'log_over') return send(reply, nothingMore, null)
@@ -112,6 +112,13 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
       over()
     }
   }
+}
+
+/** HEAD of a stream: it was begun, so that its status is that of GET, and ends before its first event. */
+async function describeStream(reply: FastifyReply, events: AsyncIterableIterator<unknown>, gone: AbortController): Promise<FastifyReply> {
+  gone.abort()
+  await events.return?.()
+  return reply.headers(eventStreamHeaders).send()
 }
 
 /** What Anthropic's client expects of a deletion. */
@@ -151,11 +158,6 @@ async function once(services: Services, known: Caller, key: string | string[], r
   }
   await claim.keep({ status: route.status, body: body === null ? null : String(body) })
   return send(reply, route.status, body)
-}
-
-function tokenInQuery({ query }: FastifyRequest): string | undefined {
-  const { token } = query as Record<string, unknown> // Fastify's own shape of a query
-  return typeof token === 'string' && token !== '' ? token : undefined
 }
 
 async function knownCaller(authenticating: Caller | Promise<Caller>): Promise<Caller> {

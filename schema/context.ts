@@ -30,6 +30,15 @@ export function bearerOf(headers: Readonly<Record<string, string | string[] | un
 }
 
 /**
+ * The credential in a query, as `token`: for event streams only, which browsers open by EventSource, without headers. A
+ * header goes before it.
+ */
+export function tokenInQuery(query: unknown): string | undefined {
+  const token = typeof query === 'object' && query !== null && 'token' in query ? query.token : undefined
+  return typeof token === 'string' && token !== '' ? token : undefined
+}
+
+/**
  * Counts a refused credential against the address that it came from, in one minute for GraphQL and its sockets: who tries
  * many is told to wait. One that is valid passes all the same, so nobody keeps out those who share the address.
  * @throws BerthError rate_limited.

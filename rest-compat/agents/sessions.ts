@@ -50,7 +50,7 @@ export const sessionRoutes: Routes = {
     operation: 'mutation ($id: ID!, $events: JSON!) { data: sendSessionEvents(sessionId: $id, events: $events) }',
   },
   'GET /v1/sessions/{id}/events/stream': {
-    status: 200, errors: [400, 404], cursor: 'after', sameForAll: true, frames: 'named', summary: 'What happens in the session, from now on, from behind an event, or from the beginning', queryNames: { event_deltas: 'event_deltas[]' },
+    status: 200, errors: [400, 404], cursor: 'after', tokenInQuery: true, sameForAll: true, frames: 'named', summary: 'What happens in the session, from now on, from behind an event, or from the beginning', queryNames: { event_deltas: 'event_deltas[]' },
     operation: `subscription ($id: ID!, $after: String, $replay: Boolean, $event_deltas: [String!]) {
       body: sessionEvents(sessionId: $id, after: $after, replay: $replay, previews: $event_deltas) { ... on SessionEvent { id: cursor event } } }`,
   },

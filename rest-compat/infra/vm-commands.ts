@@ -24,7 +24,7 @@ export const vmCommandRoutes: Routes = {
     operation: `mutation ($vm_id: ID!, $process_id: ID!, $signal: String) { body: killVmProcess(vmId: $vm_id, processId: $process_id, signal: $signal) { ${processFields} } }`,
   },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': {
-    status: 200, errors: [401, 404], additive: true, cursor: 'after', summary: 'What a background process prints, as it prints it',
+    status: 200, errors: [401, 404], additive: true, cursor: 'after', tokenInQuery: true, summary: 'What a background process prints, as it prints it',
     operation: `subscription ($vm_id: ID!, $process_id: ID!, $after: String) {
       body: vmProcessOutput(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: ended exit_code: exitCode } } }`,
   },

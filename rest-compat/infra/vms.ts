@@ -35,7 +35,7 @@ export const vmRoutes: Routes = {
     operation: `mutation ($vm_id: ID!) { deleteVm(id: $vm_id) }`,
   },
   'GET /api/v1/vms/{vm_id}/events': {
-    status: 200, errors: [401, 404], summary: 'What happens to a VM, as it happens', additive: true, cursor: 'after',
+    status: 200, errors: [401, 404], summary: 'What happens to a VM, as it happens', additive: true, cursor: 'after', tokenInQuery: true,
     operation: `subscription ($vm_id: ID!, $after: String) { body: vmEvents(id: $vm_id, after: $after) { ... on VmEvent { id: cursor vm_id: vmId status status_reason: statusReason at } } }`,
   },
 }

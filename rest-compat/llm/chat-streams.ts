@@ -33,6 +33,7 @@ export async function sendChat(request: FastifyRequest, reply: FastifyReply, sta
   const open = (more?: Readonly<Record<string, string>>): void => {
     isOpen = true
     reply.hijack()
+    raw.setTimeout(stalledMs) // longer than that of other answers
     raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...streamHeaders, ...headers, ...more }) // with what the request already earned
   }
   const beat = setTimeout(() => {

@@ -11,10 +11,10 @@ const smallBytes = 64 * 1024
 
 const held = new Map<string, number>()
 
-/** The length that a request says its body has; undefined when it says none. */
+/** The length that a request says its body has; undefined when it says none, or only that of the body compressed. */
 export function bodyLength(headers: IncomingHttpHeaders): number | undefined {
   const length = headers['content-length']
-  return length === undefined ? undefined : Number(length)
+  return length === undefined || headers['content-encoding'] !== undefined ? undefined : Number(length)
 }
 
 /**

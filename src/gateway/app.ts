@@ -15,10 +15,14 @@ import type { Services } from '#src/platform/services.ts'
 import { ensureSigningKey, serveIssuer } from '#src/identity/issuer.ts'
 import { serveSignIn } from '#src/identity/sign-in.ts'
 import { reportState } from '#src/resources/infra/state-metrics.ts'
+import { watchConnections } from './connections.ts'
+import { allowOrigins, markOrigin } from './cors.ts'
 import { createEngine } from './graphql.ts'
 import { serveGraphql } from './graphql-http.ts'
 import { serveHealth } from './health.ts'
+import { serveIndexPage } from './index-page.ts'
 import { serveObjects } from './objects.ts'
+import { unpackBodies } from './packed-bodies.ts'
 import { watchReceiving } from './receiving.ts'
 import { serveSockets } from './sockets.ts'
 
@@ -46,6 +50,7 @@ const longestParameter = 300 // characters; a domain name has up to 253
 /** Builds the app, ready to listen or to be tested by `inject`. */
 export async function buildApp({ services, schema, surfaces }: AppParts): Promise<FastifyInstance> {
   const { config } = services
+  const origins = new Set(config.corsOrigins)
   const app = fastify({
     logger: false,
     trustProxy: false,
@@ -58,9 +63,11 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     frameworkErrors: (error, request, reply) => {
       const plain = reply as FastifyReply // Fastify types a reply without a route in a way of its own
       markAnswer(request.id, plain)
+      markOrigin(request, plain, origins)
       sendPlainError(refusedRequest(error, request, plain), request.id, plain, request.url)
     },
   })
+  watchConnections(app, config)
   const stopping = new AbortController()
   app.decorate('stopping', stopping.signal)
   app.addHook('preClose', (done) => {
@@ -72,9 +79,45 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     sweep.unref()
     done()
   })
-  const receiving = watchReceiving(receiveTimeoutMs, (request) => answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket))
   app.addHook('onRequest', (request, reply, done) => {
     markAnswer(request.id, reply)
+    done()
+  })
+  allowOrigins(app, origins)
+  cutSlowBodies(app)
+  app.addHook('onRoute', (route) => {
+    route.onResponse = timeRoute(route.url)
+  })
+  app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error, request, reply), request.id, reply))
+  app.setNotFoundHandler((request, reply) => sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply))
+  acceptJsonBodies(app)
+  unpackBodies(app)
+  compressAnswers(app)
+  reportConnections(services.database)
+  reportServer(app.server)
+  reportState(services)
+
+  const authenticator = createAuthenticator(services)
+  const engine = createEngine(schema)
+  const graphql = { services, schema, engine, authenticator, stopping: stopping.signal }
+  serveIndexPage(app)
+  serveHealth(app, services)
+  await app.register(async (scope) => serveGraphql(scope, graphql))
+  serveSockets(app, graphql)
+  await serveObjects(app, services)
+  if (config.builtInIssuer) {
+    await ensureSigningKey(services)
+    serveIssuer(app, services)
+    if (config.localSignIn) serveSignIn(app, services)
+  }
+  await surfaces?.(app, { services, schema, authenticator })
+  return app
+}
+
+/** Cuts requests whose body takes too long to arrive. */
+function cutSlowBodies(app: FastifyInstance): void {
+  const receiving = watchReceiving(receiveTimeoutMs, (request) => answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket))
+  app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw
     if ((headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) && !request.routeOptions.config?.takesFiles) receiving.begin(request.raw)
     done()
@@ -87,31 +130,6 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     receiving.close()
     done()
   })
-  app.addHook('onRoute', (route) => {
-    route.onResponse = timeRoute(route.url)
-  })
-  app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error, request, reply), request.id, reply))
-  app.setNotFoundHandler((request, reply) => sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply))
-  acceptJsonBodies(app)
-  compressAnswers(app)
-  reportConnections(services.database)
-  reportServer(app.server)
-  reportState(services)
-
-  const authenticator = createAuthenticator(services)
-  const engine = createEngine(schema)
-  const graphql = { services, schema, engine, authenticator, stopping: stopping.signal }
-  serveHealth(app, services)
-  await app.register(async (scope) => serveGraphql(scope, graphql))
-  serveSockets(app, graphql)
-  await serveObjects(app, services)
-  if (config.builtInIssuer) {
-    await ensureSigningKey(services)
-    serveIssuer(app, services)
-    if (config.localSignIn) serveSignIn(app, services)
-  }
-  await surfaces?.(app, { services, schema, authenticator })
-  return app
 }
 
 /** The hook that times a route's answers. Hot: one for each route, so that it need not find out which route it was. */

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { printSchema, type GraphQLSchema } from 'graphql'
 import { setAllowance } from '#rest-compat/answers.ts'
 import { eventStreamHeaders, reconnectMs } from '#rest-compat/stream.ts'
-import { bearerOf, countRefusedCredential, type Authenticator } from '#schema/context.ts'
+import { bearerOf, countRefusedCredential, tokenInQuery, type Authenticator } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, callerName, noting, type Caller } from '#src/platform/access.ts'
 import { keepText, sendKept } from '#src/platform/compression.ts'
@@ -55,7 +55,7 @@ export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void 
 }
 
 async function answer(request: FastifyRequest, reply: FastifyReply, { services, engine, authenticator, stopping }: GraphqlParts): Promise<unknown> {
-  const credential = bearerOf(request.headers)
+  const credential = bearerOf(request.headers) ?? (wantsEvents(request) ? tokenInQuery(request.query) : undefined)
   const caller = await authenticator.authenticate(credential)
   if (caller.kind === 'nobody' && credential !== undefined) {
     await countRefusedCredential(services.limiter, request.ip)
@@ -82,8 +82,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
   const form = streamForms.find(({ mediaType }) => type.startsWith(mediaType))
   if (!form || !response.body) return reply.send(await response.text())
   if (request.method === 'HEAD') {
-    gone.abort()
-    await response.body.cancel()
+    gone.abort() // which ends the source; nobody has begun to read from it
     return reply.headers(form.headers).send()
   }
   const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
@@ -109,6 +108,11 @@ function beginOrCancel(whose: string, gone: AbortController): () => void {
     gone.abort()
     throw error
   }
+}
+
+/** Whether a browser's EventSource may have sent this: it cannot set headers, and takes nothing but events. */
+function wantsEvents({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers.accept === 'text/event-stream'
 }
 
 function callOf(services: Services, caller: Caller, request: FastifyRequest, signal: AbortSignal): GraphqlCall {

@@ -70,6 +70,7 @@ export const errorStatuses = {
   session_archived: 409,
   requires_action_pending: 409,
   request_too_large: 413,
+  unsupported_encoding: 415,
   rate_limited: 429,
   build_quota_exceeded: 429,
   key_rate_limited: 429,

@@ -148,6 +148,7 @@ function inUnits(bytes: number): string {
 /** Takes the rest of a body that was refused: a client that finds the connection closed while it still sends never reads why. */
 function readOn({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection') // the library closes it here
+  raw.unpipe() // from what unpacked it
   let bytes = 0
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length

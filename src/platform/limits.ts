@@ -160,6 +160,10 @@ export const limits = {
   stagedBytesPerOrganization: 4 * 1024 * 1024 * 1024, // ours: what unfinished PUTs may store
   stagedBytes: 16 * 1024 * 1024 * 1024, // ours: those of everybody
 
+  // Answers.
+  stalledSeconds: 30, // ours: an answer of which its reader takes nothing for so long is cut; chats have a limit of their own
+  pipelinedRequests: 16, // ours: on one connection, sent before the answers to those before them
+
   // Streams.
   streamHeartbeatSeconds: 10,
   streamQueuedBytes: 1024 * 1024, // ours: a reader further behind than this is cut, and resumes by its cursor

@@ -65,6 +65,9 @@ new Gauge({
   },
 })
 
+/** Connections that were refused because there were too many, from one address or together. */
+export const connectionsRefused = new Counter({ name: 'berth_connections_refused_total', help: 'Connections refused because there were too many, from one address or together.' })
+
 const portsTried = 50
 
 /**

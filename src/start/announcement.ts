@@ -10,9 +10,9 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
   return [
     '',
     `  GraphQL, GraphiQL  ${publicUrl}/graphql`,
-    `  REST               ${publicUrl}/api/v1   (OpenAPI: ${publicUrl}/api/v1/openapi.json)`,
-    `  Agents             ${publicUrl}/agents`,
-    `  Models             ${publicUrl}/llm`,
+    `  REST               ${publicUrl}/api/v1/openapi.json`,
+    `  Agents             ${publicUrl}/agents/openapi.json`,
+    `  Models             ${publicUrl}/llm/openapi.json`,
     `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker); the next free port where one is taken`,
     `  VMs                ${withoutVms === null ? speed : `none. ${withoutVms}`}`,
     '',

@@ -1,0 +1,82 @@
+/**
+ * Connections to the web process: how many there may be, for one address and together, and that one whose reader takes
+ * nothing is cut. So nobody holds the sockets or the memory that all need, whatever they do or leave undone.
+ */
+import type { Server } from 'node:http'
+import { isIPv4, isIPv6, type Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '#src/platform/config.ts'
+import { limits } from '#src/platform/limits.ts'
+import { connectionsRefused } from '#src/platform/metrics.ts'
+
+/** A reverse proxy or programs on this host come from loopback, all of them from one address. */
+const loopbackTimes = 8
+
+/** Watches the app's connections from their first moment. */
+export function watchConnections(app: FastifyInstance, { connectionsPerAddress, connectionsMax }: Pick<Config, 'connectionsPerAddress' | 'connectionsMax'>): void {
+  const { server } = app
+  const open = new Map<string, number>()
+  let total = 0
+  const admit = (socket: Socket): void => {
+    const address = socket.remoteAddress ?? ''
+    const whose = neighbourhood(address)
+    const count = open.get(whose) ?? 0
+    const most = whose === '::1' || whose.startsWith('127.') ? connectionsPerAddress * loopbackTimes : connectionsPerAddress
+    if (count >= most || total >= connectionsMax) return refuse(socket)
+    open.set(whose, count + 1)
+    total++
+    socket.once('close', () => {
+      total--
+      const left = (open.get(whose) ?? 1) - 1
+      if (left > 0) open.set(whose, left)
+      else open.delete(whose)
+    })
+  }
+  // Before Node's own listener, which would begin to read requests from it.
+  ;(server as Server).prependListener('connection', admit)
+  cutStalled(app)
+}
+
+/** What counts as one address: of IPv6 its first half, because whoever has one has all of that. */
+function neighbourhood(address: string): string {
+  if (!isIPv6(address) || address === '::1') return address
+  const mapped = address.slice(address.lastIndexOf(':') + 1)
+  if (isIPv4(mapped)) return mapped
+  const [front = '', back] = address.split('%')[0]?.split('::') ?? []
+  const groups = front.split(':').filter(Boolean)
+  const missing = back === undefined ? 0 : 8 - groups.length - back.split(':').filter(Boolean).length
+  return [...groups, ...Array.from({ length: missing }, () => '0'), ...(back ?? '').split(':').filter(Boolean)].slice(0, 4).join(':')
+}
+
+const tooMany = JSON.stringify({ error: 'service_unavailable', message: 'Too many connections are open. Close some, or use them for several requests, and try again.' })
+const refusal = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(tooMany)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n${tooMany}`
+
+function refuse(socket: Socket): void {
+  connectionsRefused.inc()
+  socket.on('error', () => { /* whoever it was has gone */ })
+  socket.end(refusal)
+  socket.destroySoon()
+}
+
+/**
+ * Cuts an answer of which nothing is taken for so long. Node tells when a connection was silent both ways; while something
+ * waits to be sent, that is a reader who does not read. A stream with nothing to send, or an answer that is still being
+ * made, is left alone; a connection without a request is ended by Node.
+ * A connection that sends requests without waiting for their answers is cut too, beyond a few: each answer takes memory.
+ */
+function cutStalled(app: FastifyInstance): void {
+  const unanswered = new WeakMap<Socket, number>()
+  app.server.setTimeout((limits.stalledSeconds * 1000) / 2) // Node sees at the first that something was taken before, and that nothing was since at the second
+  app.addHook('onRequest', (request, reply, done) => {
+    const { socket } = request.raw
+    const count = (unanswered.get(socket) ?? 0) + 1
+    if (count > limits.pipelinedRequests) return void socket.destroy()
+    unanswered.set(socket, count)
+    reply.raw.on('timeout', cutIfWaiting).on('close', () => void unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1))
+    done()
+  })
+}
+
+function cutIfWaiting(socket: Socket): void {
+  if (socket.writableLength > 0) socket.destroy()
+}

@@ -1,0 +1,47 @@
+/**
+ * What pages of other origins may do: nothing, unless the operator names their origin (BERTH_CORS_ORIGINS). No cookies are
+ * used here, so a page needs a token of its own, and none is ever told that it may send credentials of the browser's.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { addVary } from '#src/platform/compression.ts'
+
+const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+/** Headers of ours that a page may read beside those that every page may. */
+const exposed = [
+  'x-request-id', 'request-id', 'retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'idempotent-replayed', 'www-authenticate', 'etag', 'content-range', 'content-disposition',
+  'x-sdk-ui-message-stream', 'x-vercel-ai-ui-message-stream',
+].join(', ')
+/** What a page may send when its browser names no headers. */
+const usualHeaders = 'authorization, content-type, idempotency-key, last-event-id, x-api-key'
+const rememberSeconds = 600
+
+/** Answers preflights of the named origins and lets their pages read every answer, errors too. Does nothing when there is none. */
+export function allowOrigins(app: FastifyInstance, allowed: ReadonlySet<string>): void {
+  if (allowed.size === 0) return
+  app.addHook('onRequest', async (request, reply) => {
+    if (!markOrigin(request, reply, allowed) || !isPreflight(request)) return
+    const asked = request.headers['access-control-request-headers']
+    addVary(reply, 'access-control-request-headers')
+    // The clients of many SDKs send headers of their own, and an origin that is trusted with tokens is trusted with those.
+    reply.header('access-control-allow-methods', methods).header('access-control-allow-headers', asked === undefined || asked === '' ? usualHeaders : asked).header('access-control-max-age', rememberSeconds)
+    if (request.headers['access-control-request-private-network'] === 'true') reply.header('access-control-allow-private-network', 'true')
+    return reply.code(204).send()
+  })
+}
+
+/**
+ * Lets a page of a named origin read the answer.
+ * @returns whether the request comes from one.
+ */
+export function markOrigin(request: FastifyRequest, reply: FastifyReply, allowed: ReadonlySet<string>): boolean {
+  if (allowed.size === 0) return false
+  addVary(reply, 'origin')
+  const { origin } = request.headers
+  if (origin === undefined || !allowed.has(origin)) return false
+  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposed)
+  return true
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+}

@@ -1,0 +1,51 @@
+/** What somebody finds who opens the address of Berth: what this is, and where to go on. Plain, and without anything from elsewhere. */
+import { existsSync, readFileSync } from 'node:fs'
+import type { FastifyInstance } from 'fastify'
+import { surfaces } from '#rest-compat/surfaces.ts'
+import { keepText, sendKept } from '#src/platform/compression.ts'
+
+const readme = new URL('../../README.md', import.meta.url)
+const readmePath = '/README.md'
+
+/** Adds `/`, and the README beside it. */
+export function serveIndexPage(app: FastifyInstance): void {
+  const withReadme = existsSync(readme)
+  const page = keepText('text/html; charset=utf-8', makePage(withReadme))
+  app.get('/', (request, reply) => sendKept(request, reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'").header('referrer-policy', 'no-referrer'), page))
+  if (!withReadme) return
+  const text = keepText('text/markdown; charset=utf-8', readFileSync(readme, 'utf8'))
+  app.get(readmePath, (request, reply) => sendKept(request, reply, text))
+}
+
+function makePage(withReadme: boolean): string {
+  const places: readonly (readonly [path: string, what: string])[] = [
+    ['/graphql', 'GraphQL, with GraphiQL to try it in the browser'],
+    ['/graphql/schema.graphql', 'the GraphQL schema'],
+    ...surfaces.map(({ openapiPath, title }) => [openapiPath, `REST: ${title} (OpenAPI)`] as const),
+    ['/healthz', 'whether the process lives'],
+    ['/readyz', 'whether it can work, and what is missing'],
+    ...(withReadme ? [[readmePath, 'the README: first steps, settings, limits'] as const] : []),
+  ]
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Berth</title>
+<style>
+  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  body { max-width: 44rem; margin: 3rem auto; padding: 0 1rem; }
+  dt { margin-top: .6rem; } dd { margin: 0; opacity: .8; } code { font-family: ui-monospace, monospace; }
+</style>
+</head>
+<body>
+<h1>Berth</h1>
+<p>An open, self-hostable cloud for software agents. It runs code in microVMs on this machine.</p>
+<dl>
+${places.map(([path, what]) => `<dt><a href="${path}"><code>${path}</code></a></dt><dd>${what}</dd>`).join('\n')}
+</dl>
+<p>A token, on the machine that runs Berth: <code>npm run -s token -- --user alice --org acme --role owner</code></p>
+</body>
+</html>
+`
+}
