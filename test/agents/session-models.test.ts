@@ -106,6 +106,12 @@ test('a conversation that grows too long loses its older results, and says so on
   expect(last.bodyText.length).toBeLessThan(8 * 35_000)
 })
 
+test('a page that the agent may not reach is not fetched, and the model is told so', async () => {
+  const agent = await sessions.agent({ tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', allowed_domains: ['docs.example.com'] }] }] })
+  const log = await sessions.rested(await sessions.begin(agent, `!tool web_fetch {"url":"${tools.url}"}\n!say done`))
+  expect(results(log)).toEqual([{ text: 'This agent may reach no other domains than docs.example.com, and those below them.', isError: true }])
+})
+
 describe('tool servers', () => {
   const agentWith = (url: string, policy: string): Promise<string> => sessions.agent({
     mcp_servers: [{ type: 'url', name: 'sums', url }], tools: [{ type: 'mcp_toolset', mcp_server_name: 'sums', default_config: { permission_policy: { type: policy } } }],

@@ -43,7 +43,7 @@ test('what commands, files, searches and processes in the background print of a 
     ['bash', { command: 'while ! grep -q later ~/out.txt; do sleep 0.2; done; cat ~/out.txt' }],
     ['read', { file_path: '/home/user/out.txt' }],
     ['grep', { pattern: 'later', path: '/home/user/out.txt' }],
-    ['bash', { command: 'for i in $(seq 20); do printf "%0$((9990 + i))d" 0; printf "%s" "$VAULT_KEY"; done; yes "$HIDDEN" | head -c 400000' }],
+    ['bash', { command: 'for i in $(seq 20); do printf "%0$((9990 + i))d" 0; printf "%s" "$VAULT_KEY"; done; yes "$HIDDEN" | head -n 20000' }],
   )
   expect(said.slice(0, 5)).toEqual(['a *** b *** c\n***\n1', '(no output)', 'later ***', 'later ***\n', '1:later ***'])
   for (let letters = 5; letters < inVault.length; letters++) {
