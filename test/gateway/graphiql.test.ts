@@ -108,6 +108,22 @@ describe('the page at /graphql', () => {
     await page.getByText('The user must be a name of 1 to 255 characters.').waitFor()
   })
 
+  it('asks for the code that the start printed when it is refused, and takes it from the link without leaving it in the address', async () => {
+    const { page } = await offlinePage()
+    const sent: string[] = []
+    await page.route('**/identity/token', async (route) => {
+      sent.push((route.request().postDataJSON() as { code: string }).code)
+      await route.fulfill({ status: 403, json: { error: 'sign_in_code_required', message: 'Give the code.' } })
+    })
+    await page.goto(`http://localhost:${running.port}/graphql?code=from-the-link`)
+    expect(await page.evaluate('location.href')).not.toContain('code')
+    await page.getByRole('button', { name: 'Get a token' }).click()
+    await page.getByText('Give the code.').waitFor()
+    await page.locator('#berth-bar input[name=code]').fill('typed')
+    await Promise.all([page.waitForResponse('**/identity/token'), page.getByRole('button', { name: 'Get a token' }).click()])
+    expect(sent).toEqual(['from-the-link', 'typed'])
+  })
+
   it('where there is no local sign-in, says how to get a token and takes one', async () => {
     const { page } = await offlinePage()
     await page.goto(`http://localhost:${withoutSignIn.port}/graphql`)

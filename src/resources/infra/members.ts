@@ -88,9 +88,9 @@ function actorOf(userId: string | null, role: Role | null): Actor {
  * whether there is another one stays true until then.
  */
 async function lockMember(tx: Tx, organizationId: string, id: string | undefined): Promise<Member> {
-  const held = id && (await findOne(tx, sql`
-    select 1 from (select * from memberships where organization_id = ${organizationId} and deactivated_at is null and (role = 'owner' or id = ${id}) order by id for update) locked where id = ${id}`))
-  if (!held) throw notFound('member')
+  const held = id ? await findAll<{ id: string }>(tx, sql`
+    select id from memberships where organization_id = ${organizationId} and deactivated_at is null and (role = 'owner' or id = ${id}) order by id for update`) : []
+  if (!held.some((one) => one.id === id)) throw notFound('member')
   return getOne<Member>(tx, sql`select ${columns} where m.id = ${id}`)
 }
 
