@@ -5,6 +5,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { fileURLToPath } from 'node:url'
 import ssh2, { type Connection } from 'ssh2'
 import { afterEach, describe, expect, test } from 'vitest'
+import { firstWindowBytes } from '#src/drivers/compute/ssh-inflow.ts'
 import { clientPrivateKey, newKeys } from '#src/drivers/compute/keys.ts'
 import type { Outcome, Wanted } from './ssh-hostile-client.ts'
 
@@ -25,7 +26,7 @@ type Raw = {
   rekey(): void
   _handlers: Record<string, (...args: never[]) => void>
 }
-type Guest = { raw: Raw; socket: Socket; /** Runs an action over and over, as fast as the node takes it. */ flood(action: () => void): void }
+type Guest = { raw: Raw; socket: Socket; /** Sends what the node has granted. */ send(id: number, piece: Buffer): void; /** Runs an action over and over, as fast as the node takes it. */ flood(action: () => void): void }
 type Attack = { onReady?: (guest: Guest) => void; onCommand?: (guest: Guest, id: number) => void; onOpened?: (guest: Guest, id: number) => void; confirms?: { windowBytes: number; packetBytes: number } }
 
 const servers: Server[] = []
@@ -67,8 +68,20 @@ function misbehave(connection: Connection, attack: Attack): void {
   connection.on('error', () => undefined) // the node cuts it
   let over = false
   socket.once('close', () => { over = true })
+  const windows = new Map<number, number>()
+  const { CHANNEL_WINDOW_ADJUST: adjusted } = raw._handlers as Record<string, (own: unknown, id: number, bytes: number) => void>
+  raw._handlers['CHANNEL_WINDOW_ADJUST'] = ((own: unknown, id: number, bytes: number) => {
+    windows.set(id, (windows.get(id) ?? firstWindowBytes) + bytes)
+    adjusted?.(own, id, bytes)
+  }) as never
   const guest: Guest = {
     raw, socket,
+    send(id, piece) {
+      const window = windows.get(id) ?? firstWindowBytes
+      if (piece.length > window) return
+      windows.set(id, window - piece.length)
+      raw.channelData(id, piece)
+    },
     flood(action) {
       const some = (): void => {
         for (let times = 0; times < 1000 && !over && socket.writableLength < mebibyte; times++) action()
@@ -78,7 +91,10 @@ function misbehave(connection: Connection, attack: Attack): void {
     },
   }
   connection.on('authentication', (context) => context.accept())
-  connection.on('request', (accept) => accept?.())
+  connection.on('request', (accept) => {
+    accept?.()
+    attack.onReady?.(guest) // the way out is open: behind the answer, connections through it are expected
+  })
   if (attack.confirms) {
     const confirm = raw.channelOpenConfirm.bind(raw)
     const { windowBytes, packetBytes } = attack.confirms
@@ -86,8 +102,6 @@ function misbehave(connection: Connection, attack: Attack): void {
   }
   raw._handlers['CHANNEL_OPEN_CONFIRMATION'] = (_own: never, { sender }: { sender: number } & never) => attack.onOpened?.(guest, sender)
   connection.on('ready', () => {
-    // After the node's request for a way out has been answered, which is the next thing that it sends.
-    setImmediate(() => attack.onReady?.(guest))
     connection.on('session', (accept) => {
       const session = accept()
       session.on('exec', (acceptExec) => {
@@ -155,7 +169,7 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
   }, {}))
 
   test('fills its windows with crumbs, which nobody reads', () => kept({
-    onReady: ({ raw }) => { for (let id = 0; id < 40; id++) raw.forwardedTcpip(id, mebibyte, 32_768, forwarded) },
+    onReady: ({ raw }) => { for (let id = 0; id < 10; id++) raw.forwardedTcpip(id, mebibyte, 32_768, forwarded) },
     onOpened: ({ raw }, id) => { for (let sent = 0; sent < 20_000; sent++) raw.channelData(id, crumb) },
   }, {}))
 
@@ -168,4 +182,12 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
       raw.channelData(id, crumb)
     },
   }, { limitMs: 1_000 }))
+})
+
+test('a guest that sends what was asked for as fast as it can, in packets of any size, keeps its connection', async () => {
+  for (const bytes of [32 * 1024, 20_000, 1_000, 300]) {
+    const piece = Buffer.alloc(bytes)
+    const outcome = await meet({ onCommand: ({ flood, send }, id) => flood(() => send(id, piece)) }, { reads: true, limitMs: 1_500 })
+    expect(outcome).toMatchObject({ cutFor: null, ended: false })
+  }
 })

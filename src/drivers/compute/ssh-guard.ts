@@ -22,11 +22,13 @@ const unsentBytesCut = 16 * 1024 * 1024
 /** Bytes of a connection that carry nothing for anybody, such as requests that we refuse: in all, and given back with every interval. */
 const wasteBytesMax = 1024 * 1024
 const wasteBytesForgiven = 16 * 1024
+/** So much waste in one interval, beyond a packet under way, and the guest waits for the next. */
+const wasteBytesPause = 64 * 1024
 /** What a packet takes on the wire beside its data, with room to spare. */
 const packetOverheadBytes = 128
 /** A grant of less than this is waste. */
 const grantBytesMin = 1_024
-/** Small packets cost as much to read as large ones, and waste costs more: after so much in one interval the guest waits for the next. */
+/** Small packets cost as much to read as large ones, and after so many in one interval the guest waits for the next. */
 const smallPacketBytes = 256
 const smallPacketsMax = 500
 const intervalMs = 50
@@ -210,35 +212,35 @@ function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => 
   let usefulBytes = 0
   let seenBytes = 0
   let forgivenBytes = 0
-  let wastedBytes = 0
+  let levelBefore = 0
   let smallPackets = 0
   let timer: NodeJS.Timeout | undefined
   let isPaused = false
+  /** What came for nothing and is not forgiven yet, with the packet of which the end is still to come. */
+  const level = (): number => seenBytes - usefulBytes - forgivenBytes
   const pause = (): void => {
     isPaused = true
     socket.pause()
   }
-  /** Counts what ssh2 has taken apart since it was counted last. */
-  const count = (): number => {
-    const wasted = Math.max(0, seenBytes - usefulBytes - forgivenBytes)
-    forgivenBytes = seenBytes - usefulBytes
-    wastedBytes += wasted
-    if (wastedBytes > wasteBytesMax) refuse('it sends what is for nobody')
+  const look = (): void => {
+    if (level() > wasteBytesMax) refuse('it sends what is for nobody')
     if (socket.writableLength > unsentBytesCut) refuse('it asks and does not read')
-    return wasted
   }
   const endInterval = (): void => {
     timer = undefined
-    count()
-    wastedBytes = Math.max(0, wastedBytes - wasteBytesForgiven)
+    look()
+    // What was useful gives no credit for later.
+    forgivenBytes = Math.min(forgivenBytes + wasteBytesForgiven, seenBytes - usefulBytes)
+    levelBefore = level()
     smallPackets = 0
     if (isPaused) socket.resume()
     isPaused = false
   }
   socket.on('data', (piece: Buffer) => {
     timer ??= setTimeout(endInterval, intervalMs).unref()
+    look()
     // This piece is still to be taken apart, by those who hear of it after us: it counts with the next.
-    if (count() > wasteBytesForgiven) pause()
+    if (level() - levelBefore > wasteBytesPause) pause()
     seenBytes += piece.length
   })
   limitKeyExchanges(client, refuse)
