@@ -3,6 +3,7 @@
  * hold. Used for every surface, for GraphQL and for web socket messages.
  */
 import { isUtf8 } from 'node:buffer'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from './errors.ts'
 import { notJson, readInPieces, type Json } from './json-pieces.ts'
@@ -37,7 +38,9 @@ export function parseJson(text: string | Buffer): Json | undefined {
  * @throws BerthError invalid_request, request_too_large.
  */
 async function parseLargeJson(bytes: Buffer, bytesMax: number): Promise<Json> {
+  await nextTurn() // its chunks were put together just now, which is a step of its own
   if (!isUtf8(bytes)) throw notUtf8()
+  await nextTurn()
   return readInPieces(bytes, { parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts, numbers: limits.jsonNumbers })
 }
 
