@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { findOne, sql } from '#src/platform/postgres.ts'
+import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { endApiKey } from '#src/resources/llm/api-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { idsOf, makeKey } from '../support/makers.ts'
@@ -129,8 +129,9 @@ async function openByHand(path: string): Promise<IncomingMessage> {
 
 test.each(['test/plain', 'test/signed'])('who leaves before the first word of %s pays for what its provider has read, not for what it refused', async (model) => {
   const { db } = world.berth.services
+  const [{ last = null } = {}] = await findAll<{ last: string | null }>(db, sql`select id as last from inference_requests where model = ${model} order by id desc limit 1`) // of a test before this one
   const row = () => findOne<{ status: string; upstream: string | null; inputTokens: number; outputTokens: number }>(db, sql`
-    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} order by id desc limit 1`)
+    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} and id > coalesce(${last}::uuid, '00000000-0000-0000-0000-000000000000') order by id desc limit 1`)
   world.mock.script({ parts: [{ hang: true }] })
   const leaving = new AbortController()
   const answer = world.post('/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(400) }] }, { signal: leaving.signal })
