@@ -108,7 +108,7 @@ describe('a token that is not right', () => {
   })
   it('cannot come by cookie, query or body', async () => {
     const answer = await fetch(`${running.url}/graphql?token=${good}&query=%7Bme%7Bname%7D%7D`, { headers: { cookie: `token=${good}` } })
-    expect(await answer.json()).toMatchObject({ data: null })
+    expect([answer.status, await answer.json()]).toMatchObject([401, { errors: [{ extensions: { code: 'UNAUTHORIZED' } }] }])
   })
   it('names its organization only as far as its memberships go', async () => {
     const lonely = await signed({ org_memberships: [] })
