@@ -101,16 +101,18 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   const said = outcome.data
   const userId = decodeId('user', said.sub)
   if (!userId) throw refused('its subject is not a user id of Berth')
-  const memberships = said.org_memberships.map((one) => {
-    const organizationId = decodeId('organization', one.org_id)
-    const membershipId = decodeId('membership', one.membership_id)
-    if (!organizationId || !membershipId) throw refused('it names an organization or membership that has no id of Berth')
-    return { membershipId, organizationId, role: one.role }
-  })
   const organizationId = said.org_id ? decodeId('organization', said.org_id) ?? null : null
+  const memberships = said.org_memberships.map((one) => {
+    const theirs = decodeId('organization', one.org_id)
+    const membershipId = decodeId('membership', one.membership_id)
+    if (!theirs || !membershipId) throw refused('it names an organization or membership that has no id of Berth')
+    // Of the active organization the token says a role twice: the lesser one counts, also where a request names that organization.
+    const role = theirs === organizationId ? lesserRole(one.role, said.role ?? one.role) : one.role
+    return { membershipId, organizationId: theirs, role }
+  })
   // The role counts only where a membership of that very organization backs it: the claim alone could outlive it.
   const active = memberships.find((one) => one.organizationId === organizationId)
-  const role = active ? lesserRole(active.role, said.role ?? active.role) : null
+  const role = active?.role ?? null
   const vmId = said[vmClaim] === undefined ? null : decodeId('vm', said[vmClaim])
   if (vmId === undefined) throw refused('it names a VM that has no id of Berth')
   return { userId, organizationId: active ? organizationId : null, role, memberships, vmId, tokenId: said.jti ?? '', expiresAtSeconds: said.exp }

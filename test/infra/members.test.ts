@@ -1,10 +1,11 @@
 /** Who belongs to an organization: what changes, who may change it, and how soon it counts. */
 import { createClient } from 'graphql-ws'
-import { decodeJwt, SignJWT } from 'jose'
+import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
+import { findSigningKey } from '#src/resources/infra/signing-keys.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { makeAgentsTarget } from '../contract/agents-targets.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -100,6 +101,16 @@ describe('a role', () => {
     await berth.token('boss', 'elsewhere', 'owner')
     expect(await changeRole(elsewhere, 'viewer', await berth.token('boss', 'elsewhere', 'owner'))).toBeUndefined()
     expect(await soon(async () => (await builds()) === 403)).toBe(true)
+  })
+
+  test('that a token says twice counts as the lesser one, also where a request names the organization', async () => {
+    const { db, sealer } = berth.services
+    const token = await new SignJWT({ ...decodeJwt(owner), role: 'viewer' }).setProtectedHeader({ ...decodeProtectedHeader(owner), alg: 'ES256' }).sign(await importJWK((await findSigningKey(db, sealer)) ?? {}, 'ES256'))
+    const id = encodeId('organization', idsOf(owner).organizationId)
+    for (const [path, body] of [['/vms', {}], ['/build/jobs', { org_id: id, spec: [123, 125] }], ['/compute/uploads', { organization_id: id }]] as const) {
+      expect(await berth.call('POST', `/api/v1${path}`, { token, body }), path).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
+    }
+    expect(await codeOf(`mutation { setOrganizationBudget(organizationId: "${id}", monthlyUsd: 5) { monthlyBudgetUsd } }`, token)).toBe('NOT_PERMITTED_FOR_ROLE')
   })
 
   test('that is lowered shows no kept response again that takes a higher one', async () => {
