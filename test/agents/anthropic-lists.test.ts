@@ -57,6 +57,7 @@ describe('a list’s filters', () => {
     expect(await list({})).toEqual([second])
     expect(await list({ include_archived: true, statuses: ['terminated'] })).toEqual([first])
     await expect(client.beta.sessions.list({ agent_version: 1 })).rejects.toThrow('agent_id')
+    for (const filter of [{ agent_id: '' }, { deployment_id: '' }, { agent_id: 'x' }]) expect(await idsOf(client.beta.sessions.list(filter))).toEqual([]) // nothing has such an id
   })
 
   test('of models: the stage of their lives', async () => {

@@ -95,7 +95,7 @@ describe('inferenceRequests', () => {
     expect((await list(`keyId: "${key.keyId}"`)).inferenceRequests.nodes).toHaveLength(2)
     expect((await list('model: "test/two"')).inferenceRequests.nodes).toHaveLength(1)
     expect((await list(`keyId: "${key.keyId}", model: "test/one"`)).inferenceRequests.nodes).toHaveLength(1)
-    expect((await list('keyId: "nobody"')).inferenceRequests.nodes).toEqual([])
+    for (const nobody of ['keyId: "nobody"', 'keyId: ""', 'model: ""']) expect((await list(nobody)).inferenceRequests.nodes).toEqual([])
   })
 })
 

@@ -134,10 +134,14 @@ function checkFilter({ agentId, agentVersion, archived, includeArchived }: Sessi
   if (archived && archived !== 'include' && includeArchived) throw new BerthError('invalid_request', `include_archived says something else than archived, which is ${archived}; give one of them.`)
 }
 
+/** The id that a filter names: null without the filter, undefined for a text that is none, also an empty one. */
+function idIn(kind: 'agent' | 'deployment', given: string | null | undefined): string | null | undefined {
+  return given === null || given === undefined ? null : decodeId(kind, given)
+}
+
 async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: number, after: string | null, backwards = false): Promise<Session[]> {
   checkFilter(filter)
-  const agentId = filter.agentId ? decodeId('agent', filter.agentId) : null
-  const deploymentId = filter.deploymentId ? decodeId('deployment', filter.deploymentId) : null
+  const [agentId, deploymentId] = [idIn('agent', filter.agentId), idIn('deployment', filter.deploymentId)]
   if (agentId === undefined || deploymentId === undefined) return [] // nothing has an id that is none
   const archived = filter.archived ?? (filter.includeArchived ? 'include' : 'exclude')
   const ascending = (filter.order === 'asc') !== backwards

@@ -72,7 +72,7 @@ export async function listRequests(call: Call, input: { organizationId: string; 
   const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
   const first = pageSize(input.first)
   const after = cursorId('inferenceRequest', input.after)
-  const wanted = [owned(scope), ...(input.keyId ? [sql`key_id = ${input.keyId}`] : []), ...(input.model ? [sql`model = ${input.model}`] : []), ...(after ? [sql`id < ${after}`] : [])]
+  const wanted = [owned(scope), ...(typeof input.keyId === 'string' ? [sql`key_id = ${input.keyId}`] : []), ...(typeof input.model === 'string' ? [sql`model = ${input.model}`] : []), ...(after ? [sql`id < ${after}`] : [])]
   const rows = await findAll<ShownRequest>(call.db, sql`select ${shownColumns} from inference_requests where ${sql.join(wanted, sql` and `)} order by id desc limit ${first + 1}`)
   return page('inferenceRequest', rows, first, input.after)
 }
