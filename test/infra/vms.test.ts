@@ -24,7 +24,7 @@ test.each([
   [{ env: { A: 5 } }, 'env'], [{ env: { A: 'x\u0000y' } }, 'NUL'], [{ env: [] }, 'env'],
   [{ git_repo_url: 'http://example.com/a/b' }, 'https'], [{ git_repo_url: 'file:///etc/passwd' }, 'https'], [{ git_repos: [{ url: '--upload-pack=x' }] }, 'Repository 1'],
   [{ git_repos: Array.from({ length: 21 }, (_, i) => ({ url: `https://example.com/a/r${i}` })) }, '20'], [{ git_repos: [{ url: 'https://example.com/a/b', path: '../../etc' }] }, 'path'],
-  [{ git_repo_url: `https://example.com/a/b${'/'.repeat(900_000)}c` }, '2048'], [{ git_repo_url: 'https://example.com/a/b', git_branch: 'b'.repeat(256) }, 'branch'],
+  [{ git_repo_url: `https://example.com/a/b${'/'.repeat(900_000)}c` }, '2048'], [{ git_repo_url: 'https://example.com/a/b', git_branch: 'b'.repeat(256) }, 'branch'], [{ git_branch: 'main' }, 'git_repo_url'], [{ git_branch: 'main', git_repos: [{ url: 'https://example.com/a/b' }] }, 'git_repo_url'],
   [{ git_repos: [{ branch: 'main' }] }, 'git_repos'], [{ folder_id: 'fld_nope' }, 'folder_id'], [{ external_ref: '' }, 'external_ref'], [[], 'object'], ['"x"', 'object'],
 ])('a create with %j is refused with 400 and a sentence', async (body, words) => {
   const made = await berth.call<{ error: string; message: string }>('POST', '/api/v1/vms', { token, body })

@@ -22,6 +22,7 @@ export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: st
   const outcome = given.safeParse(input.gitRepos ?? [])
   if (outcome.error?.issues[0]?.code === 'unrecognized_keys') throw new BerthError('invalid_request', sentenceOf(outcome.error, 'git_repos'))
   if (!outcome.success) throw new BerthError('invalid_request', `git_repos must be a list of {url, branch, path}: look at item ${String(outcome.error.issues[0]?.path[0] ?? 0)}.`)
+  if (input.gitBranch && !input.gitRepoUrl) throw new BerthError('invalid_request', 'git_branch is the branch of git_repo_url: give both, or the branch inside git_repos.')
   const all = [...(input.gitRepoUrl ? [{ url: input.gitRepoUrl, branch: input.gitBranch, path: null }] : []), ...outcome.data]
   if (all.length > limits.gitReposPerVm) throw new BerthError('invalid_request', `A VM clones at most ${limits.gitReposPerVm} repositories at creation.`)
   const seen = new Set<string>()
