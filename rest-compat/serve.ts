@@ -37,6 +37,7 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
       method,
       url: full.slice(surface.prefix.length).replace(/\{(\w+)\}/g, ':$1'),
       bodyLimit: route.bodyBytes ?? surface.bodyBytes,
+      config: { refusesUnknownKeys: !surface.takesUnknownKeys },
       ...(isStream || route.open ? {} : { onRequest: admission(route, parts.authenticator) }),
       handler: isStream
         ? streamHandler(scope, surface, method, path, route, operation, runner, parts)

@@ -47,6 +47,7 @@ export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void 
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/graphql',
     bodyLimit: limits.graphqlBodyBytes,
+    config: { refusesUnknownKeys: true },
     handler: async (request, reply) => {
       if (mayShowPage(request)) return sendGraphiql(request, reply, parts.services.config)
       return answer(request, reply, parts)

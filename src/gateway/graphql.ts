@@ -98,7 +98,7 @@ function checkOperations(): Plugin<object, GraphqlCall> {
 
 async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, params: Params, call: GraphqlCall): Promise<void> {
   if (typeof params.query !== 'string') return refusePersisted(params) // yoga refuses the others in its own words
-  checkJson(params)
+  checkJson(params, true)
   const variables = typeof params.variables === 'object' && params.variables !== null ? (params.variables as Record<string, unknown>) : {}
   const document = documents.read(params.query)
   const operation = getOperationAST(document, typeof params.operationName === 'string' ? params.operationName : undefined)

@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from './errors.ts'
-import { notJson, readInPieces, type Json } from './json-pieces.ts'
+import { notJson, prototypeKey, readInPieces, type Json } from './json-pieces.ts'
 import { limits } from './limits.ts'
 
 declare module 'fastify' {
@@ -14,13 +14,18 @@ declare module 'fastify' {
     /** The body as it came, for the digest of an idempotency key; null when there was none. */
     rawBody: Buffer | null
   }
+  interface FastifyContextConfig {
+    /** This route refuses what it does not know, so a key that is not read is refused too: `__proto__`. */
+    refusesUnknownKeys?: boolean
+  }
 }
 
 /**
  * Reads a JSON text. An empty one is undefined: a body that may be left out.
+ * @param refusesUnknownKeys as checkJson.
  * @throws BerthError invalid_request saying what is wrong with it, without quoting it.
  */
-export function parseJson(text: string | Buffer): Json | undefined {
+export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Json | undefined {
   if (text.length === 0) return undefined
   if (typeof text !== 'string' && !isUtf8(text)) throw notUtf8()
   const source = typeof text === 'string' ? text : text.toString('utf8')
@@ -30,18 +35,18 @@ export function parseJson(text: string | Buffer): Json | undefined {
   } catch {
     throw notJson()
   }
-  return typeof text !== 'string' && isPlain(source) ? value : checkJson(value)
+  return typeof text !== 'string' && isPlain(source) ? value : checkJson(value, refusesUnknownKeys)
 }
 
 /**
  * The same for a body that is too large to be read at once: the event loop goes on meanwhile. Bodies that may have more bytes may have more parts.
  * @throws BerthError invalid_request, request_too_large.
  */
-async function parseLargeJson(bytes: Buffer, bytesMax: number): Promise<Json> {
+async function parseLargeJson(bytes: Buffer, bytesMax: number, refusesUnknownKeys: boolean): Promise<Json> {
   await nextTurn() // its chunks were put together just now, which is a step of its own
   if (!isUtf8(bytes)) throw notUtf8()
   await nextTurn()
-  return readInPieces(bytes, { parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts, numbers: limits.jsonNumbers })
+  return readInPieces(bytes, { parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts, numbers: limits.jsonNumbers, refusesUnknownKeys })
 }
 
 function notUtf8(): BerthError {
@@ -67,27 +72,29 @@ function hasFew(source: string, bracket: string): boolean {
 
 /**
  * Refuses what cannot be stored or is a trap: NUL, lone surrogates, and nesting deeper than 64. A key `__proto__` is dropped.
+ * @param refusesUnknownKeys whether that key is refused instead.
  * @returns the same value.
  * @throws BerthError invalid_request.
  */
-export function checkJson<Value>(value: Value): Value {
-  check(value, 1)
+export function checkJson<Value>(value: Value, refusesUnknownKeys = false): Value {
+  check(value, 1, refusesUnknownKeys)
   return value
 }
 
-function check(value: unknown, depth: number): void {
+function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void {
   if (typeof value === 'string') return checkText(value)
   if (typeof value !== 'object' || value === null) return
   if (depth > limits.jsonDepth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`)
   if (Array.isArray(value)) {
-    for (const item of value) check(item, depth + 1)
+    for (const item of value) check(item, depth + 1, refusesUnknownKeys)
     return
   }
   for (const [key, item] of Object.entries(value)) {
     checkText(key)
     // An own key of this name is harmless until somebody copies it by assignment.
-    if (key === '__proto__') delete (value as Record<string, unknown>)[key]
-    else check(item, depth + 1)
+    if (key !== '__proto__') check(item, depth + 1, refusesUnknownKeys)
+    else if (refusesUnknownKeys) throw prototypeKey()
+    else delete (value as Record<string, unknown>)[key]
   }
 }
 
@@ -102,9 +109,10 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(/^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
     request.rawBody = body
-    if (body.length > limits.jsonInlineBytes) return void parseLargeJson(body, request.routeOptions.bodyLimit).then((value) => done(null, value), done)
+    const { refusesUnknownKeys = false } = request.routeOptions.config
+    if (body.length > limits.jsonInlineBytes) return void parseLargeJson(body, request.routeOptions.bodyLimit, refusesUnknownKeys).then((value) => done(null, value), done)
     try {
-      done(null, parseJson(body))
+      done(null, parseJson(body, refusesUnknownKeys))
     } catch (error) {
       done(error as BerthError) // parseJson throws nothing else
     }

@@ -9,8 +9,8 @@ import { limits } from './limits.ts'
 /** Any JSON value, with plain objects. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** How many objects, lists, keys and texts one body may have, and how many other values. */
-export type JsonLimits = { parts: number; numbers: number }
+/** How many objects, lists, keys and texts one body may have, and how many other values; whether a key `__proto__` is refused instead of dropped. */
+export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean }
 
 /** How long a step may take, ms; looked at after so many tokens or so much text. */
 const stepMs = 8
@@ -30,6 +30,11 @@ const literals: readonly [string, Json][] = [['true', true], ['false', false], [
 /** The 400 for what is no JSON. */
 export function notJson(): BerthError {
   return new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
+}
+
+/** The 400 for a key `__proto__` where unknown keys are refused: objects of ours cannot hold it. */
+export function prototypeKey(): BerthError {
+  return new BerthError('invalid_request', 'Unknown field __proto__. Leave it out.')
 }
 
 /** Reads valid UTF-8. @throws BerthError invalid_request, and request_too_large naming the limit that is met. */
@@ -197,6 +202,7 @@ class PieceReader {
     const open = this.#open.at(-1)
     if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
     open.key = said
+    if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
     this.#expected = 'colon'
   }
 

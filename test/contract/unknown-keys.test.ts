@@ -5,8 +5,10 @@ import type { Route } from '#rest-compat/routes.ts'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { ignoredParameters } from '#rest-compat/variables.ts'
 import { schema } from '#schema/schema.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/unknown-keys.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
+import { idsOf } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 
 let berth: Berth
@@ -104,6 +106,19 @@ describe('a field that nothing takes', () => {
     }
     expect((await berth.call<{ data: unknown[] }>('GET', '/agents/v1/agents', { token })).body.data).toEqual([])
     expect((await berth.call<{ data: unknown[] }>('GET', '/agents/v1/environments', { token })).body.data).toEqual([])
+  })
+
+  test('is refused also where no object can hold it, however deep it stands and however large the body is', async () => {
+    const agent = (more: string): string => `{"name":"x","model":"berth/demo",${more}}`
+    const [vms, agents] = ['POST /api/v1/vms', 'POST /agents/v1/agents']
+    const spec = [...Buffer.from('{"__proto__":{"cache":false}}')]
+    const cases: [string, unknown][] = [
+      [vms, '{"__proto__":{"network_policy":{"type":"none"}}}'], [vms, '{"network_policy":{"type":"limited","allowed_hosts":["a.com"],"\\u005f_proto__":{}}}'], ['POST /api/v1/build/jobs', { org_id: encodeId('organization', idsOf(token).organizationId), spec }],
+      [agents, agent('"model":{"id":"berth/demo","__proto__":{"inference_geo":"eu"}}')], [agents, agent('"metadata":{"__proto__":"x"}')], [agents, agent(`"system":"${'x'.repeat(90_000)}","metadata":{"__proto__":"x"}`)],
+    ]
+    for (const [key, body] of cases) expect(await ask(key, '', body), JSON.stringify(body).slice(0, 80)).toMatchObject({ status: 400, message: expect.stringContaining('Unknown field __proto__') })
+    const asked = await berth.ask('mutation make($metadata: JSON) { createAgent(name: "x", model: "berth/demo", metadata: $metadata) { id } }', { token, variables: JSON.parse('{"metadata":{"__proto__":"x"}}') })
+    expect(asked.body.errors?.[0]?.message).toContain('Unknown field __proto__')
   })
 
   test('of credentials is named, and no secret beside it', async () => {

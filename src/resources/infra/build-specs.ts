@@ -61,7 +61,7 @@ export function readSpecBytes(given: unknown): BuildSpec {
   if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255)) throw new BerthError('invalid_spec', 'spec must be a list of bytes: whole numbers from 0 to 255.')
   let object: unknown
   try {
-    object = parseJson(Buffer.from(given as number[])) // checked just above
+    object = parseJson(Buffer.from(given as number[]), true) // checked just above
   } catch (error) {
     throw error instanceof BerthError ? new BerthError('invalid_spec', `spec: ${error.message}`) : error
   }
