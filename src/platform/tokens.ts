@@ -32,6 +32,8 @@ export type Token = {
   memberships: readonly { membershipId: string; organizationId: string; role: Role }[]
   vmId: string | null
   tokenId: string
+  /** When it was signed. Unix seconds, as are those of its end. */
+  issuedAtSeconds: number
   expiresAtSeconds: number
 }
 
@@ -115,7 +117,7 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   const role = active?.role ?? null
   const vmId = said[vmClaim] === undefined ? null : decodeId('vm', said[vmClaim])
   if (vmId === undefined) throw refused('it names a VM that has no id of Berth')
-  return { userId, organizationId: active ? organizationId : null, role, memberships, vmId, tokenId: said.jti ?? '', expiresAtSeconds: said.exp }
+  return { userId, organizationId: active ? organizationId : null, role, memberships, vmId, tokenId: said.jti ?? '', issuedAtSeconds: payload.iat ?? 0, expiresAtSeconds: said.exp }
 }
 
 function explain(error: unknown): BerthError {

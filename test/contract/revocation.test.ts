@@ -73,7 +73,7 @@ describe('a membership', () => {
     const text = await berth.token('nick', 'acme', 'member')
     const membershipId = membershipOf(text)
     const { organizationId, userId } = idsOf(text)
-    const token = { userId, memberships: [{ membershipId, organizationId, role: 'member' as const }] }
+    const token = { userId, issuedAtSeconds: 0, memberships: [{ membershipId, organizationId, role: 'member' as const }] }
     let hear: (id: string | null) => void = () => undefined
     const checker = createMembershipChecker(berth.services.db, { listen: (_topic, onNotice) => void (hear = onNotice) })
     const reading = checker.check(token)

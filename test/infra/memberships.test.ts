@@ -20,7 +20,7 @@ test('what was read while a notice came is not remembered: it may be older than 
   const [claim] = decodeJwt<{ org_memberships: { membership_id: string }[] }>(text).org_memberships
   const id = decodeId('membership', claim?.membership_id ?? '') ?? ''
   const { organizationId, userId } = idsOf(text)
-  const token = { userId, memberships: [{ membershipId: id, organizationId, role: 'owner' as const }] }
+  const token = { userId, issuedAtSeconds: 0, memberships: [{ membershipId: id, organizationId, role: 'owner' as const }] }
   let notice: ((id: string | null) => void) | undefined
   const checker = createMembershipChecker(db, { listen: (_topic: string, onNotice: (id: string | null) => void) => (notice = onNotice) } as unknown as Pubsub) // all that it needs of one
   const client = await database.pool.connect()
