@@ -1,4 +1,7 @@
 /** The web process: listens, and ends within ten seconds when it is asked to. `npm start` and the Procfile start it. */
+import type { ServerResponse } from 'node:http'
+import { Server } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyListenOptions } from 'fastify'
 import { registerSurfaces } from '#rest-compat/surfaces.ts'
 import { schema } from '#schema/schema.ts'
@@ -12,6 +15,8 @@ import { clearDeadWrites } from '#src/resources/infra/upload-writes.ts'
 import { buildApp } from './app.ts'
 
 const stopLimitMs = 9_000 // whoever started us waits 11 s
+/** With others on the port, kept connections are let go one by one before we stop listening: their clients find the others. */
+const leaveMs = 500
 
 async function run(config: Config, databaseUrl: string): Promise<void> {
   const services = await openServices(config, databaseUrl, 'web')
@@ -25,6 +30,9 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
 
   let stopping = false
+  app.server.prependListener('request', (_request, response: ServerResponse) => {
+    if (stopping) response.shouldKeepAlive = false
+  })
   const stop = async (signal: string): Promise<void> => {
     if (stopping) return
     stopping = true
@@ -34,6 +42,12 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
       process.exit(1)
     }, stopLimitMs).unref()
     metrics.close()
+    if (config.webProcesses > 1) {
+      await pause(leaveMs)
+      await new Promise((go) => setImmediate(go)) // right behind the moment in which waiting connections were taken
+      Server.prototype.close.call(app.server) // as HTTP's own, but it cuts no connection that was just made
+      await pause(leaveMs)
+    }
     await app.close()
     await services.close()
     process.exit(0)
