@@ -6,6 +6,7 @@ import { openServices } from '#src/platform/services.ts'
 import { watchStalls } from '#src/platform/stalls.ts'
 import { reportState } from '#src/resources/infra/state-metrics.ts'
 import { modelTable } from '#src/resources/llm/model-table.ts'
+import { replaceWorker } from './predecessor.ts'
 import { startWorker } from './worker.ts'
 
 const stopLimitMs = 9_000 // whoever started us waits 11 s
@@ -16,23 +17,25 @@ try {
   setLogFormat(config.logFormat)
   modelTable(config) // what is wrong with it is told now, not in the middle of a job
   if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  await replaceWorker(config.dataDir)
   const services = await openServices(config, config.databaseUrl, 'worker')
   reportConnections(services.database)
   reportState(services)
   const metrics = await serveMetrics(config.workerMetricsPort)
   watchStalls()
-  const worker = await startWorker(services)
   let stopping = false
   const stop = async (): Promise<void> => {
     if (stopping) return
     stopping = true
     setTimeout(() => process.exit(1), stopLimitMs).unref()
     metrics.close()
-    await worker.stop()
+    await (await starting).stop()
     await services.close()
     process.exit(0)
   }
+  const starting = startWorker(services, () => void stop())
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop())
+  await starting
 } catch (error) {
   if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)
   else log.fatal({ err: error }, 'the worker could not start')

@@ -5,6 +5,7 @@ import { createCompute } from '#src/drivers/compute/compute.ts'
 import { createEgress } from '#src/drivers/compute/egress.ts'
 import { createAuthority } from '#src/drivers/compute/egress-authority.ts'
 import type { Compute } from '#src/drivers/compute/machine.ts'
+import { templateStatus } from '#src/drivers/compute/templates.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
 import { log } from '#src/platform/log.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -17,32 +18,35 @@ import { createGuestEnv } from './infra/guest-env.ts'
 import { startHousekeeping } from './infra/housekeeping.ts'
 import { openNodeAgent } from './infra/node-agent.ts'
 import { reportMachines } from './infra/machine-metrics.ts'
-import { beat, readNodeId } from './infra/node.ts'
+import { holdNode, readNodeId } from './infra/node.ts'
 import { vmIdOf, type VmWork } from './infra/vms.ts'
 
 /** A running worker. */
 export type Worker = { readonly nodeId: string; readonly compute: Compute | null; stop: () => Promise<void> }
 
-/** Starts the worker; without what VMs need it says so in its heartbeat and runs the rest. */
-export async function startWorker(services: Services): Promise<Worker> {
+/**
+ * Starts the worker; without what VMs need it says so in its heartbeat and runs the rest.
+ * @param onLost hears that a later worker has the node: nothing that this one writes of its builds counts any more.
+ */
+export async function startWorker(services: Services, onLost: () => void = () => undefined): Promise<Worker> {
   const { config } = services
   const nodeId = readNodeId(config.dataDir)
   const stopping = new AbortController()
   mkdirSync(config.runDir, { recursive: true, mode: 0o711 })
   await clearDeadWrites(services)
-  const agentUrl = `unix:${join(config.runDir, 'node.sock')}`
-  await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
+  const socketPath = join(config.runDir, 'node.sock')
   const missing = config.runsVms ? missingRequirements(config.vmUids) : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
-  const heartbeat = (acceleration: Compute['acceleration'] | null, unavailableReason: () => string | null): Promise<() => Promise<void>> => beat(services, { id: nodeId, agentUrl, acceleration, unavailableReason }, stopping.signal)
+  const making = templateStatus(config.cacheDir).built ? null : 'VM templates are being made on this node; try again in a few minutes.'
+  let unavailable = missing?.sentence ?? making // where they are there, whoever asks for a VM meanwhile waits for it
+  let compute: Compute | null = null
+  const { workerNumber, report } = await holdNode(services, { id: nodeId, agentUrl: `unix:${socketPath}`, acceleration: () => compute?.acceleration ?? null, unavailableReason: () => unavailable }, stopping.signal, onLost)
+  await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
-    await heartbeat(null, () => missing.sentence)
     return workWithoutVms(services, nodeId, stopping)
   }
-  const work = createVmWork(services, nodeId)
-  const { compute } = work
-  let unavailable: string | null = 'VM templates are being made on this node; try again in a few minutes.'
-  const report = await heartbeat(compute.acceleration, () => unavailable)
+  const work = createVmWork(services, nodeId, workerNumber)
+  compute = work.compute
   try {
     await compute.prepare((fraction, sentence) => log.debug({ fraction }, sentence))
   } catch (error) {
@@ -50,9 +54,10 @@ export async function startWorker(services: Services): Promise<Worker> {
     unavailable = 'The VM templates could not be made on this node. Run npm run doctor for what it lacks, then start Berth again.'
     return workWithoutVms(services, nodeId, stopping)
   }
-  await adoptMachines(work)
+  const settle = await adoptMachines(work)
+  const agent = await openNodeAgent({ services, compute, env: work.env, socketPath }) // before anything else: somebody waits for it
+  await settle()
   reportMachines(compute, config)
-  const agent = await openNodeAgent({ services, compute, env: work.env, socketPath: join(config.runDir, 'node.sock') })
   unavailable = null
   await report()
   compute.fillPool()
@@ -65,9 +70,9 @@ export async function startWorker(services: Services): Promise<Worker> {
     async stop() {
       stopping.abort()
       stopHousekeeping()
-      await agent.close()
       await services.jobs.stop() // handlers finish before their machines' connections go
-      await compute.close()
+      await agent.close() // last, because whoever asks now waits for the next worker
+      await work.compute.close()
     },
   }
 }
@@ -84,7 +89,7 @@ function workWithoutVms(services: Services, nodeId: string, stopping: AbortContr
   }
 }
 
-function createVmWork(services: Services, nodeId: string): VmWork {
+function createVmWork(services: Services, nodeId: string, workerNumber: number): VmWork {
   const { config } = services
   const authority = createAuthority(config.dataDir)
   const egress = createEgress({
@@ -93,7 +98,7 @@ function createVmWork(services: Services, nodeId: string): VmWork {
     findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
   })
   const work: VmWork = {
-    services, nodeId, egress,
+    services, nodeId, workerNumber, egress,
     env: createGuestEnv(services, authority),
     compute: createCompute({
       cacheDir: config.cacheDir, dataDir: config.dataDir, runDir: config.runDir, poolSize: config.vmPoolSize, vmUids: config.vmUids, log,

@@ -2,8 +2,11 @@
  * How the other processes reach a node's worker, which alone holds the connections into its VMs: HTTP on the node's
  * own socket, one POST for each operation, JSON both ways. The worker's side is workers/infra/node-agent.ts.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request, type Dispatcher } from 'undici'
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 
 /** A command in a VM: with `args`, `command` is a program; without, it is text for bash. */
 export type ExecRequest = { vmId: string; envGeneration: number; command: string; args: readonly string[] | null; workingDir: string | null; timeoutMs: number; stdin: string | null }
@@ -16,7 +19,13 @@ export type FileEntry = { name: string; type: 'file' | 'directory' | 'symlink' |
 /** A piece of a process's output as it comes, and where it stands in all that was printed; the last one has `ended`. Unit: bytes. */
 export type OutputChunk = { stream: 'stdout' | 'stderr'; offset: number; sizeBytes: number; text: string } | { ended: true; exitCode: number | null; status: 'exited' | 'killed' }
 
-/** Everything a node does on request, and at once. */
+/** Why following a process broke off; `isPassing` when the machine is there, and it is worth asking again. */
+export type FollowRefusal = { code: ErrorCode; message: string; isPassing: boolean }
+
+/**
+ * Everything a node does on request, and at once. A request that a worker's death cut is sent again with the same id, so
+ * each of them has the same effect once or twice: `exec` and `removePath` by that id, the others by themselves.
+ */
 export type NodeOperations = {
   exec(input: ExecRequest): Promise<ExecResult>
   startProcess(input: ExecRequest & { processId: string }): Promise<{ started: true }>
@@ -38,20 +47,27 @@ export type NodeOperations = {
 /** What an operation answers. */
 export type NodeAnswer<Name extends keyof NodeOperations> = Awaited<ReturnType<NodeOperations[Name]>>
 
-/** Calls a node. */
+/** Calls a node. While its worker starts again, everything waits for it, 5 s at most. */
 export type NodeClient = {
   /**
    * @param silenceMs how long the node may say nothing.
    * @throws BerthError as the node threw it; vm_unreachable when the node does not answer; timeout after the silence.
    */
   call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], options: { silenceMs: number }): Promise<NodeAnswer<Name>>
-  /** Follows a process's output from these offsets until it ends or the signal fires. */
+  /**
+   * Follows a process's output from these offsets until it ends or the signal fires, over connections that break.
+   * @throws BerthError not_found; vm_unreachable when the node or the VM stays away.
+   */
   follow(input: { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number }, signal: AbortSignal): AsyncIterableIterator<OutputChunk>
 }
 
 const answerBytesMax = 16 * 1024 * 1024
 const lineBytesMax = 1024 * 1024
 const connectionsPerNode = 64
+/** Between two tries of a request whose node is away. */
+const againMs = 100
+/** So often a request may be cut under way: one that kills each worker it reaches must end. */
+const cutsMax = 20
 const agents = new Map<string, { agent: Dispatcher; origin: string }>()
 
 /** A client for the node at this address: `unix:/path` or `http://host:port`. The token proves that we know the sealing key. */
@@ -59,46 +75,92 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
   const { agent, origin } = agentOf(agentUrl)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-  async function post(path: string, input: unknown, options: { silenceMs: number; signal?: AbortSignal }): Promise<Dispatcher.ResponseData> {
-    try {
-      const response = await request(`${origin}${path}`, { method: 'POST', dispatcher: agent, headers, body: JSON.stringify(input), headersTimeout: options.silenceMs, bodyTimeout: options.silenceMs, ...(options.signal ? { signal: options.signal } : {}) })
-      if (response.statusCode !== 200) throw rebuilt(await response.body.text())
-      return response
-    } catch (error) {
-      throw asBerthError(error)
-    }
+  async function post(path: string, body: string, options: { silenceMs: number; signal?: AbortSignal }): Promise<Dispatcher.ResponseData> {
+    const response = await request(`${origin}${path}`, { method: 'POST', dispatcher: agent, headers, body, headersTimeout: options.silenceMs, bodyTimeout: options.silenceMs, ...(options.signal ? { signal: options.signal } : {}) })
+    if (response.statusCode !== 200) throw rebuilt(await response.body.text())
+    return response
   }
 
   return {
     async call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], { silenceMs }: { silenceMs: number }): Promise<NodeAnswer<Name>> {
-      const { body } = await post(`/${name}`, input, { silenceMs })
-      const text = await body.text()
-      if (text.length > answerBytesMax) throw new Error(`the node answered ${name} with more than it may`)
-      return JSON.parse(text) as NodeAnswer<Name> // the worker implements NodeOperations
-    },
-    async *follow(input, signal) {
-      const { body } = await post('/followProcess', input, { silenceMs: 0, signal })
-      let held: string[] = []
-      let heldLength = 0
-      try {
-        for await (const piece of body.setEncoding('utf8') as AsyncIterable<string>) {
-          const lines = piece.split('\n')
-          const rest = lines.pop() ?? ''
-          if (lines.length > 0) {
-            lines[0] = held.join('') + (lines[0] ?? '')
-            held = []
-            heldLength = 0
-          }
-          held.push(rest)
-          heldLength += rest.length
-          if (heldLength > lineBytesMax) throw new Error('the node sent a line longer than it may')
-          for (const line of lines) if (line !== '') yield JSON.parse(line) as OutputChunk // written by the worker as OutputChunk
+      const body = JSON.stringify({ ...input, requestId: newUuid() })
+      const waiting = createWaiting()
+      for (;;) {
+        try {
+          const text = await (await post(`/${name}`, body, { silenceMs })).body.text()
+          if (text.length > answerBytesMax) throw new Error(`the node answered ${name} with more than it may`)
+          return JSON.parse(text) as NodeAnswer<Name> // the worker implements NodeOperations
+        } catch (error) {
+          await waiting.after(error)
         }
-      } catch (error) {
-        if (signal.aborted) return
-        throw asBerthError(error)
       }
     },
+    async *follow(input, signal) {
+      const waiting = createWaiting(signal)
+      const next: typeof input = { ...input }
+      while (!signal.aborted) {
+        try {
+          const { body } = await post('/followProcess', JSON.stringify(next), { silenceMs: 0, signal })
+          for await (const chunk of linesOf(body)) {
+            waiting.reached()
+            if ('code' in chunk) throw chunk.isPassing ? new Away() : new BerthError(chunk.code, chunk.message)
+            if (!('ended' in chunk)) next[`${chunk.stream}Offset`] = chunk.offset + chunk.sizeBytes
+            yield chunk
+            if ('ended' in chunk) return
+          }
+          throw new Away() // the worker went before the process did
+        } catch (error) {
+          if (signal.aborted) return
+          await waiting.after(error)
+        }
+      }
+    },
+  }
+}
+
+/** How a request waits for its node. */
+type Waiting = {
+  /** The node answers. */
+  reached(): void
+  /** Waits a little before the next try. @throws what shall be told: the node stays away, or this is no matter of waiting. */
+  after(error: unknown): Promise<void>
+}
+
+function createWaiting(signal?: AbortSignal): Waiting {
+  let awaySinceMs: number | undefined
+  let cuts = 0
+  return {
+    reached() {
+      awaySinceMs = undefined
+      cuts = 0
+    },
+    async after(error) {
+      const told = asBerthError(error)
+      if (!isAway(error) || (!isRefused(error) && ++cuts > cutsMax)) throw told
+      // A request that was under way until now had its node until now.
+      if (awaySinceMs === undefined || !(isRefused(error) || error instanceof Away)) awaySinceMs = performance.now()
+      if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw told
+      await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // whoever gave up says so
+    },
+  }
+}
+
+/** What the node says of a followed process, line by line; a refusal is the last line. */
+async function* linesOf(body: Dispatcher.ResponseData['body']): AsyncIterableIterator<OutputChunk | FollowRefusal> {
+  let held: string[] = []
+  let heldLength = 0
+  for await (const piece of body.setEncoding('utf8') as AsyncIterable<string>) {
+    const lines = piece.split('\n')
+    const rest = lines.pop() ?? ''
+    if (lines.length > 0) {
+      lines[0] = held.join('') + (lines[0] ?? '')
+      held = []
+      heldLength = 0
+    }
+    held.push(rest)
+    heldLength += rest.length
+    if (heldLength > lineBytesMax) throw new Error('the node sent a line longer than it may')
+    for (const line of lines) if (line !== '') yield JSON.parse(line) as OutputChunk | FollowRefusal // written by the worker
   }
 }
 
@@ -119,10 +181,31 @@ function rebuilt(text: string): BerthError {
   return new BerthError(code, said.message ?? 'The node refused without a reason.')
 }
 
+/** The node said goodbye, or that its machine is out of reach for a moment. */
+class Away extends Error {}
+
+/** Nobody listens: nothing was sent. */
+function isRefused(error: unknown): boolean {
+  return ['ECONNREFUSED', 'ENOENT', 'UND_ERR_CONNECT_TIMEOUT'].includes(codeOf(error))
+}
+
+/** The node's worker is not there, or went away before it had answered. */
+function isAway(error: unknown): boolean {
+  return isRefused(error) || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) || error instanceof Away
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+/** What a caller is told of a node that stays away. */
+function away(): BerthError {
+  return new BerthError('vm_unreachable', 'The VM’s node does not answer right now. Try again in a few seconds.', { retryAfterSeconds: 3 })
+}
+
 function asBerthError(error: unknown): unknown {
   if (error instanceof BerthError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = codeOf(error)
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return new BerthError('timeout', 'The VM said nothing for longer than the command may take.')
-  if (code.startsWith('UND_ERR') || ['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'].includes(code)) return new BerthError('vm_unreachable', 'The VM’s node does not answer right now. Try again in a few seconds.', { retryAfterSeconds: 3 })
-  return error
+  return isAway(error) || code.startsWith('UND_ERR') ? away() : error
 }

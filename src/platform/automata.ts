@@ -5,7 +5,13 @@ import { setImmediate as letOthersGoOn } from 'node:timers/promises'
  * A state is the longest end of what was read that some string begins with; 0 is none. `longest` is how many bytes the
  * longest string has that ends in the state, `waiting` how many of the last bytes may still become more of one.
  */
-export type Automaton = { next(state: number, byte: number): number; longest: Int32Array; waiting: Int32Array }
+export type Automaton = {
+  next(state: number, byte: number): number
+  /** The state so many bytes before this one. */
+  before(state: number, bytes: number): number
+  isState(number: number): boolean
+  longest: Int32Array; waiting: Int32Array
+}
 
 /** So many bytes are taken up before others may go on. */
 const bytesAtOnce = 16 * 1024
@@ -66,7 +72,12 @@ function* make(strings: readonly Buffer[]): Generator<void, Automaton> {
     waiting[state] = hasChild[state] === 1 ? depth[state]! : waiting[fallback[state]!]!
     if (++taken % bytesAtOnce === 0) yield
   }
-  return { next, longest, waiting }
+  const before = (from: number, bytes: number): number => {
+    let state = from
+    for (let left = bytes; left > 0 && state !== 0; left--) state = parent[state]!
+    return state
+  }
+  return { next, before, longest, waiting, isState: (number) => Number.isInteger(number) && number >= 0 && number < count }
 }
 
 /** The children of all states, by state and byte, in one table of numbers: lists of them are slow where a state has many. */

@@ -27,22 +27,26 @@ export type Masking = {
   push(bytes: Buffer): Buffer
   /** The stream is over: what waited may be shown, and another one may begin. */
   end(): Buffer
+  /** Where another masking of the same secrets can go on: how many of the last bytes it must be given again, and from which state. */
+  resumption(): { heldBytes: number; state: number }
 }
 
-/** How secrets are masked. `keepsLength`: each byte of a secret becomes a star, for where lengths were told before. */
-export type MaskingOptions = { keepsLength?: boolean }
+/** How secrets are masked. `keepsLength`: each byte of a secret becomes a star, for where lengths were told before. `from`: the state of a resumption. */
+export type MaskingOptions = { keepsLength?: boolean; from?: number }
+
+const nothingHeld = { heldBytes: 0, state: 0 }
 
 /** Masks the same secrets in many texts and streams. `longText` lets others go on while it looks through a text of megabytes. `sizeBytes`: of all that is looked for. */
 export type Masker = { sizeBytes: number; stream(options?: MaskingOptions): Masking; text(text: string): string; longText(text: string): Promise<string> }
 
 /** Everything is masked: for where what is secret cannot be told. */
 export const blankMasker: Masker = {
-  sizeBytes: 0, stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0) }),
+  sizeBytes: 0, stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
   text: (text) => (text === '' ? '' : mask.toString()), longText: async (text) => (text === '' ? '' : mask.toString()),
 }
 
 /** Nothing is masked. */
-export const noMasker: Masker = { sizeBytes: 0, stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0) }), text: (text) => text, longText: async (text) => text }
+export const noMasker: Masker = { sizeBytes: 0, stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0), resumption: () => nothingHeld }), text: (text) => text, longText: async (text) => text }
 
 /**
  * Makes a masker of secrets, which are texts. They are found as they are, line by line, and as JSON, URLs and base64
@@ -95,8 +99,8 @@ function asText(before: string, bytes: Buffer, shown: readonly Buffer[]): string
   return all.equals(bytes) ? before : all.toString('utf8')
 }
 
-function createStream(automaton: Automaton, { keepsLength = false }: MaskingOptions): Masking {
-  let state = 0
+function createStream(automaton: Automaton, { keepsLength = false, from = 0 }: MaskingOptions): Masking {
+  let state = automaton.isState(from) ? from : 0
   let held: Buffer = Buffer.alloc(0)
   /** Places of secrets in what is held, in order; none overlaps the next. A beginning below zero is in what was masked already. */
   let found: { start: number; end: number }[] = []
@@ -141,6 +145,8 @@ function createStream(automaton: Automaton, { keepsLength = false }: MaskingOpti
       state = 0
       return showTo(held.length)
     },
+    // What is held is the end of the state's text; what of that text is before it was masked, as the end of a secret.
+    resumption: () => ({ heldBytes: held.length, state: automaton.before(state, held.length) }),
   }
 }
 

@@ -19,6 +19,15 @@ export function isRunning(mark: ProcessMark): boolean {
   return markProcess(mark.pid)?.startedTicks === mark.startedTicks
 }
 
+/** Sends a signal; a process that ended meanwhile is no error. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
 /** A file of a process in /proc; undefined when the process ended meanwhile. */
 export function readProc(pid: number, file: string): string | undefined {
   try {

@@ -142,6 +142,15 @@ create table build_log_lines (
   constraint build_log_lines_pkey PRIMARY KEY (job_id, ms, seq)
 ) partition by RANGE (ms);
 
+create table build_runs (
+  job_id uuid not null,
+  worker_number bigint not null,
+  sealed_secrets bytea,
+  progress jsonb not null,
+  constraint build_runs_pkey PRIMARY KEY (job_id),
+  constraint build_runs_job_id_fkey FOREIGN KEY (job_id) REFERENCES build_jobs(id) ON DELETE CASCADE
+);
+
 create table build_secrets (
   organization_id uuid not null,
   name text not null,
@@ -376,6 +385,7 @@ create table nodes (
   heartbeat_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
   disk_mb integer,
+  worker_number bigint not null default 0,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_acceleration_check CHECK ((acceleration = ANY (ARRAY['kvm'::text, 'emulation'::text]))),
   constraint nodes_disk_mb_check CHECK ((disk_mb > 0))

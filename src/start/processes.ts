@@ -16,15 +16,6 @@ export function processesIn(folder: string, programName: string): number[] {
   return found
 }
 
-/** Sends a signal; a process that ended meanwhile is no error. */
-export function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
-  }
-}
-
 /**
  * The words to put before a command so that it gets this signal when we die, even by kill -9; empty where
  * util-linux cannot do it (then the next start clears up).

@@ -36,7 +36,8 @@ export type Watch = { onLine: (name: string, line: string) => void; onStarted: (
 
 const firstPauseMs = 200
 const longestPauseMs = 5_000
-const steadyAfterMs = 30_000
+/** What ran for so long did not die of its start: whoever kills it now and then shall not make others wait. */
+const steadyAfterMs = 3_000
 const killWaitMs = 5_000
 
 /** Starts the program and keeps it running until it is stopped. */

@@ -8,6 +8,7 @@ import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { loadSealer } from '#src/platform/secrets.ts'
 import { appendBuildLog, createNumbering } from '#src/resources/infra/build-logs.ts'
+import { claimBuild, type BuildClaim } from '#src/resources/infra/build-runs.ts'
 import { idsOf, makeSilentNode } from '../support/makers.ts'
 import { until } from '../support/until.ts'
 import type { Benchmark, Findings } from './benchmark.ts'
@@ -21,7 +22,7 @@ const readersPerCaller = 100 // all that one may hold
 const wantedRatio = 10
 
 /** A running build: its lines, and when each was handed to the writer. */
-type Log = { id: string; sentAt: Map<string, number>; last: string; next: ReturnType<typeof createNumbering> }
+type Log = { id: string; claim: BuildClaim; sentAt: Map<string, number>; last: string; next: ReturnType<typeof createNumbering> }
 
 /** Line to reader. */
 export const buildLogs: Benchmark = {
@@ -51,7 +52,9 @@ async function makeRunningBuild({ database: { db } }: World, token: string): Pro
   await sql`
     insert into build_jobs (id, organization_id, status, sealed_spec, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, node_id, started_at)
     values (${id}, ${idsOf(token).organizationId}, 'running', '', '00000000-0000-7000-8000-000000000001', 2, 2048, 60, 'artifact', 'build', ${node}, now())`.execute(db)
-  return { id, sentAt: new Map(), last: '0', next: createNumbering() }
+  const claimed = await claimBuild(db, id, { nodeId: node, workerNumber: 0 })
+  if (!claimed) throw new Error('the build could not be taken up')
+  return { id, claim: claimed.claim, sentAt: new Map(), last: '0', next: createNumbering() }
 }
 
 async function measureReaders(world: World, log: Log, count: number, rounds: number): Promise<{ ours: number[][]; floor: number[][] }> {
@@ -100,7 +103,7 @@ async function writeLines({ database: { db } }: World, log: Log): Promise<void> 
     const position = log.next()
     log.last = `${position.ms}-${position.seq}`
     log.sentAt.set(log.last, performance.now())
-    await appendBuildLog(db, log.id, [{ ...position, output: `line ${sent}\n` }])
+    await appendBuildLog(db, log.claim, [{ ...position, output: `line ${sent}\n` }])
     await pause(betweenLinesMs)
   }
 }

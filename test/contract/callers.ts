@@ -8,6 +8,7 @@ import { readSpec, sealSpec } from '#src/resources/infra/build-specs.ts'
 import { deactivateMembership } from '#src/resources/infra/memberships.ts'
 import { makeApiKey } from '#src/resources/llm/api-keys.ts'
 import type { Berth } from '../support/berth.ts'
+import { claimOf } from '../support/builds.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
 import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
 
@@ -94,7 +95,7 @@ async function makeBuildTarget({ services: { db, sealer } }: Berth, organization
     insert into build_jobs (id, organization_id, status, repo_url, sealed_spec, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, node_id, started_at, event_position)
     values (${id}, ${organizationId}, 'running', ${`https://example.com/${canary}`}, ${spec}, '00000000-0000-7000-8000-000000000001', 2, 2048, 60, 'artifact', ${canary}, ${nodeId}, now(), 1)`.execute(db)
   await sql`insert into build_events (job_id, position, status, cancel_requested) values (${id}, 1, 'running', false)`.execute(db)
-  await appendBuildLog(db, id, [{ ms: nowMs(), seq: 0, output: canary }])
+  await appendBuildLog(db, await claimOf(db, id), [{ ms: nowMs(), seq: 0, output: canary }])
   await sql`insert into build_secrets (organization_id, name, sealed_value) values (${organizationId}, ${secret}, ${sealer.seal(canary, `build_secrets.value:${organizationId}:${secret}`)})
     on conflict do nothing`.execute(db)
   return { build: encodeId('build', id), secret }

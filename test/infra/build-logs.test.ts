@@ -5,9 +5,10 @@ import { nowMs, shiftClock } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, turnLogDays, type LogLine } from '#src/resources/infra/build-logs.ts'
+import type { BuildClaim } from '#src/resources/infra/build-runs.ts'
 import { finishBuild } from '#src/resources/infra/build-states.ts'
 import type { Berth } from '../support/berth.ts'
-import { clearBuilds, readEvents, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
+import { claimOf, clearBuilds, readEvents, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
 import { until } from '../support/until.ts'
 
 let berth: Berth
@@ -22,14 +23,16 @@ afterEach(async () => {
 afterAll(() => berth.stop())
 
 /** A running build and its one writer. */
-async function writing(): Promise<{ job: Job; write: (...outputs: string[]) => Promise<LogLine[]>; end: () => Promise<unknown> }> {
+async function writing(): Promise<{ job: Job; claim: BuildClaim; write: (...outputs: string[]) => Promise<LogLine[]>; end: () => Promise<unknown> }> {
   const job = await submitRunning(berth, token)
   const number = createNumbering()
+  const claim = await claimOf(berth.services.db, uuidOf(job))
   return {
+    claim,
     job,
     async write(...outputs) {
       const lines = outputs.map((output) => ({ ...number(), output }))
-      expect(await appendBuildLog(berth.services.db, uuidOf(job), lines)).toBe(true)
+      expect(await appendBuildLog(berth.services.db, claim, lines)).toBe(true)
       return lines
     },
     end: () => finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0 }),
@@ -93,20 +96,20 @@ describe('polling', () => {
 
 describe('the writer', () => {
   test('doubles nothing when it sends a batch again', async () => {
-    const { job, write } = await writing()
+    const { job, claim, write } = await writing()
     const lines = await write('a\n', 'b\n')
-    expect(await appendBuildLog(berth.services.db, uuidOf(job), lines)).toBe(true)
+    expect(await appendBuildLog(berth.services.db, claim, lines)).toBe(true)
     expect(outputs(await logs(job))).toEqual(['a\n', 'b\n'])
   })
 
   test('writes nothing once the build is over, nor before it runs', async () => {
-    const { job, write, end } = await writing()
+    const { job, claim, write, end } = await writing()
     await write('a\n')
     await end()
-    expect(await appendBuildLog(berth.services.db, uuidOf(job), [{ ms: nowMs(), seq: 0, output: 'late' }])).toBe(false)
+    expect(await appendBuildLog(berth.services.db, claim, [{ ms: nowMs(), seq: 0, output: 'late' }])).toBe(false)
     expect(outputs(await logs(job))).toEqual(['a\n', 'DONE'])
     const queued = await submit(berth, token)
-    expect(await appendBuildLog(berth.services.db, uuidOf(queued), [{ ms: nowMs(), seq: 0, output: 'early' }])).toBe(false)
+    expect(await appendBuildLog(berth.services.db, { buildId: uuidOf(queued), workerNumber: 0 }, [{ ms: nowMs(), seq: 0, output: 'early' }])).toBe(false)
   })
 
   test('may write NUL and half a surrogate pair', async () => {

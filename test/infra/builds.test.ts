@@ -3,13 +3,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { claimBuild, claimedBuilds, dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
+import { dispatchBuilds, endStrandedBuilds } from '#src/resources/infra/build-dispatch.ts'
+import { appendBuildLog } from '#src/resources/infra/build-logs.ts'
 import { findBuildRow } from '#src/resources/infra/build-rows.ts'
+import { BuildClaimLost, claimBuild, keepBuildSecrets } from '#src/resources/infra/build-runs.ts'
 import { openSource } from '#src/resources/infra/build-sources.ts'
 import { openSpec } from '#src/resources/infra/build-specs.ts'
 import { finishBuild, setBuildCommit } from '#src/resources/infra/build-states.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { bytes, clearBuilds, organizationOf, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
+import { bytes, claimOf, clearBuilds, organizationOf, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
 
 let berth: Berth
 let token: string
@@ -217,17 +219,29 @@ describe('the dispatcher', () => {
     }
   })
 
-  test('ten at once give every job one node and one run, and a job is taken up once', async () => {
+  test('ten at once give every job one node and one run, and a later worker takes a build from the one before it', async () => {
     const jobs = [await submit(berth, token), await submit(berth, token), await submit(berth, token)]
     const given = await Promise.all(Array.from({ length: 10 }, () => dispatchBuilds(berth.services)))
     expect(given.reduce((sum, one) => sum + one)).toBe(3)
     for (const job of jobs) {
       const { rows } = await sql`select 1 from pgboss.job where name = ${`builds-run/${node}`} and data->>'buildId' = ${uuidOf(job)}`.execute(berth.services.db)
       expect(rows).toHaveLength(1)
-      const claims = await Promise.all([claimBuild(berth.services.db, uuidOf(job), node), claimBuild(berth.services.db, uuidOf(job), node)])
-      expect(claims.filter(Boolean)).toHaveLength(1)
+      const first = await claimOf(berth.services.db, uuidOf(job))
+      await sql`update nodes set worker_number = worker_number + 1 where id = ${node}`.execute(berth.services.db)
+      try {
+        const second = await claimBuild(berth.services.db, uuidOf(job), { nodeId: node, workerNumber: 1 })
+        expect(second).toMatchObject({ claim: { workerNumber: 1 }, build: { status: 'running' }, progress: { stage: 0, begunBy: null } })
+        expect(await claimBuild(berth.services.db, uuidOf(job), { nodeId: node, workerNumber: 0 })).toBeUndefined()
+        expect(await appendBuildLog(berth.services.db, first, [{ ms: 1, seq: 0, output: 'of a worker that was thought dead' }])).toBe(false)
+        expect(await finishBuild(berth.services, uuidOf(job), { status: 'failed' }, ['running'], first)).toBeUndefined()
+        await setBuildCommit(berth.services.db, first, 'b'.repeat(40))
+        await expect(keepBuildSecrets(berth.services, first, {})).rejects.toThrow(BuildClaimLost)
+        expect(await get(job)).toMatchObject({ status: 'running', commit_sha: null })
+        expect(await finishBuild(berth.services, uuidOf(job), { status: 'cancelled' }, ['running'], second?.claim)).toMatchObject({ status: 'cancelled' })
+      } finally {
+        await sql`update nodes set worker_number = 0 where id = ${node}`.execute(berth.services.db)
+      }
     }
-    expect((await claimedBuilds(berth.services.db, node)).map(({ id }) => id).sort()).toEqual(jobs.map(uuidOf).sort())
   })
 
   test('fails what waited an hour, and what runs on a node that is lost', async () => {
@@ -259,7 +273,7 @@ describe('the end', () => {
 
   test('is followed by a subscription, from any position', async () => {
     const job = await submitRunning(berth, token)
-    await setBuildCommit(berth.services.db, uuidOf(job), 'a'.repeat(40))
+    await setBuildCommit(berth.services.db, await claimOf(berth.services.db, uuidOf(job)), 'a'.repeat(40))
     await finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0 })
     const follow = async (after: string): Promise<string[]> => {
       const answer = await fetch(`${berth.url}/graphql`, {

@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { findQemus } from '#src/drivers/compute/qemu-processes.ts'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
+import { readConfig } from '#src/platform/config.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { openServices } from '#src/platform/services.ts'
+import { startWorker } from '#workers/worker.ts'
+import { bash } from '../support/compute.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startGitServer, type GitServer } from '../support/git-server.ts'
 import { idsOf } from '../support/makers.ts'
@@ -224,10 +228,30 @@ test('a build whose QEMU is killed fails as builder_lost', async () => {
   expect((await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token })).body.sessions[0]).toMatchObject({ vm_id: id.replace('bld_', 'vm_'), end_reason: 'orphaned' })
 }, buildLimitMs * 2)
 
-test('a worker that stops ends its builds as lost, and one that starts finds nothing of them', async () => {
-  const { id } = await submit({ commands: ['echo started; sleep 600'] }, { repo_url: repository('app') })
-  await until('its command runs', async () => (await logOf(id)).includes('started\n'), buildLimitMs)
+test('a worker that stops lets go of its builds, and the next one goes on at the same byte', async () => {
+  await setSecret('RELEASE_KEY', 'canary-release-key')
+  const { id } = await submit({ secrets: ['RELEASE_KEY'], commands: ['printf "begun canary-rel"; while [ ! -e go ]; do sleep 0.2; done; echo "ease-key."; seq 1 200000', 'echo "then $RELEASE_KEY"'] }, { repo_url: repository('app') })
+  await until('its command runs', async () => (await logOf(id)).includes('begun '), buildLimitMs)
+  await setSecret('RELEASE_KEY', 'canary-another-key') // what was given stays hidden
   await berth.worker?.stop()
-  expect(await read(id)).toMatchObject({ status: 'failed', error: 'builder_lost' })
-  expect((await berth.worker?.compute?.residents())?.length).toBe(0)
-}, buildLimitMs * 2)
+  expect(await read(id)).toMatchObject({ status: 'running' })
+  expect(await logOf(id)).not.toContain('canary')
+  const services = await openServices(readConfig({ PORT: String(new URL(berth.url).port), BERTH_LOG_LEVEL: 'error', BERTH_DATA_DIR: berth.dataDir, BERTH_VM_POOL: '1', BERTH_VM_HOST_PORTS: String(git.port) }), berth.services.database.url, 'worker')
+  const next = await startWorker(services)
+  try {
+    const machine = next.compute?.find(id.replace('bld_', ''))
+    expect(machine).toBeDefined()
+    if (machine) await bash(machine, 'touch build/go')
+    expect(await finished(id), await logOf(id)).toMatchObject({ status: 'succeeded' })
+    const log = await logOf(id)
+    expect(log).not.toContain('canary')
+    expect(log.slice(log.indexOf('begun '))).toBe(`begun ***.\n${Array.from({ length: 200_000 }, (_, index) => `${index + 1}\n`).join('')}$ echo "then $RELEASE_KEY"\nthen ***\nKeeping the checkout as build\n`)
+    const { body: { sessions } } = await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token })
+    expect(sessions.filter((session) => session['vm_id'] === id.replace('bld_', 'vm_'))).toMatchObject([{ end_reason: 'guest_exit' }])
+    await until('nothing is left of it', async () => (await next.compute?.residents())?.length === 0)
+    expect((await berth.services.database.pool.query('select 1 from build_runs')).rowCount).toBe(0)
+  } finally {
+    await next.stop()
+    await services.close()
+  }
+}, buildLimitMs * 3)

@@ -5,11 +5,13 @@ import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { execInGuest } from '#src/drivers/compute/guest-exec.ts'
-import { listFolder, readFile, removePath, writeFile } from '#src/drivers/compute/guest-files.ts'
+import { listFolder, readFile, removePath as removeById, writeFile } from '#src/drivers/compute/guest-files.ts'
+import { runOnce } from '#src/drivers/compute/guest-once.ts'
 import { followBackground, killBackground, readBackground, startBackground } from '#src/drivers/compute/guest-processes.ts'
 import { cloneRepos } from '#src/drivers/compute/guest-repos.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest-session.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
+import { newUuid } from '#src/platform/ids.ts'
 import { bash, newSpec, startNode, type TestNode } from '../support/compute.ts'
 import { until } from '../support/until.ts'
 
@@ -74,6 +76,40 @@ describe('a command', () => {
   })
 })
 
+describe('a command that is asked for by an id', () => {
+  const once = (id: string, line: string, more: { timeoutMs?: number; stdin?: string } = {}): ReturnType<typeof runOnce> => runOnce(machine, id, { argv: ['/bin/bash', '-lc', line], timeoutMs: 20_000, ...more })
+  const commands = async (): Promise<string> => (await bash(machine, 'ls /run/berth/commands', { as: 'root' })).stdout
+
+  test('runs once, and answers everybody who asks until one has taken the answer', async () => {
+    const [first, second] = await Promise.all(['a', 'b'].map(() => once('one', 'echo ran >> ran; sleep 0.5; echo out; echo err >&2; exit 3')))
+    expect(first).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 3, timedOut: false })
+    expect(second).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 3 })
+    expect((await once('one', 'never')).stdout).toBe('out\n')
+    expect((await bash(machine, 'cat ran')).stdout).toBe('ran\n')
+    first?.taken()
+    await until('nothing is kept', async () => (await commands()) === '')
+  })
+
+  test('goes on when the connection breaks, and its answer comes over the next one', async () => {
+    const asked = once('cut', 'echo begun >> cut; sleep 2; echo done')
+    await until('it runs', async () => (await bash(machine, 'cat cut')).stdout === 'begun\n')
+    await bash(machine, 'pkill -KILL dropbear', { as: 'root' }).catch(() => undefined) // its own connection goes with the others
+    expect(await asked).toMatchObject({ stdout: 'done\n', exitCode: 0 })
+    expect((await bash(machine, 'cat cut')).stdout).toBe('begun\n')
+  }, 30_000)
+
+  test('reads its input, has a limit, keeps the last MiB, and does not wait for what it left behind', async () => {
+    expect((await once('input', 'wc -c; cat', { stdin: 'x'.repeat(1_000_000) })).stdout).toBe('1000000\n')
+    expect(await once('limit', 'echo begun; sleep 100', { timeoutMs: 700 })).toMatchObject({ stdout: 'begun\n', exitCode: 124, timedOut: true })
+    expect(await once('own', 'exit 124')).toMatchObject({ exitCode: 124, timedOut: false })
+    const { stdout } = await once('long', 'head -c 3000000 /dev/zero | tr "\\0" x; echo end')
+    expect(stdout.startsWith(`[… ${3_000_004 - 1024 * 1024} bytes dropped …]\nxxx`)).toBe(true)
+    expect(stdout.endsWith('xend\n')).toBe(true)
+    expect((await once('left', '(sleep 0.7; echo late; touch survived) & echo now')).stdout).toBe('now\n')
+    await until('what it left behind prints and lives on', async () => (await bash(machine, 'ls survived')).exitCode === 0)
+  }, 40_000)
+})
+
 describe('a background process', () => {
   const start = (id: string, line: string, timeoutMs = 0): Promise<void> => startBackground(machine, id, { argv: ['/bin/bash', '-c', line], timeoutMs })
   const ended = async (id: string): Promise<void> => until(`${id} ends`, async () => (await readBackground(machine, id)).status !== 'running')
@@ -131,6 +167,12 @@ describe('a background process', () => {
 })
 
 describe('files', () => {
+  const removePath = async (on: Machine, path: string, recursive: boolean): Promise<boolean> => {
+    const { removed, taken } = await removeById(on, newUuid(), path, recursive)
+    taken()
+    return removed
+  }
+
   test('are written, listed, read and removed as user', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
     expect(await writeFile(machine, '/home/user/a/b/c d.bin', bytes.toString('base64'))).toEqual({ sizeBytes: 300_000 })

@@ -104,3 +104,31 @@ test('secrets that are too many to be masked together are refused by a sentence'
   await expect(prepareMasker(Array.from({ length: 100 }, (_, at) => `${at}`.repeat(16_000)))).rejects.toThrow('more secrets than can be kept out of sight')
   expect(await (await prepareMasker(['secret'])).longText(`${'x'.repeat(2_000_000)}secret`)).toBe(`${'x'.repeat(2_000_000)}***`)
 })
+
+test('it goes on in another process at any byte as if it had never stopped, also inside secrets that overlap', () => {
+  const secrets = ['abcab', 'cabx', 'abXYZ', 'aa', 'xyz', 'Ω-Ω', 'aab\nlonger-line-1']
+  const letters = ['a', 'b', 'c', 'x', 'y', 'z', 'X', 'Y', 'Z', 'Ω', '-', '\n']
+  let seed = 7
+  const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
+  for (let round = 0; round < 400; round++) {
+    const text = Array.from({ length: 60 }, () => next(4) === 0 ? secrets[next(secrets.length)] : letters[next(letters.length)]).join('')
+    const bytes = Buffer.from(text)
+    const whole = masked(text, secrets)
+    let [taken, state] = [0, 0]
+    const shownPieces: Buffer[] = []
+    while (taken < bytes.length) {
+      // One process: it takes some pieces, stores how far it is, and dies.
+      const masking = createMasker(secrets).stream({ from: state })
+      let consumed = taken
+      for (let pieces = next(3) + 1; pieces > 0 && consumed < bytes.length; pieces--) {
+        const piece = bytes.subarray(consumed, consumed + 1 + next(9))
+        consumed += piece.length
+        shownPieces.push(masking.push(piece))
+      }
+      const { heldBytes } = masking.resumption()
+      if (consumed === bytes.length) shownPieces.push(masking.end())
+      ;[taken, state] = consumed === bytes.length ? [bytes.length, 0] : [consumed - heldBytes, masking.resumption().state]
+    }
+    expect(Buffer.concat(shownPieces).toString()).toBe(whole)
+  }
+})

@@ -1,7 +1,9 @@
 /** Builds for tests: specs as bytes, builds that run as far as their rows, logs read as streams. */
-import { sql } from '#src/platform/postgres.ts'
+import { sql, type Db } from '#src/platform/postgres.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
+import { findBuildRow } from '#src/resources/infra/build-rows.ts'
+import { claimBuild, type BuildClaim } from '#src/resources/infra/build-runs.ts'
 import { startBerth, type Berth } from './berth.ts'
 import { idsOf, makeSilentNode } from './makers.ts'
 import { until } from './until.ts'
@@ -42,6 +44,14 @@ export async function submitRunning(berth: Berth, token: string): Promise<Job> {
   const job = await submit(berth, token)
   await dispatchBuilds(berth.services)
   return job
+}
+
+/** Takes a running build up, as the first worker of its node. */
+export async function claimOf(db: Db, buildId: string): Promise<BuildClaim> {
+  const build = await findBuildRow(db, buildId)
+  const claimed = await claimBuild(db, buildId, { nodeId: build?.nodeId ?? '', workerNumber: 0 })
+  if (!claimed) throw new Error('a running build could not be taken up')
+  return claimed.claim
 }
 
 /** Waits until a build is over: its job then, and all that it printed. */

@@ -2,9 +2,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { signal } from '../../src/start/processes.ts'
+import { signal } from '#src/platform/process-marks.ts'
 import { findRun } from '../../src/start/run-file.ts'
-import { startCommand } from './command.ts'
+import { startCommand, type Command } from './command.ts'
 import { freePort } from './ports.ts'
 import { endQemus, qemuProcesses } from './qemu-processes.ts'
 import { until } from './until.ts'
@@ -15,8 +15,10 @@ export type Installation = {
   dataDir: string
   /** A token of alice's, an owner, made by the command. */
   token: (organization?: string) => Promise<string>
-  /** Kills the process of this name in the Procfile, `postgres`, or some `qemu`, with -9; false when there is none now. */
-  kill: (name: string) => boolean
+  /** Kills the process of this name in the Procfile, `postgres`, or some `qemu`, with -9 or another signal; false when there is none now. */
+  kill: (name: string, how?: NodeJS.Signals) => boolean
+  /** Starts a second worker beside the one that is kept running. */
+  startWorker: () => Command
   qemuPids: () => number[]
   stop: () => Promise<void>
 }
@@ -51,11 +53,12 @@ export async function startInstallation(more: Record<string, string> = {}, befor
       await asked.ended
       return asked.lines.at(-1)?.trim() ?? ''
     },
-    kill(name) {
+    kill(name, how = 'SIGKILL') {
       const pid = name === 'qemu' ? qemuProcesses(folder)[0] : findRun(dataDir)?.processes[name]?.pid
-      if (pid) signal(pid, 'SIGKILL')
+      if (pid) signal(pid, how)
       return pid !== undefined
     },
+    startWorker: () => startCommand(['workers/main.ts'], { ...settings, DATABASE_URL: findRun(dataDir)?.databaseUrl ?? '' }),
     qemuPids: () => qemuProcesses(folder),
     stop,
   }

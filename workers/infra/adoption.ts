@@ -4,21 +4,29 @@ import { log } from '#src/platform/log.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
 import { isBuildCache } from '#src/resources/infra/build-caches.ts'
+import { buildsOfNode } from '#src/resources/infra/build-runs.ts'
 import { isFolder } from '#src/resources/infra/folders.ts'
 import type { Vm } from '#src/resources/infra/vm-rows.ts'
 import { moveVm } from '#src/resources/infra/vm-states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
-import { endLostBuilds } from './build-machines.ts'
+import { buildMachineId, stirBuilds } from './build-machines.ts'
 import { machineId, vmIdOf, type VmWork } from './vms.ts'
 
-/** Adopts the machines that live, gives every VM that needs work a job, and removes machines that belong to nobody. */
-export async function adoptMachines(work: VmWork): Promise<void> {
+/**
+ * Adopts the machines that live. @returns what is to be done once they can be reached: it gives every VM that needs work
+ * a job, goes on with the builds, and removes machines that belong to nobody.
+ */
+export async function adoptMachines(work: VmWork): Promise<() => Promise<void>> {
   const rows = await findAll<Vm>(work.services.db, sql`select * from vms where node_id = ${work.nodeId} and status <> 'deleted'`)
   for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before the first connection comes out
+  const builds = (await buildsOfNode(work.services.db, work.nodeId)).map(buildMachineId)
+  for (const id of builds) work.egress.setPolicy(id, { type: 'unrestricted' })
   await work.compute.adopt()
-  for (const vm of rows) await settle(work, vm)
-  await endLostBuilds(work)
-  await removeStrays(work, new Set(rows.map((vm) => machineId(vm))))
+  return async () => {
+    for (const vm of rows) await settle(work, vm)
+    await stirBuilds(work, new Set(), 0)
+    await removeStrays(work, new Set([...rows.map((vm) => machineId(vm)), ...builds]))
+  }
 }
 
 async function settle(work: VmWork, vm: Vm): Promise<void> {

@@ -1,11 +1,12 @@
 /** Brings a build's files into its machine: a repository at a commit, or an uploaded archive. */
+import type { Exit } from '#src/drivers/compute/machine.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { openSource, type GitSource } from '#src/resources/infra/build-sources.ts'
 import { setBuildCommit } from '#src/resources/infra/build-states.ts'
 import { useUpload } from '#src/resources/infra/uploads.ts'
-import { ask, checkoutFolder, failed, runStep, startStep, untilOver, type BuildRun } from './build-runs.ts'
+import { ask, begin, checkoutFolder, failed, machineOf, persevere, runStep, untilOver, type BuildRun, type StageEnd } from './build-runs.ts'
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 
@@ -17,8 +18,7 @@ const connectSeconds = 30
  * The address is not written into the checkout: it may hold a credential, and the checkout may be published. A commit is
  * asked for by its name first, which is one small request; only servers that refuse that are asked for everything.
  */
-const cloneScript = `exec 2>&1
-export GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=/bin/true GIT_ALLOW_PROTOCOL=https:http:ssh
+const cloneScript = `export GIT_TERMINAL_PROMPT=0 GIT_ASKPASS=/bin/true GIT_ALLOW_PROTOCOL=https:http:ssh
 export GIT_SSH_COMMAND='ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -o ConnectTimeout=${connectSeconds} -o ServerAliveInterval=${silenceSeconds / 4} -o ServerAliveCountMax=4'
 export GIT_HTTP_LOW_SPEED_LIMIT=1 GIT_HTTP_LOW_SPEED_TIME=${silenceSeconds}
 said=$(mktemp)
@@ -40,26 +40,55 @@ esac
 rm -f "$said" .git/FETCH_HEAD`
 
 /** An archive as tar reads it: plain, or compressed by gzip, xz, bzip2 or zstd; a zip file too. */
-const unpackScript = `exec 2>&1
-rm -rf "$1" && mkdir -p "$1" && cat > /tmp/context || exit 1
+const unpackScript = `rm -rf "$1" && mkdir -p "$1" || exit 1
 if [ "$(head -c 2 /tmp/context)" = PK ]; then unzip -q /tmp/context -d "$1"; else tar -xf /tmp/context -C "$1" --no-same-owner; fi
 code=$?
 rm -f /tmp/context
 exit $code`
 
-/** Puts the files at their place. @throws BuildEnd saying why that is not possible. */
-export async function checkOut(run: BuildRun): Promise<void> {
-  const source = openSource(run.work.services.sealer, run.build)
-  if (source) await clone(run, source)
-  else if (/^https?:/.test(run.spec.context)) await unpack(run)
-  else await ask(run, 'rm -rf "$1" && mkdir -p "$1"', [checkoutFolder])
+/** Brings an upload into the machine, whole; a build of a repository needs nothing of it. @throws BuildEnd when there is none. */
+export async function fetchUpload(run: BuildRun): Promise<StageEnd> {
+  if (!isUpload(run)) return {}
+  await begin(run, 'Unpacking the upload')
+  const { services } = run.work
+  const key = await patiently(() => useUpload(services, run.build.organizationId, run.spec.context))
+  if (!key) throw failed('spec.context names no upload of this organization.')
+  await persevere(run, async () => {
+    const archive = await objectStore(services).read(key).catch((error: unknown) => {
+      if (error instanceof BerthError && error.code === 'not_found') throw failed('spec.context names an upload that was never finished.')
+      throw error
+    })
+    const channel = await machineOf(run).run({ argv: ['/bin/dash', '-c', 'cat > /tmp/context'], timeoutMs: Math.max(0, run.deadlineMs - performance.now()) })
+    channel.stdin.on('error', () => undefined) // its exit tells
+    channel.stdout.resume()
+    channel.stderr.resume()
+    archive.on('error', () => channel.close())
+    archive.pipe(channel.stdin)
+    const { exitCode } = await untilOver(run, channel, async () => channel.close(), channel.exit).finally(() => archive.destroy())
+    if (exitCode !== 0) throw failed('The upload does not fit the machine’s disk.')
+  })
+  return {}
 }
 
-async function clone(run: BuildRun, source: GitSource): Promise<void> {
-  const { work, build, log } = run
+/** Puts the files at their place. @returns a line for the log. @throws BuildEnd saying why that is not possible. */
+export async function checkOut(run: BuildRun): Promise<StageEnd> {
+  const source = openSource(run.work.services.sealer, run.build)
+  if (source) return { line: `At commit ${await clone(run, source)}` }
+  if (isUpload(run)) await unpack(run)
+  else await ask(run, 'rm -rf "$1" && mkdir -p "$1"', [checkoutFolder])
+  return {}
+}
+
+/** Whether the build is made of an upload: its context is an address then. */
+export function isUpload({ spec }: Pick<BuildRun, 'spec'>): boolean {
+  return /^https?:/.test(spec.context)
+}
+
+async function clone(run: BuildRun, source: GitSource): Promise<string> {
+  const { work, build, claim } = run
   const [how, value] = source.commitSha ? ['commit', source.commitSha] : source.ref ? ['ref', source.ref] : ['default', '']
-  log.say(`Cloning ${build.repoUrl ?? ''}${how === 'default' ? '' : ` at ${value}`}`)
-  const { exitCode } = await runStep(run, '/home/user', ['/bin/dash', '-c', cloneScript, 'clone', checkoutFolder, build.repoUrl ?? '', source.url, how, value])
+  await begin(run, `Cloning ${build.repoUrl ?? ''}${how === 'default' ? '' : ` at ${value}`}`)
+  const { exitCode } = await cloneWhole(run, ['/bin/dash', '-c', cloneScript, 'clone', checkoutFolder, build.repoUrl ?? '', source.url, how, value])
   if (exitCode === codes.noCommit) throw failed(`The repository has no commit ${value}, or no branch or tag leads to it.`)
   if (exitCode === codes.noRef) throw failed(`The repository has no branch or tag named ${value}.`)
   if (exitCode === codes.noDefault) throw failed('The repository is empty: it has no default branch.')
@@ -67,8 +96,21 @@ async function clone(run: BuildRun, source: GitSource): Promise<void> {
   const { stdout } = await ask(run, 'git -C "$1" rev-parse HEAD', [checkoutFolder])
   const commitSha = stdout.trim()
   if (!/^[0-9a-f]{40,64}$/.test(commitSha)) throw failed('The repository could not be checked out; the log says why.')
-  await patiently(() => setBuildCommit(work.services.db, build.id, commitSha))
-  log.say(`At commit ${commitSha}`)
+  await patiently(() => setBuildCommit(work.services.db, claim, commitSha))
+  return commitSha
+}
+
+/** A worker's end cuts its machines' connections to the outside. A clone that failed after one is begun again. */
+async function cloneWhole(run: BuildRun, argv: readonly string[]): Promise<Exit> {
+  const { log, claim } = run
+  for (;;) {
+    const { attempt, begunBy } = log.progress
+    const exit = await runStep(run, `clone-${attempt}`, '/home/user', argv)
+    const isAnswer = exit.exitCode === 0 || Object.values<number>(codes).includes(exit.exitCode)
+    if (isAnswer || begunBy === claim.workerNumber) return exit
+    log.endOutput({ attempt: attempt + 1, begunBy: claim.workerNumber }, 'The connection was cut when the worker of this node ended. Cloning once more')
+    await log.flush()
+  }
 }
 
 /** Whether git reaches the address over SSH: `ssh://…`, or the short form without `://`. */
@@ -77,19 +119,6 @@ function isSsh(url: string): boolean {
 }
 
 async function unpack(run: BuildRun): Promise<void> {
-  const { build, log, spec } = run
-  const { services } = run.work
-  const key = await useUpload(services, build.organizationId, spec.context)
-  if (!key) throw failed('spec.context names no upload of this organization.')
-  log.say('Unpacking the upload')
-  const archive = await objectStore(services).read(key).catch((error: unknown) => {
-    if (error instanceof BerthError && error.code === 'not_found') throw failed('spec.context names an upload that was never finished.')
-    throw error
-  })
-  const step = await startStep(run, '/home/user', ['/bin/dash', '-c', unpackScript, 'unpack', checkoutFolder])
-  archive.on('error', () => step.channel.close())
-  archive.pipe(step.channel.stdin)
-  const poured = Promise.all([log.pour(step.channel.stdout as AsyncIterable<Buffer>), log.pour(step.channel.stderr as AsyncIterable<Buffer>)])
-  const { exitCode } = await untilOver(run, step, poured.then(() => step.channel.exit)).finally(() => archive.destroy())
+  const { exitCode } = await runStep(run, 'unpack', '/home/user', ['/bin/dash', '-c', unpackScript, 'unpack', checkoutFolder])
   if (exitCode !== 0) throw failed('The upload could not be unpacked; send a tar or zip archive.')
 }

@@ -1,76 +1,111 @@
 /**
- * Writes one build's log: masks it, cuts it into chunks, and stores what came since the last batch in one statement. Who
- * writes waits while much is unwritten, so that a build's memory does not grow with its log.
+ * Writes one build's log: masks it, cuts it into chunks, and stores what came since the last batch in one statement,
+ * with how far the build is then: the next worker goes on at the same byte. Who writes waits while much is unwritten, so
+ * that a build's memory does not grow with its log.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { cutBytes } from '#src/drivers/compute/guest-frames.ts'
 import { limits } from '#src/platform/limits.ts'
-import { createMasker } from '#src/platform/masking.ts'
+import { createMasker, noMasker, type Masking } from '#src/platform/masking.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
-import { appendBuildLog, createNumbering, type LogLine } from '#src/resources/infra/build-logs.ts'
+import { appendBuildLog, createNumbering, lastLines, type LogLine } from '#src/resources/infra/build-logs.ts'
+import { BuildClaimLost, type BuildClaim, type BuildProgress } from '#src/resources/infra/build-runs.ts'
 
 const chunkBytes = 16 * 1024
 const batchMs = 20
 /** Unwritten output beyond which its source waits. */
 const unwrittenBytesMax = 1024 * 1024
 
-/** A build's log, to be written by its run alone. */
+/** A build's log and its progress, to be written by its run alone. */
 export type BuildLogWriter = {
-  /** Adds a line of our own, on a line of its own. */
-  say(line: string): void
-  /** Adds a stream's output to its end, masked. */
-  pour(stream: AsyncIterable<Buffer>): Promise<void>
-  /** Resolves when everything is stored. @throws Error when it cannot be. */
+  /** How far the build is, with what was added last. */
+  readonly progress: Readonly<BuildProgress>
+  /** From now on these are masked. */
+  hide(secrets: readonly string[]): void
+  /** Adds a line of our own, on a line of its own, and what changes with it. */
+  say(line: string, change?: Partial<BuildProgress>): void
+  /** The running command's output is taken anew. @returns from where on. */
+  resumeOutput(): number
+  /** Adds the next bytes of the running command's output, masked. Waits while much is unwritten. */
+  pour(bytes: Buffer): Promise<void>
+  /** The command's output is whole: adds what waited for more of it, and a line of our own. All that changes with it is stored at once; the next command's output begins at 0. */
+  endOutput(change: Partial<BuildProgress>, line?: string): void
+  /** Resolves when everything is stored. @throws BuildClaimLost; Error when it cannot be. */
   flush(): Promise<void>
+  /** Calls back with how far the output is stored, whenever more of it is. */
+  onStored(then: (takenBytes: number) => void): void
 }
 
-/** @param onOver hears that the build is over already: nothing is stored any more. */
-export function createBuildLogWriter(db: Db, buildId: string, secrets: () => readonly string[], onOver: () => void): BuildLogWriter {
-  const nextPosition = createNumbering()
+/** @param onLost hears that another worker has the build, or that it is over: nothing is stored any more. */
+export async function createBuildLogWriter(db: Db, claim: BuildClaim, from: BuildProgress, onLost: () => void): Promise<BuildLogWriter> {
+  const [last] = await lastLines(db, claim.buildId, 1)
+  const nextPosition = createNumbering(last)
+  let progress: BuildProgress = from
+  let stored: BuildProgress = from
+  let masker = noMasker
+  let masking: Masking | undefined
   let unwritten: string[] = []
   let unwrittenBytes = 0
-  let keptBytes = 0
-  let endsLine = true
-  let over = false
   let writing: Promise<void> | undefined
+  let heard = (_takenBytes: number): void => undefined
 
-  const add = (text: string): void => {
-    if (over || text === '' || keptBytes > limits.buildLogBytes) return
-    endsLine = text.endsWith('\n')
+  const add = (text: string, change: Partial<BuildProgress>): void => {
     const bytes = Buffer.byteLength(text)
-    keptBytes += bytes
-    const kept = keptBytes > limits.buildLogBytes ? `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n` : text
-    unwritten.push(kept)
-    unwrittenBytes += bytes
+    const isKept = text !== '' && progress.keptBytes <= limits.buildLogBytes
+    progress = { ...progress, ...change, ...(isKept ? { endsLine: text.endsWith('\n'), keptBytes: progress.keptBytes + bytes } : {}) }
+    if (isKept) {
+      unwritten.push(progress.keptBytes > limits.buildLogBytes ? `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n` : text)
+      unwrittenBytes += bytes
+    }
     writing ??= writeAll()
     writing.catch(() => undefined) // flush and pour tell of it
   }
   const writeAll = async (): Promise<void> => {
-    while (unwritten.length > 0) {
+    while (stored !== progress) {
       const begunMs = performance.now()
+      const reached = progress
       const lines = chunksOf(unwritten.join('')).map((output): LogLine => ({ ...nextPosition(), output }))
       unwritten = []
       unwrittenBytes = 0
-      if (!over && !(await patiently(() => appendBuildLog(db, buildId, lines)))) {
-        over = true
-        onOver()
+      if (!(await patiently(() => appendBuildLog(db, claim, lines, reached)))) {
+        onLost()
+        throw new BuildClaimLost()
       }
+      stored = reached
+      heard(stored.takenBytes)
       await pause(Math.max(0, batchMs - (performance.now() - begunMs)))
     }
-    writing = undefined
+    writing = undefined // what failed stays, and fails whoever waits
   }
+  const ownLine = (line: string, endsLine: boolean): string => `${endsLine ? '' : '\n'}${masker.text(line)}\n`
+  const flush = async (): Promise<void> => writing
   return {
-    say: (line) => add(`${endsLine ? '' : '\n'}${createMasker(secrets()).text(line)}\n`),
-    async pour(stream) {
-      const masking = createMasker(secrets()).stream()
-      const decoder = new TextDecoder() // a character that comes in two pieces is put together; what is none becomes U+FFFD
-      for await (const bytes of stream) {
-        add(decoder.decode(masking.push(bytes), { stream: true }))
-        if (unwrittenBytes > unwrittenBytesMax) await writing
-      }
-      add(decoder.decode(masking.end()))
+    get progress() { return progress },
+    hide: (values) => { masker = createMasker(values) },
+    say: (line, change = {}) => add(ownLine(line, progress.endsLine), change),
+    flush,
+    onStored: (then) => { heard = then },
+    resumeOutput() {
+      masking = undefined
+      return progress.takenBytes
     },
-    flush: async () => writing,
+    async pour(bytes) {
+      masking ??= masker.stream({ from: progress.maskingState })
+      // `takenBytes` leaves out what the masking holds: whoever goes on is given it again.
+      const consumed = progress.takenBytes + masking.resumption().heldBytes + bytes.length
+      const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
+      const { heldBytes, state } = masking.resumption()
+      const whole = shown.length - cutBytes(shown)
+      add(shown.toString('utf8', 0, whole), { takenBytes: consumed - heldBytes, maskingState: state, cut: shown.toString('hex', whole) })
+      if (unwrittenBytes > unwrittenBytesMax) await flush()
+    },
+    endOutput(change, line) {
+      const rest = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking?.end() ?? Buffer.alloc(0)]).toString('utf8')
+      masking = undefined
+      const endsLine = rest === '' ? progress.endsLine : rest.endsWith('\n')
+      add(line === undefined ? rest : `${rest}${ownLine(line, endsLine)}`, { takenBytes: 0, maskingState: 0, cut: '', ...change })
+    },
   }
 }
 

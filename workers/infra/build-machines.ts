@@ -1,20 +1,18 @@
-/** A build's machine after the build: removed, its cache given back; and after a restart of the worker: what was lost is ended. */
+/** A build's machine and its cache: taken, removed, given back; and after a restart of the worker: builds are woken. */
 import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { findAll, sql, transaction } from '#src/platform/postgres.ts'
+import { transaction } from '#src/platform/postgres.ts'
 import { addBuildCache, dropBuildCache, forgetIdleCaches, isBuildCache, releaseBuildCache, releaseStaleCaches, takeBuildCache } from '#src/resources/infra/build-caches.ts'
-import { claimedBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { runBuildJob } from '#src/resources/infra/build-jobs.ts'
 import type { Build } from '#src/resources/infra/build-rows.ts'
-import { finishBuild } from '#src/resources/infra/build-states.ts'
+import { idleBuilds } from '#src/resources/infra/build-runs.ts'
 import { markTemplateRemoved, unusedTemplates } from '#src/resources/infra/templates.ts'
 import type { VmWork } from './vms.ts'
 
 /** A build that was given to this node and not taken up after so long gets its job again. Unit: seconds. */
-const unclaimedSeconds = 20
+const unclaimedSecondsMax = 20
 const flushTimeoutMs = 15_000
-const batchMax = 100
 
 /** The machine's name: the build's id without its prefix. */
 export function buildMachineId(buildId: string): string {
@@ -60,28 +58,16 @@ async function flushDisks({ compute }: VmWork, id: string): Promise<void> {
   await channel?.exit.catch((error: Error) => log.debug({ reason: error.message }, 'a build’s disks were not flushed'))
 }
 
-/** After a restart: the builds that ran here are lost. Their machines go, and their rows say so. */
-export async function endLostBuilds(work: VmWork, active: ReadonlySet<string> = new Set()): Promise<void> {
-  for (const build of await claimedBuilds(work.services.db, work.nodeId)) {
-    if (active.has(build.id)) continue
-    log.warn({ build: encodeId('build', build.id) }, 'a build was lost')
-    await returnMachine(work, build, false)
-    const ending = build.cancelRequested ? { status: 'cancelled' } as const : { status: 'failed', error: 'builder_lost' } as const
-    await finishBuild(work.services, build.id, ending, ['running'])
-  }
-  await releaseStaleCaches(work.services.db, work.nodeId, [...active])
-}
-
-/** Ends builds that this worker forgot, and wakes those whose job was lost. For housekeeping. */
-export async function stirBuilds(work: VmWork, active: ReadonlySet<string>): Promise<void> {
-  await endLostBuilds(work, active)
-  const { db, jobs } = work.services
+/**
+ * Wakes the builds of this node that nobody works on: those of the worker before, and those whose job was lost.
+ * @param unclaimedSeconds how long a build may wait for its own job.
+ */
+export async function stirBuilds({ services: { db, jobs }, nodeId }: VmWork, active: ReadonlySet<string>, unclaimedSeconds = unclaimedSecondsMax): Promise<void> {
   await transaction(db, async (tx) => {
-    const waiting = await findAll<Pick<Build, 'id'>>(tx, sql`
-      select id from build_jobs where node_id = ${work.nodeId} and status = 'running' and claimed_at is null
-        and started_at < now() - ${unclaimedSeconds} * interval '1 second' order by id limit ${batchMax}`)
-    for (const { id } of waiting) await jobs.enqueue(tx, onNode(runBuildJob, work.nodeId), { buildId: id })
+    const still = await idleBuilds(tx, nodeId, active, unclaimedSeconds)
+    for (const id of still) await jobs.enqueue(tx, onNode(runBuildJob, nodeId), { buildId: id })
   })
+  await releaseStaleCaches(db, nodeId, [...active])
 }
 
 /** Removes disks that nothing needs any more: caches that were not used for long, and replaced templates. */

@@ -8,44 +8,54 @@ import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { BuildOutput } from '#src/resources/infra/build-rows.ts'
+import { BuildClaimLost } from '#src/resources/infra/build-runs.ts'
 import { checkFileRoom, filesHeld, isBelowFloor } from '#src/resources/infra/file-room.ts'
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
+import { buildMachineId } from './build-machines.ts'
 import { noRoom } from './build-room.ts'
-import { ask, BuildEnd, checkoutFolder, failed, insideCheckout, startStep, untilOver, type BuildRun } from './build-runs.ts'
+import { ask, begin, BuildEnd, BuildLetGo, checkoutFolder, failed, insideCheckout, machineOf, persevere, untilOver, type BuildRun } from './build-runs.ts'
 
 /** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */
 const packScript = `if [ -d "$1" ]; then cd "$1" && set -- .; else cd "$(dirname "$1")" && set -- "$(basename "$1")"; fi
 tar -cf - -- "$1" | gzip -1`
+/** Of what packing complains of. */
+const complaintBytesMax = 16 * 1024
 
-/** Keeps it. @throws BuildEnd saying why that is not possible. */
+/** Keeps it. May be done again. @throws BuildEnd saying why that is not possible. */
 export async function keepOutput(run: BuildRun): Promise<BuildOutput> {
   return run.spec.output.type === 'template' ? keepDisk(run) : keepFiles(run)
 }
 
 async function keepFiles(run: BuildRun): Promise<BuildOutput> {
-  const { build, spec: { output }, log } = run
+  const { spec: { output } } = run
   const place = output.path === null ? checkoutFolder : await insideCheckout(run, output.path, 'output path')
-  log.say(`Keeping ${output.path ?? 'the checkout'} as ${output.name}`)
+  await begin(run, `Keeping ${output.path ?? 'the checkout'} as ${output.name}`)
   // Asked first: packing gigabytes only to throw them away would take an emulated machine many minutes.
   const { stdout } = await ask(run, 'du -sb -- "$1" | cut -f1', [place])
   if (Number(stdout.trim()) > limits.buildOutputBytes) throw tooLarge()
   await checkRoom(run, Number(stdout.trim()))
-  const step = await startStep(run, '/', ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place])
-  const { channel } = step
+  return persevere(run, () => pack(run, place))
+}
+
+async function pack(run: BuildRun, place: string): Promise<BuildOutput> {
+  const { build, spec: { output }, log } = run
+  const channel = await machineOf(run).run({ argv: ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place], workingDir: '/', timeoutMs: Math.max(0, run.deadlineMs - performance.now()) })
+  channel.stdin.on('error', () => undefined) // it reads nothing
   channel.stdin.end()
-  const told = log.pour(channel.stderr as AsyncIterable<Buffer>)
-  told.catch(() => undefined) // thrown below when nothing else went wrong
+  let complaint: Buffer = Buffer.alloc(0)
+  channel.stderr.on('data', (bytes: Buffer) => { complaint = Buffer.concat([complaint, bytes]).subarray(0, complaintBytesMax) })
   /** The store takes a stream whole or not at all: one that does not end well throws. */
   async function* packed(): AsyncIterableIterator<Buffer> {
     yield* channel.stdout as AsyncIterable<Buffer>
     const { exitCode } = await channel.exit
-    if (exitCode !== 0) throw failed('The output could not be packed; the log says why.')
+    if (exitCode === 0) return
+    log.say(complaint.toString('utf8').trimEnd())
+    throw failed('The output could not be packed; the log says why.')
   }
   const key = `builds/${encodeId('organization', build.organizationId)}/${encodeId('build', build.id)}/${output.name}.tar.gz`
   const storing = objectStore(run.work.services).put(key, Readable.from(packed(), { objectMode: false }), limits.buildOutputBytes)
   try {
-    const { sizeBytes, sha256 } = await untilOver(run, step, storing)
-    await told
+    const { sizeBytes, sha256 } = await untilOver(run, channel, async () => channel.close(), storing)
     return { type: output.type, name: output.name, key, templateId: null, sizeBytes, sha256 }
   } catch (error) {
     channel.close()
@@ -68,22 +78,29 @@ function tooLarge(): Error {
   return failed(`The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`)
 }
 
-async function keepDisk({ work, build, spec: { output }, machine, log, over }: BuildRun): Promise<BuildOutput> {
-  log.say(`Keeping the disk as the template ${output.name}`)
+async function keepDisk(run: BuildRun): Promise<BuildOutput> {
+  const { work, build, spec: { output }, log, over } = run
+  const machineId = buildMachineId(build.id)
+  if (log.progress.templateId === null) {
+    machineOf(run) // from here on it may be gone: its disk is what is kept
+    log.say(`Keeping the disk as the template ${output.name}`, { begunBy: run.claim.workerNumber, templateId: newUuid() })
+    await log.flush()
+  }
   if (await isBelowFloor(work.services.config, keptTemplatesFolder(work.services.config.dataDir))) throw new BuildEnd(noRoom)
-  await work.compute.stop(machine.id)
-  over.throwIfAborted()
-  const templateId = newUuid()
-  const { sizeBytes } = await work.compute.keepTemplate(machine.id, templateId)
+  const templateId = log.progress.templateId ?? ''
   try {
+    await work.compute.stop(machineId)
+    over.throwIfAborted()
+    const { sizeBytes } = await work.compute.keepTemplate(machineId, templateId)
     over.throwIfAborted()
     await patiently(() => addBuiltTemplate(work.services.db, {
       id: templateId, organizationId: build.organizationId, name: output.name, nodeId: work.nodeId, buildJobId: build.id, sizeBytes,
       description: build.repoUrl ? `Built from ${build.repoUrl}` : 'Built from an upload',
     }))
+    return { type: 'template', name: output.name, key: null, templateId, sizeBytes, sha256: null }
   } catch (error) {
-    await work.compute.removeTemplate(templateId).catch((reason: Error) => processLog.warn({ reason: reason.message }, 'a template that nobody needs was not removed'))
+    const goesOn = error instanceof BuildLetGo || error instanceof BuildClaimLost
+    if (!goesOn) await work.compute.removeTemplate(templateId).catch((reason: Error) => processLog.warn({ reason: reason.message }, 'a template that nobody needs was not removed'))
     throw error
   }
-  return { type: 'template', name: output.name, key: null, templateId, sizeBytes, sha256: null }
 }

@@ -1,12 +1,14 @@
-/** One running build: its machine, its log, its time limit, and how a step of it is run and stopped. */
+/** One running build: its machine, its log, its time limit, and how a command of it is run, taken up again and stopped. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { execInGuest, type GuestResult } from '#src/drivers/compute/guest-exec.ts'
-import type { Channel, Exit, Machine } from '#src/drivers/compute/machine.ts'
-import { newUuid } from '#src/platform/ids.ts'
-import type { Build } from '#src/resources/infra/build-rows.ts'
+import { GuestRefusal, startKept, takeKept, type KeptOutput } from '#src/drivers/compute/guest-kept.ts'
+import type { Exit, Machine } from '#src/drivers/compute/machine.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import type { Build, Ending } from '#src/resources/infra/build-rows.ts'
+import type { BuildClaim, BuildProgress } from '#src/resources/infra/build-runs.ts'
 import type { BuildSpec } from '#src/resources/infra/build-specs.ts'
-import type { Ending } from '#src/resources/infra/build-states.ts'
 import type { BuildLogWriter } from './build-log-writers.ts'
+import { buildMachineId } from './build-machines.ts'
 import type { VmWork } from './vms.ts'
 
 /** Where the files of a build are in its machine. */
@@ -17,6 +19,11 @@ const killRequestMs = 2_000
 /** The guest's own limit comes after ours, which also stores what was printed. */
 const guestLimitSlackMs = 60_000
 const questionMs = 30_000
+/** A machine that runs and does not answer for so long is given up. */
+const unreachableMs = 40_000
+const againMs = 300
+/** What an attempt takes at most that ends because the machine is out of reach; one that took longer had reached it. */
+const attemptMs = 10_000
 
 /** The end of a build, thrown from wherever it is decided. */
 export class BuildEnd extends Error {
@@ -28,73 +35,121 @@ export class BuildEnd extends Error {
   }
 }
 
+/** The worker stops: it lets go of its builds as they are, and the next worker goes on with them. */
+export class BuildLetGo extends Error {}
+
 /** A build that failed for a reason of its own. */
 export function failed(error: string, more: Pick<Ending, 'exitCode' | 'failingStep'> = {}): BuildEnd {
   return new BuildEnd({ status: 'failed', error, ...more })
 }
 
-/** What every part of a build's run needs. `over` fires with a BuildEnd when it must stop. */
-export type BuildRun = {
-  work: VmWork; build: Build; spec: BuildSpec; machine: Machine; log: BuildLogWriter
-  over: AbortSignal; deadlineMs: number
+/**
+ * What every part of a build's run needs. `over` fires when it must stop: with a BuildEnd, or with a BuildLetGo or
+ * BuildClaimLost when another worker goes on with it.
+ */
+export type BuildRun = { work: VmWork; build: Build; claim: BuildClaim; spec: BuildSpec; log: BuildLogWriter; over: AbortSignal; deadlineMs: number }
+
+/** What changes when a stage of a build is done, and a line about it. */
+export type StageEnd = { change?: Partial<BuildProgress>; line?: string }
+
+/** The build's machine. @throws BuildEnd when it is gone. */
+export function machineOf({ work, build }: Pick<BuildRun, 'work' | 'build'>): Machine {
+  const machine = work.compute.find(buildMachineId(build.id))
+  if (!machine) throw new BuildEnd({ status: 'failed', error: 'builder_lost' })
+  return machine
 }
 
-/** A started command of a build, and its name in the guest. */
-export type Step = { channel: Channel; id: string }
+/** Begins a stage of the build, once: says what it does, before anything of it is done. */
+export async function begin(run: BuildRun, line: string): Promise<void> {
+  if (run.log.progress.begunBy !== null) return
+  run.log.say(line, { begunBy: run.claim.workerNumber })
+  await run.log.flush() // refused, when another worker has the build
+}
 
-/** Starts a command as `user`; it ends with the build's time at the latest. */
-export async function startStep(run: BuildRun, workingDir: string, argv: readonly string[]): Promise<Step> {
-  run.over.throwIfAborted()
-  const id = newUuid()
-  const limitMs = Math.max(0, run.deadlineMs - performance.now()) + guestLimitSlackMs
-  const channel = await run.machine.request(['run', id, 'user', workingDir, String(Math.ceil(limitMs)), ...argv])
-  channel.stdin.on('error', () => undefined) // a command that does not read its input to the end is no failure
-  return { channel, id }
+/** Does something that may be done again, until the machine has answered. @throws BuildEnd when it is gone or stays out of reach. */
+export async function persevere<Result>(run: BuildRun, attempt: () => Promise<Result>): Promise<Result> {
+  let awaySinceMs: number | undefined
+  for (;;) {
+    run.over.throwIfAborted()
+    const begunMs = performance.now()
+    try {
+      return await attempt()
+    } catch (error) {
+      run.over.throwIfAborted()
+      if (error instanceof GuestRefusal) throw failed(error.message)
+      if (!(error instanceof BerthError) || error.code !== 'vm_unreachable') throw error
+      machineOf(run)
+      const now = performance.now()
+      if (awaySinceMs === undefined || now - begunMs > attemptMs) awaySinceMs = now
+      if (now - awaySinceMs > unreachableMs) throw new BuildEnd({ status: 'failed', error: 'builder_lost' })
+      await pause(againMs)
+    }
+  }
 }
 
 /**
- * Waits for a step's work. When the build must stop meanwhile, the step is asked to end, and a little later given up.
- * @throws the BuildEnd of the stop.
+ * Runs a command as `user`, its output into the log, or goes on with it where it is. The end of its output is for the
+ * caller to note (endOutput), with what follows from it.
+ * @param name names the command within the build: one that was started by this name is not started again.
+ * @returns how it ended.
+ * @throws whatever `over` fires with.
  */
-export async function untilOver<Result>(run: BuildRun, { channel, id }: Step, work: Promise<Result>): Promise<Result> {
-  const stopped = Promise.withResolvers<never>()
-  const stop = async (): Promise<void> => {
-    const reason = run.over.reason as BuildEnd // whoever aborts gives one
-    if (reason.ending.error !== 'builder_lost') { // then nobody has the time to wait
-      await terminate(run.machine, id)
-      await Promise.race([channel.exit.catch(() => undefined), pause(graceMs)]) // how it ended does not matter any more
-    }
-    channel.close()
-    stopped.reject(reason)
-  }
-  const listener = (): void => void stop()
-  run.over.addEventListener('abort', listener, { once: true })
-  if (run.over.aborted) listener()
-  try {
-    const result = await Promise.race([work, stopped.promise])
-    if (run.over.aborted) await stopped.promise // it ended because it was asked to
-    return result
-  } catch (error) {
-    if (run.over.aborted) await stopped.promise
-    throw error
-  } finally {
-    run.over.removeEventListener('abort', listener)
-    stopped.promise.catch(() => undefined) // thrown above, when it was
-  }
+export async function runStep(run: BuildRun, name: string, workingDir: string, argv: readonly string[]): Promise<Exit> {
+  const id = `${buildMachineId(run.build.id)}-${name}`
+  const limitMs = Math.max(0, run.deadlineMs - performance.now()) + guestLimitSlackMs
+  const exit = await persevere(run, async () => {
+    const machine = machineOf(run)
+    await startKept(machine, id, { argv, workingDir, timeoutMs: limitMs })
+    const output = await takeKept(machine, id, run.log.resumeOutput())
+    run.log.onStored((takenBytes) => output.taken(takenBytes))
+    return untilOver(run, output, () => terminate(machine, id), pour(run, output))
+  })
+  run.log.onStored(() => undefined)
+  return exit
 }
 
-/** Runs a command, its output into the log. @returns how it ended. @throws BuildEnd when the build must stop. */
-export async function runStep(run: BuildRun, workingDir: string, argv: readonly string[]): Promise<Exit> {
-  const step = await startStep(run, workingDir, argv)
-  step.channel.stdin.end()
-  const poured = Promise.all([run.log.pour(step.channel.stdout as AsyncIterable<Buffer>), run.log.pour(step.channel.stderr as AsyncIterable<Buffer>)])
-  return untilOver(run, step, poured.then(() => step.channel.exit))
+async function pour(run: BuildRun, output: KeptOutput): Promise<Exit> {
+  for await (const piece of output.pieces) {
+    if (!('bytes' in piece)) return piece
+    await run.log.pour(piece.bytes)
+  }
+  throw new Error('the output of a kept command ended without saying how')
+}
+
+/**
+ * Waits for work in the machine. When the build must stop meanwhile, its command is asked to end, and a little later given up.
+ * @throws what `over` fires with.
+ */
+export async function untilOver<Result>({ over }: Pick<BuildRun, 'over'>, channel: { close(): void }, askToEnd: () => Promise<void>, work: Promise<Result>): Promise<Result> {
+  const stopped = Promise.withResolvers<never>()
+  stopped.promise.catch(() => undefined) // thrown below, when it was
+  const stop = async (): Promise<void> => {
+    if (over.reason instanceof BuildEnd) { // otherwise the command goes on, and somebody else with it
+      await askToEnd()
+      await Promise.race([work.catch(() => undefined), pause(graceMs)]) // how it ended does not matter any more
+    }
+    channel.close()
+    stopped.reject(over.reason as Error) // whoever aborts gives one
+  }
+  const listener = (): void => void stop()
+  over.addEventListener('abort', listener, { once: true })
+  if (over.aborted) listener()
+  try {
+    const result = await Promise.race([work, stopped.promise])
+    if (over.aborted) await stopped.promise // it ended because it was asked to
+    return result
+  } catch (error) {
+    if (over.aborted) await stopped.promise
+    throw error
+  } finally {
+    over.removeEventListener('abort', listener)
+    work.catch(() => undefined) // thrown above, unless it was given up
+  }
 }
 
 /** Asks the machine something that takes no time and is not for the log. */
 export async function ask(run: BuildRun, script: string, args: readonly string[], options: { as?: 'user' | 'root' } = {}): Promise<GuestResult> {
-  run.over.throwIfAborted()
-  return execInGuest(run.machine, { argv: ['/bin/dash', '-c', script, 'berth', ...args], timeoutMs: questionMs, ...options })
+  return persevere(run, () => execInGuest(machineOf(run), { argv: ['/bin/dash', '-c', script, 'berth', ...args], timeoutMs: questionMs, ...options }))
 }
 
 const insideScript = `root=$(realpath -e -- "$1") || exit 20
@@ -108,7 +163,8 @@ export async function insideCheckout(run: BuildRun, path: string, what: string):
   throw failed(exitCode === 21 ? `The ${what} ${path} leads out of the checkout.` : `The ${what} ${path} is not in the checkout.`)
 }
 
-async function terminate(machine: Machine, id: string): Promise<void> {
+/** Asks everything that came of a command to end. */
+export async function terminate(machine: Machine, id: string): Promise<void> {
   const asking = async (): Promise<void> => {
     const channel = await machine.request(['kill', id, '15'])
     channel.stdout.resume()

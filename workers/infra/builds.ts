@@ -1,38 +1,28 @@
 /**
- * Runs builds: each in a machine of its own that is gone afterwards. A build is taken up once; whoever finds one that
- * nobody works on ends it as lost, and never starts it again.
+ * Runs builds: each in a machine of its own that is gone afterwards. What a build does runs under its guest's own
+ * supervisor, so it outlives the worker: the next worker of the node takes it up where it is.
  */
-import type { Machine, MachineSpec } from '#src/drivers/compute/machine.ts'
-import { pushEnv } from '#src/drivers/compute/guest-env.ts'
-import { decoded } from '#src/drivers/compute/guest-repos.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
-import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { patiently } from '#src/platform/patience.ts'
-import { claimBuild, dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
+import { isDatabaseAway } from '#src/platform/postgres.ts'
+import { dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
 import { dispatchJob, runBuildJob } from '#src/resources/infra/build-jobs.ts'
-import { findBuildRow, type Build } from '#src/resources/infra/build-rows.ts'
-import { openBuildSecrets } from '#src/resources/infra/build-secrets.ts'
-import { openSource } from '#src/resources/infra/build-sources.ts'
+import { findBuildRow, type Build, type Ending } from '#src/resources/infra/build-rows.ts'
+import { BuildClaimLost, claimBuild, type ClaimedBuild } from '#src/resources/infra/build-runs.ts'
 import { openSpec } from '#src/resources/infra/build-specs.ts'
-import { finishBuild, isFinished, type Ending } from '#src/resources/infra/build-states.ts'
-import { openBuildUsage } from '#src/resources/infra/build-usage.ts'
-import { machineTemplate } from '#src/resources/infra/templates.ts'
-import { createBuildLogWriter } from './build-log-writers.ts'
-import { checkOut } from './build-checkouts.ts'
-import { buildMachineId, forgetCache, returnMachine, takeCache } from './build-machines.ts'
-import { keepOutput } from './build-outputs.ts'
+import { finishBuild, isFinished } from '#src/resources/infra/build-states.ts'
+import { createBuildLogWriter, type BuildLogWriter } from './build-log-writers.ts'
+import { returnMachine } from './build-machines.ts'
 import { isNoRoom, noRoom, watchRoom } from './build-room.ts'
-import { BuildEnd, failed, insideCheckout, runStep, type BuildRun } from './build-runs.ts'
+import { BuildEnd, BuildLetGo } from './build-runs.ts'
+import { goOn } from './build-stages.ts'
 import type { VmWork } from './vms.ts'
 
 /** More than any node has memory for; the dispatcher decides how many really run. */
 const buildsAtOnce = 32
-const cacheFolder = '/home/user/workspace/cache'
-/** Where tools keep what they have fetched, when the build has a cache. */
-const cacheEnv = { CACHE_DIR: cacheFolder, npm_config_cache: `${cacheFolder}/npm`, PIP_CACHE_DIR: `${cacheFolder}/pip`, GOMODCACHE: `${cacheFolder}/go` }
 
 /** The builds that run in this worker now, by id. */
 export type ActiveBuilds = Set<string>
@@ -44,94 +34,66 @@ export async function handleBuilds(work: VmWork, active: ActiveBuilds): Promise<
   await jobs.handle(dispatchJob, { concurrency: 1 }, async () => void (await dispatchBuilds(work.services)))
 }
 
-/** Runs one build to its end. Does nothing when somebody had taken it up before. */
+/** Runs one build to its end, or until the worker stops. Does nothing when it runs here already, or is over. */
 async function runBuild(work: VmWork, active: ActiveBuilds, buildId: string, stopping: AbortSignal): Promise<void> {
   if (active.has(buildId)) return
-  active.add(buildId) // before it is taken up, or housekeeping could take it for a lost one
+  active.add(buildId)
   try {
-    const build = await claimBuild(work.services.db, buildId, work.nodeId)
-    if (build) await runClaimed(work, build, stopping)
+    const claimed = await patiently(() => claimBuild(work.services.db, buildId, work))
+    if (claimed) await runClaimed(work, claimed, stopping)
+  } catch (error) {
+    if (error instanceof BuildLetGo) log.info({ build: encodeId('build', buildId) }, 'a build is let go; the next worker of this node goes on with it')
+    else if (error instanceof BuildClaimLost) await leave(work, buildId)
+    else throw error
   } finally {
     active.delete(buildId)
   }
 }
 
-async function runClaimed(work: VmWork, build: Build, stopping: AbortSignal): Promise<void> {
+async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSignal): Promise<void> {
+  const { build, claim, leftMs } = claimed
   const over = new AbortController()
-  const stop = (ending: Ending): void => over.abort(new BuildEnd(ending))
-  const onStopping = (): void => stop({ status: 'failed', error: 'builder_lost' })
-  const timer = setTimeout(() => stop({ status: 'failed', error: 'timed_out' }), build.timeoutSeconds * 1000)
-  stopping.addEventListener('abort', onStopping, { once: true })
-  const secrets: string[] = []
-  const writer = createBuildLogWriter(work.services.db, build.id, () => secrets, onStopping)
-  const watching = Promise.all([watchForCancel(work, build, over), watchRoom(work.services.config.dataDir, over.signal, () => stop(noRoom))])
+  const letGo = (): void => over.abort(new BuildLetGo())
+  const lose = (): void => over.abort(new BuildClaimLost())
+  const timer = setTimeout(() => over.abort(new BuildEnd({ status: 'failed', error: 'timed_out' })), Math.max(0, leftMs))
+  stopping.addEventListener('abort', letGo, { once: true })
+  if (stopping.aborted) letGo()
+  const watching = Promise.all([watchForCancel(work, build, over), watchRoom(work.services.config.dataDir, over.signal, () => over.abort(new BuildEnd(noRoom)))])
   try {
-    const ending = await perform({ work, build, log: writer, over: over.signal }, secrets).catch((error: unknown) => endingOf(build, error))
-    if (ending.error) writer.say(sentences[ending.error] ?? ending.error)
-    else if (ending.status === 'cancelled') writer.say('Cancelled.')
-    await patiently(() => returnMachine(work, build, ending.status === 'succeeded'))
-    await writer.flush()
-    await patiently(() => finishBuild(work.services, build.id, ending, ['running']))
-    log.info({ build: encodeId('build', build.id), status: ending.status }, 'a build ended')
+    const writer = await patiently(() => createBuildLogWriter(work.services.db, claim, claimed.progress, lose))
+    const spec = openSpec(work.services.sealer, build)
+    const run = { work, build, claim, spec, log: writer, over: over.signal, deadlineMs: performance.now() + leftMs }
+    const ending = claimed.progress.ending ?? await goOn(run, claimed).catch((error: unknown) => endingOf(build, error))
+    await end(work, claimed, writer, ending)
   } finally {
     clearTimeout(timer)
-    stopping.removeEventListener('abort', onStopping)
-    over.abort(new BuildEnd({ status: 'failed', error: 'builder_lost' })) // ends what still watches
+    stopping.removeEventListener('abort', letGo)
+    over.abort(new BuildLetGo()) // ends what still watches
     await watching
   }
+}
+
+/** Ends a build, whose ending is stored before anything is undone: the next worker ends it in the same way. */
+async function end(work: VmWork, { build, claim }: ClaimedBuild, writer: BuildLogWriter, ending: Ending): Promise<void> {
+  const line = ending.error ? sentences[ending.error] ?? ending.error : ending.status === 'cancelled' ? 'Cancelled.' : undefined
+  if (!writer.progress.ending) writer.endOutput({ ending }, line)
+  await writer.flush()
+  await patiently(() => returnMachine(work, build, ending.status === 'succeeded'))
+  const finished = await patiently(() => finishBuild(work.services, build.id, ending, ['running'], claim))
+  if (finished) log.info({ build: encodeId('build', build.id), status: ending.status }, 'a build ended')
+}
+
+/** Another worker has the build now, or somebody ended it: then its machine goes. */
+async function leave(work: VmWork, buildId: string): Promise<void> {
+  const build = await patiently(() => findBuildRow(work.services.db, buildId))
+  if (!build || !isFinished(build)) return log.warn({ build: encodeId('build', buildId) }, 'another worker goes on with a build')
+  await patiently(() => returnMachine(work, build, false))
 }
 
 /** What the log says for an error that is a word. */
 const sentences: Readonly<Record<string, string>> = {
   timed_out: 'The time of this build is over; it was stopped.',
   builder_lost: 'The machine of this build was lost.',
-}
-
-/** From nothing to the output. @throws BuildEnd, or whatever went wrong on our side. */
-async function perform(parts: Pick<BuildRun, 'work' | 'build' | 'log' | 'over'>, secrets: string[]): Promise<Ending> {
-  const { work, build, log: writer, over } = parts
-  const { services } = work
-  const spec = openSpec(services.sealer, build)
-  const values = await openBuildSecrets(services, build, spec.secrets)
-  secrets.push(...Object.values(values), ...credentialsOf(openSource(services.sealer, build)?.url ?? ''))
-  const missing = spec.secrets.find((name) => !(name in values))
-  if (missing) throw failed(`The secret ${missing} was deleted after the build was queued.`)
-  writer.say('Waiting for a machine')
-  const deadlineMs = performance.now() + build.timeoutSeconds * 1000
-  over.throwIfAborted()
-  const { machine, hasCache } = await takeMachine(work, build, spec.cache)
-  await patiently(() => openBuildUsage(services.db, services, build))
-  const run: BuildRun = { ...parts, spec, machine, deadlineMs }
-  await checkOut(run)
-  const folder = /^https?:/.test(spec.context) ? await insideCheckout(run, '.', 'context') : await insideCheckout(run, spec.context, 'context')
-  await pushEnv(machine, { CI: 'true', ...(hasCache ? cacheEnv : {}), ...spec.env, ...values })
-  if (hasCache) await runStep(run, folder, ['mkdir', '-p', cacheFolder])
-  for (const [index, command] of spec.commands.entries()) {
-    writer.say(`$ ${command}`)
-    // One stream, so that what is printed keeps its order; a shell of its own, as `exec` gives a command in a VM.
-    const { exitCode } = await runStep(run, folder, ['/bin/bash', '-c', 'exec 2>&1; exec /bin/bash -lc "$1"', 'build', command])
-    if (exitCode !== 0) throw failed(`Command ${index + 1} ended with exit code ${exitCode}.`, { exitCode, failingStep: index + 1 })
-  }
-  const output = await keepOutput(run)
-  return { status: 'succeeded', exitCode: 0, output }
-}
-
-async function takeMachine(work: VmWork, build: Build, wantsCache: boolean): Promise<{ machine: Machine; hasCache: boolean }> {
-  const id = buildMachineId(build.id)
-  const hasCache = wantsCache && build.repoKey !== null
-  work.egress.setPolicy(id, { type: 'unrestricted' })
-  const take = async (folder: MachineSpec['folder']): Promise<Machine> => (await work.compute.take({
-    id, template: machineTemplate(build.templateId), vcpuCount: build.vcpuCount, memoryMb: build.memoryMb, diskMb: limits.buildDiskMb, hostname: 'build', folder,
-  })).machine
-  const cache = hasCache ? await takeCache(work, build) : null
-  if (!cache) return { machine: await take(hasCache ? 'new' : 'none'), hasCache }
-  try {
-    return { machine: await take(cache), hasCache }
-  } catch (error) {
-    log.warn({ err: error, build: encodeId('build', build.id) }, 'a build’s cache could not be used; it is made anew')
-    await forgetCache(work, build)
-    return { machine: await take('new'), hasCache }
-  }
 }
 
 /** Stops the build when its row says so. */
@@ -143,13 +105,17 @@ async function watchForCancel({ services }: VmWork, build: Build, over: AbortCon
       return undefined
     })
     if (row?.cancelRequested) return over.abort(new BuildEnd({ status: 'cancelled' }))
-    if (row && isFinished(row)) return over.abort(new BuildEnd({ status: 'failed', error: 'builder_lost' }))
+    if (row && isFinished(row)) return over.abort(new BuildClaimLost())
     if ((await notices.next()).done) return
   }
 }
 
-/** How a build ends after this error. One of ours is told of in the process's log, and not to the caller. */
+/**
+ * How a build ends after this error. One of ours is told of in the process's log, and not to the caller.
+ * @throws the error, when the build goes on: in another worker, or here once the database is back.
+ */
 function endingOf(build: Build, error: unknown): Ending {
+  if (error instanceof BuildLetGo || error instanceof BuildClaimLost || isDatabaseAway(error)) throw error
   if (error instanceof BuildEnd) return error.ending
   if (error instanceof BerthError && error.code === 'vm_unreachable') return { status: 'failed', error: 'builder_lost' }
   if (error instanceof BerthError) return { status: 'failed', error: error.message }
@@ -159,11 +125,4 @@ function endingOf(build: Build, error: unknown): Ending {
   }
   log.error({ err: error, build: encodeId('build', build.id) }, 'a build failed on our side')
   return { status: 'failed', error: 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.' }
-}
-
-/** What of an address is secret. */
-function credentialsOf(url: string): string[] {
-  const parsed = URL.parse(url)
-  const parts = [parsed?.password ?? '', parsed?.password ? '' : (parsed?.protocol === 'ssh:' ? '' : parsed?.username ?? ''), parsed?.search.slice(1) ?? ''].filter(Boolean)
-  return parts.flatMap((part) => [part, decoded(part)])
 }

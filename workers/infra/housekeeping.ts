@@ -30,14 +30,15 @@ export type NodeWork = { work: VmWork; activeBuilds: ActiveBuilds }
 
 /** Starts the worker's clockwork; the returned function stops it. A worker without VMs does only what is everybody's. */
 export function startHousekeeping(services: Background, node: NodeWork | null): () => void {
-  const tasks = [...tasksOfEverybody(services), ...(node ? tasksOfNode(node) : [])]
+  const tasks = [...tasksOfEverybody(services, node?.work.nodeId ?? null), ...(node ? tasksOfNode(node) : [])]
   return () => tasks.forEach((task) => void task.stop())
 }
 
-function tasksOfEverybody(services: Background): ScheduledTask[] {
+/** @param own the node of this worker, which is not lost: this worker lives. */
+function tasksOfEverybody(services: Background, own: string | null): ScheduledTask[] {
   return [
-    every('*/20 * * * * *', 'looking for lost nodes', () => markLostNodes(services)),
-    every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services)),
+    every('*/20 * * * * *', 'looking for lost nodes', () => markLostNodes(services, own)),
+    every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services, own)),
     every('*/5 * * * * *', 'taking up sessions again', () => stirSessions(services)),
     every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
     every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
@@ -53,7 +54,7 @@ function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
     every('*/20 * * * * *', 'looking at VMs that stand still', () => stirVms(services, nodeId)),
     every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
-    every('*/10 * * * * *', 'looking for lost builds', () => stirBuilds(work, activeBuilds)),
+    every('*/10 * * * * *', 'waking builds that nobody works on', () => stirBuilds(work, activeBuilds)),
     every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
   ]
 }
@@ -84,11 +85,14 @@ export async function stirVms(services: Background, nodeId: string): Promise<voi
   })
 }
 
-/** A node that was silent for 60 s is lost: its running VMs are in error until it is back (decisions.md §4.1). */
-export async function markLostNodes(services: Background): Promise<void> {
+/**
+ * A node that was silent for 60 s is lost: its running VMs are in error until it is back (decisions.md §4.1).
+ * @param except the node of whoever asks: it is alive, even when it had no time to say so.
+ */
+export async function markLostNodes(services: Background, except: string | null = null): Promise<void> {
   const lost = await findAll<Pick<Vm, 'id'>>(services.db, sql`
     select v.id from vms v join nodes n on n.id = v.node_id
-    where v.status = 'running' and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by v.id limit ${batchMax}`)
+    where v.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by v.id limit ${batchMax}`)
   for (const vm of lost) await moveVm(services.db, services, vm.id, 'error', { reason: 'Its node was lost.', usageEnd: 'orphaned' }, ['running'])
 }
 

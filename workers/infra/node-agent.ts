@@ -3,13 +3,13 @@
  * It listens on a socket in the run folder, for callers that know the token derived from the sealing key.
  */
 import { chmodSync, rmSync } from 'node:fs'
-import fastify, { type FastifyInstance } from 'fastify'
+import fastify from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
-import { execInGuest } from '#src/drivers/compute/guest-exec.ts'
+import { runOnce } from '#src/drivers/compute/guest-once.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/drivers/compute/guest-files.ts'
 import { followBackground, forgetOutput, killBackground, readBackground, startBackground } from '#src/drivers/compute/guest-processes.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest-session.ts'
-import type { ExecRequest, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
+import type { ExecRequest, FollowRefusal, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'
@@ -19,12 +19,26 @@ import type { GuestEnv } from './guest-env.ts'
 import { machineId } from './vms.ts'
 
 const bodyBytesMax = 2 * 1024 * 1024
+/** A worker that stops lets requests finish for so long. */
+const finishLimitMs = 1_500
 
 /** What the door needs. */
 export type NodeAgentParts = { services: Background; compute: Compute; env: GuestEnv; socketPath: string }
 
+/** The open door. */
+export type NodeAgent = {
+  /** Lets short requests finish and cuts the others: whoever asked asks the next worker, by the same id. */
+  close(): Promise<void>
+}
+
+/** The request of an operation: its id is the same when it is sent again. `delivered` is called back when the answer is on its way. */
+type Asked = { requestId: string; delivered: (then: () => void) => void }
+
+/** An operation as the node does it. */
+type Operations = { [Name in keyof NodeOperations]: (input: Parameters<NodeOperations[Name]>[0], asked: Asked) => ReturnType<NodeOperations[Name]> }
+
 /** Opens the node's door. */
-export async function openNodeAgent(parts: NodeAgentParts): Promise<FastifyInstance> {
+export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
   const app = fastify({ bodyLimit: bodyBytesMax })
   const expected = sha256(parts.services.sealer.derive(nodeTokenPurpose))
   app.addHook('onRequest', async (request) => {
@@ -36,32 +50,51 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<FastifyInsta
     const shown = publicError(error)
     return reply.code(shown.status).send({ code: shown.code, message: shown.message })
   })
-  const operations = operationsOf(parts)
-  for (const [name, operation] of Object.entries(operations)) {
-    app.post(`/${name}`, (request) => (operation as (input: unknown) => Promise<unknown>)(request.body)) // the client sends what NodeOperations says
+  for (const [name, operation] of Object.entries(operationsOf(parts))) {
+    app.post(`/${name}`, (request, reply) => {
+      const { requestId } = request.body as { requestId: string } // as the client sends it
+      const delivered = (then: () => void): void => void reply.raw.once('finish', then)
+      return (operation as (input: unknown, asked: Asked) => Promise<unknown>)(request.body, { requestId, delivered }) // the client sends what NodeOperations says
+    })
   }
+  const followers = new Set<AbortController>()
   app.post('/followProcess', async (request, reply) => {
     const input = request.body as { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number } // as the client sends it
     const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
+    followers.add(left)
+    reply.raw.once('close', () => {
+      left.abort()
+      followers.delete(left)
+    })
     reply.hijack()
     reply.raw.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()
-    await pour(followBackground(findMachine(parts.compute, input.vmId), input.processId, { stdout: input.stdoutOffset, stderr: input.stderrOffset }, left.signal), reply.raw, left)
+    await pour(parts.compute, input, reply.raw, left)
   })
   rmSync(parts.socketPath, { force: true })
   await app.listen({ path: parts.socketPath })
   chmodSync(parts.socketPath, 0o600)
-  return app
+  return {
+    async close() {
+      for (const left of followers) left.abort()
+      const cut = setTimeout(() => app.server.closeAllConnections(), finishLimitMs)
+      await app.close()
+      clearTimeout(cut)
+    },
+  }
 }
 
-function operationsOf({ compute, env }: NodeAgentParts): NodeOperations {
+function operationsOf({ compute, env }: NodeAgentParts): Operations {
   const ready = async ({ vmId, envGeneration }: { vmId: string; envGeneration: number }): Promise<Machine> => {
     const machine = findMachine(compute, vmId)
     await env.push(vmId, machine, envGeneration)
     return machine
   }
   return {
-    exec: async (input) => execInGuest(await ready(input), commandOf(input)),
+    async exec(input, { requestId, delivered }) {
+      const { taken, ...result } = await runOnce(await ready(input), requestId, commandOf(input))
+      delivered(taken)
+      return result
+    },
     startProcess: async (input) => {
       await startBackground(await ready(input), input.processId, commandOf(input))
       return { started: true }
@@ -75,7 +108,11 @@ function operationsOf({ compute, env }: NodeAgentParts): NodeOperations {
     readFile: async ({ vmId, path }) => readFile(findMachine(compute, vmId), path),
     writeFile: async ({ vmId, path, content }) => writeFile(findMachine(compute, vmId), path, content),
     listFolder: async ({ vmId, path }) => ({ entries: await listFolder(findMachine(compute, vmId), path) }),
-    removePath: async ({ vmId, path, recursive }) => ({ removed: await removePath(findMachine(compute, vmId), path, recursive) }),
+    async removePath({ vmId, path, recursive }, { requestId, delivered }) {
+      const { removed, taken } = await removePath(findMachine(compute, vmId), requestId, path, recursive)
+      delivered(taken)
+      return { removed }
+    },
     writeSession: async ({ vmId, session }) => {
       await writeSession(findMachine(compute, vmId), session)
       return { written: true }
@@ -96,14 +133,19 @@ function findMachine(compute: Compute, vmId: string): Machine {
   return machine
 }
 
-async function pour(chunks: AsyncIterable<OutputChunk>, to: NodeJS.WritableStream & { destroyed?: boolean }, left: AbortController): Promise<void> {
+type Followed = { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number }
+
+async function pour(compute: Compute, { vmId, processId, stdoutOffset, stderrOffset }: Followed, to: NodeJS.WritableStream & { destroyed?: boolean }, left: AbortController): Promise<void> {
+  const say = (line: OutputChunk | FollowRefusal): boolean => to.write(`${JSON.stringify(line)}\n`)
   try {
-    for await (const chunk of chunks) {
+    for await (const chunk of followBackground(findMachine(compute, vmId), processId, { stdout: stdoutOffset, stderr: stderrOffset }, left.signal)) {
       if (left.signal.aborted) return
-      if (!to.write(`${JSON.stringify(chunk)}\n`)) await new Promise<void>((go) => { to.once('drain', go); left.signal.addEventListener('abort', () => go(), { once: true }) })
+      if (!say(chunk)) await new Promise<void>((go) => { to.once('drain', go); left.signal.addEventListener('abort', () => go(), { once: true }) })
     }
   } catch (error) {
-    log.warn({ err: error }, 'following a process broke off')
+    const { code, message } = publicError(error)
+    if (code === 'internal_error') log.warn({ err: error }, 'following a process broke off')
+    say({ code, message, isPassing: code === 'vm_unreachable' && compute.find(machineId({ id: vmId })) !== undefined })
   } finally {
     to.end()
   }

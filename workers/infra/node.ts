@@ -6,7 +6,7 @@ import { newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import type { Background } from '#src/platform/services.ts'
 import { diskFull, isBelowFloor } from '#src/resources/infra/file-room.ts'
-import { reportNode, type NodeReport } from '#src/resources/infra/nodes.ts'
+import { reportNode, takeNode, type NodeReport } from '#src/resources/infra/nodes.ts'
 
 const heartbeatMs = 5_000
 /**
@@ -29,19 +29,30 @@ export function readNodeId(dataDir: string): string {
   return readFileSync(file, 'utf8').trim()
 }
 
-/** Reports the node now, and again every 5 s until the signal fires; the returned function reports at once. */
-export async function beat({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl' | 'acceleration'> & { unavailableReason: () => string | null }, signal: AbortSignal): Promise<() => Promise<void>> {
+/** A worker's hold on its node: its number, and the report at once. */
+export type NodeHold = { workerNumber: number; report: () => Promise<void> }
+
+/**
+ * Takes the node over from the worker before, and reports it every 5 s until the signal fires.
+ * @param onLost hears that a later worker has the node: this one must end.
+ */
+export async function holdNode({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl'> & { acceleration: () => NodeReport['acceleration']; unavailableReason: () => string | null }, signal: AbortSignal, onLost: () => void): Promise<NodeHold> {
   const memoryMb = config.vmMemoryMb || Math.floor((totalmem() / 1024 / 1024) * hostShare * overcommit)
   const { blocks, bsize } = statfsSync(config.dataDir)
   const diskMb = config.vmDiskGb * 1024 || Math.max(diskMbMin, Math.floor((blocks * bsize * diskOvercommit) / 1024 / 1024))
-  const report = async (): Promise<void> => {
+  const now = async (): Promise<Omit<NodeReport, 'workerNumber'>> => {
     const unavailableReason = node.unavailableReason() ?? ((await isBelowFloor(config, config.dataDir)) ? diskFull().message : null)
-    await reportNode(db, { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration, unavailableReason, name: hostname(), memoryMb, diskMb })
+    return { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration(), unavailableReason, name: hostname(), memoryMb, diskMb }
   }
-  await report()
+  const workerNumber = await takeNode(db, await now())
+  const report = async (): Promise<void> => {
+    if (await reportNode(db, { ...await now(), workerNumber }) || signal.aborted) return
+    log.error({ node: node.id }, 'another worker was started on this node and has taken it over: this one ends')
+    onLost()
+  }
   const timer = setInterval(() => {
     report().catch((error: Error) => log.warn({ reason: error.message }, 'the node could not say that it lives'))
   }, heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(timer), { once: true })
-  return report
+  return { workerNumber, report }
 }

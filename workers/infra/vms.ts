@@ -30,8 +30,8 @@ const vmsAtOnce = 6
 /** Cloning may take this long in all; after it the VM runs without the rest, with a warning. */
 const cloneTimeoutMs = 10 * 60_000
 
-/** What moving VMs needs. */
-export type VmWork = { services: Background; compute: Compute; egress: Egress; env: GuestEnv; nodeId: string }
+/** What moving VMs needs. `workerNumber` is which of the node's workers this is. */
+export type VmWork = { services: Background; compute: Compute; egress: Egress; env: GuestEnv; nodeId: string; workerNumber: number }
 
 /** Handles the node's reconcile jobs. */
 export async function handleVms(work: VmWork): Promise<void> {

@@ -45,10 +45,12 @@ async function reach(node: ComputeNode, record: MachineRecord, pid: number): Pro
     const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`))
     const machine = runMachine(node, { record, pid, qmp, line: await openLine(places.line) })
     await qmp.execute('cont') // a worker that was killed while it paused it left it standing
-    await machine.line.endSessions().then(() => machine.connect(connectLimitMs)).catch((error: Error) => {
-      if (record.id === null) throw error
-      node.log.warn({ machine: record.machineUuid, err: error }, 'an adopted machine does not answer yet')
-    })
+    if (record.id !== null) {
+      machine.wake() // what is asked of it waits for the connection; the others need not
+      return machine
+    }
+    await machine.line.endSessions()
+    await machine.connect(connectLimitMs)
     return machine
   } catch (error) {
     node.log.warn({ machine: record.machineUuid, err: error }, 'a machine could not be adopted')

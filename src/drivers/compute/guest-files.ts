@@ -4,6 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { FileEntry } from '../node.ts'
 import { collect, execInGuest } from './guest-exec.ts'
+import { runOnce } from './guest-once.ts'
 import type { Machine } from './machine.ts'
 
 const timeoutMs = 20_000
@@ -69,13 +70,18 @@ export async function listFolder(machine: Machine, path: string): Promise<FileEn
   return stdout.split('\0').filter(Boolean).map(readEntry)
 }
 
-/** Removes a file, or with `recursive` a folder; answers whether there was one. @throws BerthError invalid_request when that is refused. */
-export async function removePath(machine: Machine, path: string, recursive: boolean): Promise<boolean> {
-  const { exitCode, stderr } = await execInGuest(machine, { argv: ['/bin/dash', '-c', removeScript, 'remove', path, recursive ? 'yes' : 'no'], timeoutMs })
-  if (exitCode === codes.absent) return false
+/**
+ * Removes a file, or with `recursive` a folder; answers whether there was one, also to whoever asks again by the same id
+ * until the answer is taken.
+ * @throws BerthError invalid_request when that is refused.
+ */
+export async function removePath(machine: Machine, requestId: string, path: string, recursive: boolean): Promise<{ removed: boolean; taken: () => void }> {
+  const { exitCode, stderr, taken } = await runOnce(machine, requestId, { argv: ['/bin/dash', '-c', removeScript, 'remove', path, recursive ? 'yes' : 'no'], timeoutMs })
+  if (exitCode === codes.absent) return { removed: false, taken }
+  if (exitCode !== 0) taken() // it changed nothing: asked again, it is refused again
   if (exitCode === codes.folder) throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with all it holds.')
   check(exitCode, path, stderr)
-  return true
+  return { removed: true, taken }
 }
 
 function readEntry(text: string): FileEntry {

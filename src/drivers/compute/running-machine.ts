@@ -29,6 +29,8 @@ export type RunningMachine = Machine & {
   readonly halts: Halting
   /** Makes the first connection. @throws Error */
   connect(limitMs?: number): Promise<void>
+  /** Begins to connect again, as after a connection that broke. */
+  wake(): void
   /** Lets go of the machine and leaves it running. */
   release(): void
 }
@@ -44,10 +46,8 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
   const pauses = createPauses(node, record)
   const halts = watchHalts(qmp, record.machineUuid, node.log)
 
-  const takeEgress = (egress: Duplex): void => {
-    if (record.id === null) egress.destroy() // nobody's machine has no business outside
-    else node.onEgress(record.id, egress)
-  }
+  /** Nobody's machine has no business outside. */
+  const takeEgress = (egress: Duplex): void => void (record.id === null ? egress.destroy() : node.onEgress(record.id, egress))
   const connect = async (limitMs: number): Promise<SshConnection> => {
     const made = await connectSsh(record, takeEgress, limitMs)
     if (released) {
@@ -59,8 +59,7 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     void made.closed.then(({ cutFor }) => {
       connection = undefined
       pauses.lengthen(cutFor, performance.now() - madeAtMs)
-      if (!released) connecting ??= reconnect()
-      connecting?.catch(() => undefined) // whoever runs a command hears of it; the next command tries again
+      if (!released) wake()
     })
     return made
   }
@@ -81,6 +80,10 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
       connecting = undefined
     }
   }
+  const wake = (): void => {
+    connecting ??= reconnect()
+    connecting.catch(() => undefined) // whoever runs a command hears of it; the next command tries again
+  }
   const connected = async (): Promise<SshConnection> => {
     if (connection) return connection
     if (released) throw unreachable()
@@ -94,9 +97,8 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     record, pid, qmp, line, halts,
     run: async (command: Command, signal) => (await connected()).run(command, signal),
     request: async (fields, signal) => (await connected()).request(fields, signal),
-    async connect(limitMs = connectLimitMs) {
-      await connect(limitMs)
-    },
+    connect: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
+    wake,
     release() {
       released = true
       halts.release()

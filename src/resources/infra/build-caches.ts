@@ -6,10 +6,10 @@ import type { Build } from './build-rows.ts'
 const idleDays = 14
 const batchMax = 50
 
-/** The cache's disk for this build, when it is free now; null when there is none yet, or another build has it. */
+/** The cache's disk for this build, when it is free now or this build's already; null when there is none yet, or another build has it. */
 export async function takeBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>): Promise<string | null> {
   const whose = sql`organization_id = ${build.organizationId} and repo_key = ${build.repoKey} and node_id = ${build.nodeId}`
-  const taken = await findOne<{ folderId: string }>(db, sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and job_id is null returning folder_id`)
+  const taken = await findOne<{ folderId: string }>(db, sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and coalesce(job_id, ${build.id}) = ${build.id} returning folder_id`)
   return taken?.folderId ?? null
 }
 

@@ -6,7 +6,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { lockNumbers } from '#src/platform/lock-numbers.ts'
-import { findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findAll, findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { runBuildJob } from './build-jobs.ts'
 import type { Build } from './build-rows.ts'
@@ -63,23 +63,13 @@ async function nodeFor(settings: Pick<Background, 'config'>, tx: Tx, build: Cand
 }
 
 /**
- * Takes a dispatched build up, once: whoever comes second, such as a job that was delivered twice, gets undefined.
+ * Ends what nobody works on any more: builds of lost nodes (60 s), and builds that waited an hour. For housekeeping.
+ * @param except the node of whoever asks: it is alive, even when it had no time to say so.
  */
-export async function claimBuild(db: Db, id: string, nodeId: string): Promise<Build | undefined> {
-  return findOne<Build>(db, sql`
-    update build_jobs set claimed_at = now() where id = ${id} and node_id = ${nodeId} and status = 'running' and claimed_at is null returning *`)
-}
-
-/** The builds that this node's worker had taken up; after its restart they are lost. */
-export async function claimedBuilds(db: Db, nodeId: string): Promise<Build[]> {
-  return findAll<Build>(db, sql`select * from build_jobs where node_id = ${nodeId} and status = 'running' and claimed_at is not null order by id limit 1000`)
-}
-
-/** Ends what nobody works on any more: builds of lost nodes (60 s), and builds that waited an hour. For housekeeping. */
-export async function endStrandedBuilds(services: Pick<Background, 'db' | 'jobs'>): Promise<void> {
+export async function endStrandedBuilds(services: Pick<Background, 'db' | 'jobs'>, except: string | null = null): Promise<void> {
   const lost = await findAll<Pick<Build, 'id'>>(services.db, sql`
     select b.id from build_jobs b join nodes n on n.id = b.node_id
-    where b.status = 'running' and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by b.id limit ${batchMax}`)
+    where b.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by b.id limit ${batchMax}`)
   for (const { id } of lost) await finishBuild(services, id, { status: 'failed', error: 'builder_lost' }, ['running'])
   const waited = await findAll<Pick<Build, 'id'>>(services.db, sql`
     select id from build_jobs where status = 'queued' and queued_at < now() - ${limits.buildQueuedSecondsMax} * interval '1 second' order by id limit ${batchMax}`)

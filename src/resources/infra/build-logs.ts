@@ -8,6 +8,7 @@ import { lockNumbers } from '#src/platform/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Build } from './build-rows.ts'
+import type { BuildClaim, BuildProgress } from './build-runs.ts'
 
 /** A place in a log; both grow. */
 export type LogPosition = { ms: number; seq: number }
@@ -23,9 +24,9 @@ const tailChunksMax = 200
 const pieceLinesMax = 500
 const pieceCharactersMax = 512 * 1024
 
-/** Makes the ids of one build's entries: the clock's milliseconds, never going back, and a number within each. */
-export function createNumbering(): () => LogPosition {
-  let last: LogPosition = { ms: 0, seq: 0 }
+/** Makes the ids of one build's entries: the clock's milliseconds, never going back, and a number within each; all after the given one. */
+export function createNumbering(after: LogPosition = { ms: 0, seq: 0 }): () => LogPosition {
+  let last = after
   return () => {
     const ms = nowMs()
     last = ms > last.ms ? { ms, seq: 0 } : { ms: last.ms, seq: last.seq + 1 }
@@ -34,23 +35,25 @@ export function createNumbering(): () => LogPosition {
 }
 
 /**
- * Appends lines to a running build's log and tells its readers. A batch that is sent again doubles nothing.
- * @returns false when the build is over: nothing was written, and nothing will be.
+ * Appends lines to a running build's log, with how far it is then, and tells its readers. A batch that is sent again
+ * doubles nothing.
+ * @returns false when the build is over, or another worker has it: nothing was written, and nothing will be.
  */
-export async function appendBuildLog(db: Db, id: string, lines: readonly LogLine[]): Promise<boolean> {
-  if (lines.length === 0) return true
-  for (const ms of new Set([lines[0]?.ms ?? 0, lines.at(-1)?.ms ?? 0])) await ensureDay(db, ms)
+export async function appendBuildLog(db: Db, { buildId, workerNumber }: BuildClaim, lines: readonly LogLine[], progress?: BuildProgress): Promise<boolean> {
+  if (lines.length > 0) for (const ms of new Set([lines[0]?.ms ?? 0, lines.at(-1)?.ms ?? 0])) await ensureDay(db, ms)
   const outputs = lines.map(({ output }) => output.replaceAll('\0', '\uFFFD')) // Postgres' text holds no NUL
   return transaction(db, async (tx) => {
     const running = await findOne(tx, sql`
-      with job as (select id from build_jobs where id = ${id} and status = 'running' for share),
+      with run as (
+        update build_runs set progress = ${progress === undefined ? sql`progress` : sql`${JSON.stringify(progress)}::jsonb`}
+        where job_id = ${buildId} and worker_number = ${workerNumber} returning job_id),
       written as (
         insert into build_log_lines (job_id, ms, seq, output)
-        select job.id, line.ms, line.seq, line.output
-        from job, unnest(${lines.map(({ ms }) => ms)}::bigint[], ${lines.map(({ seq }) => seq)}::int[], ${outputs}::text[]) as line (ms, seq, output)
+        select run.job_id, line.ms, line.seq, line.output
+        from run, unnest(${lines.map(({ ms }) => ms)}::bigint[], ${lines.map(({ seq }) => seq)}::int[], ${outputs}::text[]) as line (ms, seq, output)
         on conflict do nothing)
-      select id from job`)
-    if (running) await publish(tx, 'build_log', id)
+      select job_id from run`)
+    if (running && lines.length > 0) await publish(tx, 'build_log', buildId)
     return running !== undefined
   })
 }

@@ -11,6 +11,9 @@ export type OutputType = 'artifact' | 'template' | 'function'
 /** What a build left behind. `key` names the file in the object store; `templateId` is a stored uuid. */
 export type BuildOutput = { type: OutputType; name: string; key: string | null; templateId: string | null; sizeBytes: number; sha256: string | null }
 
+/** How a build ended. `error` is `timed_out`, `builder_lost`, `no_capacity`, or a sentence; `failingStep` counts commands from 1. */
+export type Ending = { status: 'succeeded' | 'failed' | 'cancelled'; error?: string | null; exitCode?: number | null; failingStep?: number | null; output?: BuildOutput | null }
+
 /** A build as it is stored; moments are wire text, ids are uuids. */
 export type Build = {
   id: string; organizationId: string; createdBy: string | null; submittedRole: Role | null; status: BuildStatus

@@ -7,7 +7,8 @@ import { states, transition, type States } from '#src/platform/states.ts'
 import type { RawBuilder } from 'kysely'
 import { dispatchJob } from './build-jobs.ts'
 import { endOfLog } from './build-logs.ts'
-import type { Build, BuildOutput, BuildStatus } from './build-rows.ts'
+import type { Build, BuildStatus, Ending } from './build-rows.ts'
+import { endBuildRun, type BuildClaim } from './build-runs.ts'
 import { closeBuildUsage } from './build-usage.ts'
 import type { EndReason } from './usage.ts'
 
@@ -25,17 +26,17 @@ export function isFinished({ status }: Pick<Build, 'status'>): boolean {
   return buildStates.moves[status].length === 0
 }
 
-/** How a build ended. `error` is `timed_out`, `builder_lost`, `no_capacity`, or a sentence; `failingStep` counts commands from 1. */
-export type Ending = { status: 'succeeded' | 'failed' | 'cancelled'; error?: string | null; exitCode?: number | null; failingStep?: number | null; output?: BuildOutput | null }
-
 /**
  * Ends a build: its log gets its last entry, its last lines are kept, and whoever waits for its place gets a turn.
- * Every line must have been appended before. @returns the build after it, or undefined when it had ended already.
+ * Every line must have been appended before.
+ * @param claim of the worker that has the build; who needs none ends it for whoever has it.
+ * @returns the build after it, or undefined when it had ended already, or another worker has it.
  */
-export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>, id: string, ending: Ending, from?: readonly BuildStatus[]): Promise<Build | undefined> {
+export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>, id: string, ending: Ending, from?: readonly BuildStatus[], claim?: BuildClaim): Promise<Build | undefined> {
   const ended = await transaction(db, async (tx) => {
-    const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`) // no line is appended from here on
+    const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
     if (!before || isFinished(before)) return undefined
+    if (!(await endBuildRun(tx, id, claim))) return undefined // no line is appended from here on
     const { tail, ms, seq } = await endOfLog(tx, before)
     const { status, error = null, exitCode = null, failingStep = null, output = null } = ending
     const finished = await moveBuild(tx, id, status, sql`
@@ -74,10 +75,13 @@ export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
   await publish(tx, 'build', build.id)
 }
 
-/** Writes down which commit is being built, once it is checked out. */
-export async function setBuildCommit(db: Db, id: string, commitSha: string): Promise<void> {
+/** Writes down which commit is being built, once it is checked out. Idempotent. */
+export async function setBuildCommit(db: Db, { buildId, workerNumber }: BuildClaim, commitSha: string): Promise<void> {
   await transaction(db, async (tx) => {
-    const build = await findOne<Build>(tx, sql`update build_jobs set commit_sha = ${commitSha}, event_position = event_position + 1 where id = ${id} and status = 'running' returning *`)
+    const build = await findOne<Build>(tx, sql`
+      update build_jobs set commit_sha = ${commitSha}, event_position = event_position + 1
+      where id = ${buildId} and status = 'running' and commit_sha is distinct from ${commitSha}
+        and exists (select from build_runs where job_id = ${buildId} and worker_number = ${workerNumber}) returning *`)
     if (build) await addBuildEvent(tx, build)
   })
 }

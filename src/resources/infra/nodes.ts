@@ -1,6 +1,7 @@
 /** Nodes: where VMs run. Each has one worker, which says every few seconds that it lives and what it can hold. */
 import { BerthError } from '#src/platform/errors.ts'
-import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { RawBuilder } from 'kysely'
+import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 
 /** A node is lost when its worker was silent this long (decisions.md §4.1: node lost > 60 s). */
 export const nodeLostSeconds = 60
@@ -8,19 +9,28 @@ export const nodeLostSeconds = 60
 /** A worker says every 5 s that it lives; after this it is spoken of as silent, long before its VMs are given up. */
 const nodeSilentSeconds = 15
 
-/** What a worker says of its node. */
-export type NodeReport = { id: string; name: string; agentUrl: string; acceleration: 'kvm' | 'emulation' | null; memoryMb: number; diskMb: number; unavailableReason: string | null }
+/** What a worker says of its node. `workerNumber` is which of the node's workers it is. */
+export type NodeReport = { id: string; name: string; agentUrl: string; acceleration: 'kvm' | 'emulation' | null; memoryMb: number; diskMb: number; unavailableReason: string | null; workerNumber: number }
 
 /** Where a node's worker answers. */
 export type NodeAddress = { id: string; agentUrl: string; unavailableReason: string | null }
 
-/** Writes the node's report and its heartbeat. */
-export async function reportNode(db: Db, report: NodeReport): Promise<void> {
-  await change(db, sql`
-    insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason)
-    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason})
-    on conflict (id) do update set name = excluded.name, agent_url = excluded.agent_url, acceleration = excluded.acceleration,
-      memory_mb = excluded.memory_mb, disk_mb = excluded.disk_mb, unavailable_reason = excluded.unavailable_reason, heartbeat_at = now()`)
+/** A worker starts: from now on it has the node, and the one before it has not. @returns its number. */
+export async function takeNode(db: Db, report: Omit<NodeReport, 'workerNumber'>): Promise<number> {
+  const { workerNumber } = await getOne<{ workerNumber: number }>(db, sql`
+    insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason, worker_number)
+    values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason}, 1)
+    on conflict (id) do update set worker_number = nodes.worker_number + 1, ${asReported(report)} returning worker_number`)
+  return workerNumber
+}
+
+/** Writes the node's report and its heartbeat. @returns false when a later worker has the node. */
+export async function reportNode(db: Db, report: NodeReport): Promise<boolean> {
+  return (await change(db, sql`update nodes set ${asReported(report)} where id = ${report.id} and worker_number = ${report.workerNumber}`)) > 0
+}
+
+function asReported({ name, agentUrl, acceleration, memoryMb, diskMb, unavailableReason }: Omit<NodeReport, 'workerNumber'>): RawBuilder<unknown> {
+  return sql`name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb}, unavailable_reason = ${unavailableReason}, heartbeat_at = now()`
 }
 
 /** Why no node runs VMs right now, as a sentence; null when one does. */

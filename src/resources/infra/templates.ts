@@ -52,13 +52,13 @@ export function machineTemplate(templateId: string): 'base' | { templateId: stri
   return templateId === baseTemplateId ? 'base' : { templateId }
 }
 
-/** Records the disk that a build kept as a template of its organization. One that has the name gives it up. */
+/** Records the disk that a build kept as a template of its organization. One that has the name gives it up. Idempotent. */
 export async function addBuiltTemplate(db: Db, built: Pick<Template, 'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes'>): Promise<void> {
   await transaction(db, async (tx) => {
-    await change(tx, sql`update templates set deleted_at = now() where organization_id = ${built.organizationId} and name = ${built.name} and deleted_at is null`)
+    await change(tx, sql`update templates set deleted_at = now() where organization_id = ${built.organizationId} and name = ${built.name} and id <> ${built.id} and deleted_at is null`)
     await change(tx, sql`
       insert into templates (id, organization_id, name, description, node_id, build_job_id, size_bytes)
-      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId}, ${built.sizeBytes})`)
+      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId}, ${built.sizeBytes}) on conflict (id) do nothing`)
   })
 }
 

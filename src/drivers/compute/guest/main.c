@@ -75,6 +75,9 @@ int main(int argc, char **argv) {
   if (!strcmp(fields[0], "run")) return run_foreground(fields + 1, count - 1);
   if (!strcmp(fields[0], "start")) return run_background(fields + 1, count - 1);
   if (!strcmp(fields[0], "watch")) return watch_background(fields + 1, count - 1);
+  if (!strcmp(fields[0], "once")) return run_once(fields + 1, count - 1);
+  if (!strcmp(fields[0], "keep")) return run_kept(fields + 1, count - 1);
+  if (!strcmp(fields[0], "take")) return take_kept(fields + 1, count - 1);
   if (!strcmp(fields[0], "put")) return put_private(fields + 1, count - 1);
   if (!strcmp(fields[0], "kill")) return kill_group(fields + 1, count - 1);
   return 125;
