@@ -24,7 +24,7 @@ import { serveIndexPage } from './index-page.ts'
 import { serveObjects } from './objects.ts'
 import { unpackBodies } from './packed-bodies.ts'
 import { watchReceiving } from './receiving.ts'
-import { serveSockets } from './sockets.ts'
+import { asksForSocket, serveSockets } from './sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -57,7 +57,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     genReqId: () => newId('request'),
     requestIdHeader: false, // ours are ours: a caller cannot choose one
     requestTimeout: receiveFileTimeoutMs,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs },
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs, shouldUpgradeCallback: asksForSocket },
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerBadHttp,
     frameworkErrors: (error, request, reply) => {

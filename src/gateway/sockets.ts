@@ -62,6 +62,11 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
   })
 }
 
+/** Whether a request wants to become a web socket. Others offer HTTP/2 with it (`curl --http2`, Java): those are answered as HTTP/1.1. */
+export function asksForSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket'
+}
+
 function attach(protocol: ReturnType<typeof makeServer<Init, Peer>>, socket: WebSocket, request: IncomingMessage): void {
   const peer: Peer = { socket, request, address: request.socket.remoteAddress ?? '', caller: null, credential: undefined, leave: () => { /* nothing is watched yet */ }, open: new Map() }
   const closed = protocol.opened({

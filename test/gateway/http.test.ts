@@ -36,6 +36,16 @@ function exchange(bytes: string): Promise<{ said: string; afterMs: number }> {
   })
 }
 
+describe('a request that offers another protocol', () => {
+  const offer = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n`
+  it.each(['/name/alice', '/graphql?query=%7Bshared%7D'])('is answered at %s as what it is: clients such as Java’s offer HTTP/2 with every one', async (path) => {
+    const socket = connect(running.port, '127.0.0.1', () => socket.write(offer(path)))
+    const [said] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    expect(String(said)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+  })
+})
+
 describe('a JSON body', () => {
   const refused = async (body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<string> => {
     const answer = await post('/echo', body, headers)
