@@ -97,6 +97,7 @@ function checkOperations(): Plugin<object, GraphqlCall> {
 }
 
 async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, params: Params, call: GraphqlCall): Promise<void> {
+  if (typeof params !== 'object' || params === null) throw new BerthError('invalid_request', 'Each member of a batch must be a JSON object with "query".')
   if (typeof params.query !== 'string') return refusePersisted(params) // yoga refuses the others in its own words
   checkJson(params, true)
   const variables = typeof params.variables === 'object' && params.variables !== null ? (params.variables as Record<string, unknown>) : {}

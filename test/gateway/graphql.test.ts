@@ -191,6 +191,11 @@ describe('limits', () => {
     const body = (await six.json()) as { errors: { extensions: { code: string } }[] }
     expect([six.status, body.errors[0]?.extensions.code]).toEqual([413, 'REQUEST_TOO_LARGE'])
   })
+  it('refuse a member of a batch that is no object, and run the others', async () => {
+    const answer = await fetch(`${running.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` }, body: JSON.stringify([null, 5, { query: '{ me { name } }' }]) })
+    const codes = ((await answer.json()) as { data?: unknown; errors?: { extensions: { code: string } }[] }[]).map(({ data, errors }) => data ?? errors?.[0]?.extensions.code)
+    expect([answer.status, codes]).toEqual([200, ['INVALID_REQUEST', 'INVALID_REQUEST', { me: { name: 'alice' } }]])
+  })
 })
 
 describe('a mutation', () => {
