@@ -20,8 +20,8 @@ const numberBytesMax = 1024
 /** A token that is longer is looked at as a step of its own. */
 const longTokenBytes = 4096
 
-type List = { list: Json[]; object: null; key: '' }
-type Fields = { list: null; object: Record<string, Json>; key: string }
+type List = { list: Json[]; object: null; key: ''; keys: 0 }
+type Fields = { list: null; object: Record<string, Json>; key: string; keys: number }
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma' | 'end'
 
 const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, colon: 0x3a, openList: 0x5b, closeList: 0x5d, openObject: 0x7b, closeObject: 0x7d, u: 0x75, space: 0x20 } as const
@@ -124,7 +124,7 @@ class PieceReader {
     if (byte === code.openList || byte === code.openObject) {
       this.#countPart()
       if (this.#open.length >= limits.jsonDepth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`)
-      this.#open.push(byte === code.openList ? { list: [], object: null, key: '' } : { list: null, object: {}, key: '' })
+      this.#open.push(byte === code.openList ? { list: [], object: null, key: '', keys: 0 } : { list: null, object: {}, key: '', keys: 0 })
       return this.#expect(true, byte === code.openList ? 'value or ]' : 'key or }')
     }
     if (++this.#numbers > this.#most.numbers) throw tooMany('numbers', this.#most.numbers)
@@ -201,6 +201,7 @@ class PieceReader {
   #takeText(said: string): void {
     const open = this.#open.at(-1)
     if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
+    if (++open.keys > limits.jsonKeys) throw tooMany('keys in one object', limits.jsonKeys) // each time they are listed takes long
     open.key = said
     if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
     this.#expected = 'colon'

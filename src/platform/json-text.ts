@@ -12,6 +12,11 @@ export function isLargeJson(value: unknown): boolean {
   return measure(value, largeLength) <= 0
 }
 
+/** About how long a value is as JSON: its texts as they are, each of its parts counted for some. Unit: characters. */
+export function roughLength(value: unknown): number {
+  return Number.MAX_SAFE_INTEGER - measure(value, Number.MAX_SAFE_INTEGER)
+}
+
 const partLength = 16
 
 function measure(value: unknown, left: number): number {

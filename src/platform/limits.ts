@@ -12,6 +12,7 @@ export const limits = {
   jsonParts: 50_000, // ours: objects, lists, keys and texts of one body
   conversationParts: 200_000, // ours: the same of bodies that hold conversations
   socketMessageParts: 20_000, // ours: commas, colons and brackets of one web socket message outside of texts
+  jsonKeys: 20_000, // ours: keys of one object
   jsonNumbers: 300_000, // ours: numbers and other values of one body
 
   // GraphQL (decisions.md §9).
@@ -179,6 +180,7 @@ export const limits = {
   chatHintLength: 1024, // ours: a key or a name that is passed on to providers
   chatBiasMax: 1024, // ours: tokens in logit_bias
   chatStopLength: 1000, // ours: characters of one stop text
+  chatUrlLength: 8192, // ours: characters of an image's https address; data URLs are bound by the body alone
   chatIdLength: 512, // ours: characters of the ids and names that a caller sends back
   chatStreamsPerCaller: 1000, // ours: a key serves a whole application
   chatStreamStalledSeconds: 300, // ours: a reader that takes nothing for so long is gone

@@ -135,6 +135,8 @@ async function shortestStall(work: () => Promise<{ status: number; text: string 
 
 describe('the attacks of the audit', () => {
   const nobody = ''
+  const chat = (content: unknown, more: object = {}): Attack => ({ method: 'POST', path: '/llm/v1/chat/completions', body: JSON.stringify({ model: 'berth/demo', stream: true, max_tokens: 10, messages: [{ role: 'user', content }], ...more }) })
+  const calling = (description: string, schema: object): object => ({ tool_choice: 'required', tools: [{ type: 'function', function: { name: 'a', description, parameters: { type: 'object', required: ['a'], properties: { a: schema } } } }] })
   test.each<[string, () => Attack, string | undefined, number[]]>([
     ['a literal of 400 kB of spaces, without a token', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }) }), nobody, [200, 400, 401]],
     ['the same with a token', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }) }), undefined, [200, 400]],
@@ -143,6 +145,13 @@ describe('the attacks of the audit', () => {
     ['27 MB of brackets', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: `[${'[],'.repeat(9_000_000)}0]` }), undefined, [413]],
     ['27 MB of open brackets', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: '['.repeat(27_000_000) }), undefined, [400]],
     ['31 MiB of line ends in a message', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: JSON.stringify({ model: 'berth/demo', messages: [{ role: 'user', content: '\n'.repeat(15_500_000) }] }) }), undefined, [200, 400]],
+    ['an image whose address has 31 MiB', () => chat([{ type: 'image_url', image_url: { url: `https://${'a'.repeat(31_000_000)}` } }]), undefined, [400]],
+    ['a script whose only line has 31 MiB', () => chat(`!say ${'x '.repeat(15_500_000)}`), undefined, [200]],
+    ['a line of 31 MiB that is to be repeated', () => chat(`!repeat 100000 ${'x'.repeat(31_000_000)}`), undefined, [200]],
+    ['a call with arguments of 31 MiB', () => chat(`!tool a ${'x'.repeat(31_000_000)}`, calling('', {})), undefined, [200]],
+    ['a tool that is described in 31 MiB', () => chat('hi', calling('x'.repeat(31_000_000), {})), undefined, [200]],
+    ['a tool whose argument has one choice of 31 MiB', () => chat('hi', calling('', { enum: ['x'.repeat(31_000_000)] })), undefined, [200]],
+    ['90,000 keys in one object', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [], ...Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${at}`, 1])) }] }) }), undefined, [413]],
     ['31 MiB of text in an event', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [{ type: 'text', text: '"\n'.repeat(7_500_000) }] }] }) }), undefined, [200, 409]],
   ])('%s holds nobody', async (_what, attack, token, statuses) => {
     const beforeMegabytes = await web.residentMegabytes()

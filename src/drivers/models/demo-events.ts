@@ -125,7 +125,7 @@ function makeRoom(characters: number): { take: (texts: Iterable<Piece>) => Gener
     taken: () => characters - left,
     *take(texts) {
       for (const { text: whole, paceMs } of texts) {
-        for (const text of whole.match(pieces) ?? []) {
+        for (const [text] of whole.matchAll(pieces)) { // one after the other: most of a long text may have no room
           full = text.length > left
           const fitting = full ? wholeCharacters(text, left) : text
           left -= fitting.length

@@ -20,7 +20,9 @@ export type DemoDue = { turn: DemoTurn | null; turnsDone: number; scriptAt: numb
 const linesMax = 10_000
 const repeatsMax = 10_000_000
 const paceMsMax = 60_000
-const scriptLine = /^!(reason|say|tool\+?|repeat|forever|pace)(?:[ \t]+(.*))?$/s
+/** No answer is as long as this, so nothing of a line beyond it is ever said. Unit: characters. */
+const lineLengthMax = 4 * 1024 * 1024
+const scriptWord = /^!(reason|say|tool\+?|repeat|forever|pace)(?:[ \t]+|$)/
 
 /**
  * The turn that is due: the script is the last user message's, else the last one in a system message. Turns that were
@@ -38,11 +40,11 @@ export function dueTurn(messages: readonly Message[]): DemoDue {
 
 /** The text of a message without its script lines. */
 export function textForPeople(message: Message | undefined): string {
-  return linesOf(textOf(message)).filter((line) => !scriptLine.test(line)).join('\n').trim()
+  return linesOf(textOf(message)).filter((line) => !scriptWord.test(line)).join('\n').trim()
 }
 
 function isScript(message: Message | undefined): boolean {
-  return linesOf(textOf(message)).some((line) => scriptLine.test(line))
+  return linesOf(textOf(message)).some((line) => scriptWord.test(line))
 }
 
 function textOf(message: Message | undefined): string {
@@ -51,16 +53,17 @@ function textOf(message: Message | undefined): string {
 }
 
 function linesOf(text: string): string[] {
-  return text.split('\n', linesMax).map((line) => line.replace(/\r$/, ''))
+  return text.split('\n', linesMax).map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line).slice(0, lineLengthMax))
 }
 
 function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null } {
   const turns: DemoStep[][] = [[]]
   let paceMs = 0
   for (const [number, line] of linesOf(text).entries()) {
-    const match = scriptLine.exec(line)
+    const match = scriptWord.exec(line)
     if (!match) continue
-    const [, word = '', rest = ''] = match
+    const [begin, word = ''] = match
+    const rest = line.slice(begin.length)
     const wrong = (wanted: string): BerthError => new BerthError('invalid_messages', `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in the README.`)
     const current = turns.at(-1) ?? []
     const afterTool = current.at(-1)?.type === 'tool'

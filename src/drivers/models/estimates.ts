@@ -1,4 +1,5 @@
 /** How many tokens a text is when no provider has counted: so many characters each, rounded up. */
+import { isLargeJson, roughLength } from '#src/platform/json-text.ts'
 import type { Message, ModelRequest } from './model.ts'
 
 /** OpenAI's rule of thumb. */
@@ -14,7 +15,7 @@ export function tokensOf(characters: number): number {
 /** Tokens of all that a request sends: its messages and its tools. */
 export function requestTokens({ messages, tools }: Pick<ModelRequest, 'messages' | 'tools'>): number {
   let tokens = messageTokens(messages)
-  for (const tool of tools) tokens += textTokens(JSON.stringify(tool))
+  for (const tool of tools) tokens += tokensOf(isLargeJson(tool) ? roughLength(tool) : JSON.stringify(tool).length)
   return tokens
 }
 

@@ -63,6 +63,7 @@ export function isBase64(text: string): boolean {
 
 /** An image part. @throws BerthError invalid_messages unless the address is https or a data URL of an image. */
 export function imageAt(url: string, detail: 'auto' | 'low' | 'high' | null, place: string): UserPart {
+  if (!url.startsWith('data:') && url.length > limits.chatUrlLength) throw wrongMessage(place, `is an address of more than ${limits.chatUrlLength} characters. Send a shorter one, or the image itself as a data URL.`)
   const isImage = url.startsWith('data:') ? parseDataUrl(url)?.mediaType.startsWith('image/') : url.startsWith('https://') && URL.canParse(url)
   if (!isImage) throw wrongMessage(place, 'must be an https address, or a data URL of an image such as data:image/png;base64,….')
   return { type: 'image', url, detail }
