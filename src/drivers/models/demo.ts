@@ -12,6 +12,8 @@ import type { AskUpstream, ModelRequest, ToolCall, UpstreamTarget } from './mode
 
 const repeatedTextMax = 2_000
 const repeatedResultMax = 500
+/** What of a call's arguments its id is made of; calls of one turn differ by their places. Unit: characters. */
+const identifyingLength = 64 * 1024
 
 /** Answers as the conversation's script says. @throws BerthError invalid_messages for a script or a reasoning block that is not right. */
 export const askDemo: AskUpstream = async (target, request, signal) => {
@@ -57,7 +59,7 @@ function chooseCalls({ tools, toolChoice, parallelToolCalls, messages }: ModelRe
 
 /** Its own for every call of a conversation, and the same each time the conversation is the same. */
 function callId({ scriptAt, turnsDone }: DemoDue, place: number, call: Omit<ToolCall, 'id'>): string {
-  return `call_${sha256(JSON.stringify([scriptAt, turnsDone, place, call.name, call.arguments])).toString('hex').slice(0, 24)}`
+  return `call_${sha256(JSON.stringify([scriptAt, turnsDone, place, call.name, call.arguments.slice(0, identifyingLength)])).toString('hex').slice(0, 24)}`
 }
 
 function reasoningAbout({ messages, tools, reasoningEffort }: ModelRequest): string {
