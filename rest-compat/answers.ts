@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
 import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import type { KeptResponse } from '#src/platform/idempotency.ts'
+import type { KeptResponse, RepeatedResponse } from '#src/platform/idempotency.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
@@ -44,7 +44,7 @@ export type Claim = { kept: null; keep: (response: Omit<KeptResponse, 'grants'>)
  * @param grants what the caller is let through for by the time the response is kept; empty where every request is let in by itself.
  * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress; 403 when the caller may no longer do what made the response.
  */
-export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest, grants: readonly Grant[] = []): Promise<Claim | { kept: KeptResponse }> {
+export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest, grants: readonly Grant[] = []): Promise<Claim | { kept: RepeatedResponse }> {
   if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
   const name = callerName(caller)
   const fingerprint = sha256(`${request.method} ${request.url}\n${(await sha256InSteps(request.rawBody ?? Buffer.alloc(0))).toString('base64')}`)

@@ -7,7 +7,7 @@ import { watchCaller } from '#schema/watch-caller.ts'
 import { allowAgain, callerName, missingToken, noting, userTokenRequired, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { refusedRequest } from '#src/platform/json-body.ts'
-import { isLargeJson, writeInPieces } from '#src/platform/json-text.ts'
+import { bodyText } from '#src/platform/json-text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
 import { beginStream } from '#src/platform/open-streams.ts'
@@ -135,7 +135,7 @@ async function answer(runner: Runner, route: Route, operation: Operation, variab
   })
   if (route.status === 204) return null
   const body = 'body' in data ? data['body'] : data
-  return route.large && isLargeJson(body) ? Buffer.concat(await writeInPieces(body)) : JSON.stringify(body)
+  return route.large ? bodyText(body) : JSON.stringify(body)
 }
 
 /** The error with a status that the documents list for this path (decisions.md §1: all but 401 and 403 stay inside the list). */
@@ -157,7 +157,7 @@ async function once(services: Services, known: Caller, key: string | string[], r
     await claim.release() // an error changed nothing: the same key may be tried again
     throw error
   }
-  await claim.keep({ status: route.status, body: body === null ? null : String(body) })
+  await claim.keep({ status: route.status, body })
   return send(reply, route.status, body)
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import type { BerthError } from '#src/platform/errors.ts'
+import { bodyText } from '#src/platform/json-text.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** The headers of an event stream: proxies on the way must neither keep nor gather it. */
@@ -12,11 +13,14 @@ export const reconnectMs = 2_000
 /** A reader that takes nothing for three heartbeats is gone. */
 const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 
-/** The text of events that several streams send: one that is the same object is made into text once. */
-const frames = new WeakMap<Record<string, unknown>, string>()
+/** The text of events that several streams send: one that is the same object is made into text once, a large one in steps. */
+const frames = new WeakMap<Record<string, unknown>, string | Promise<Buffer>>()
+
+/** What stands before the JSON of an event; and the event, undefined for a heartbeat, which has all in `before`. */
+type Frame = { before: string; body?: unknown }
 
 /** How events, and the error that ends a stream, become text. */
-export type Frames = { ofEvent: (event: Record<string, unknown>) => string; ofError: (error: BerthError, requestId: string) => string }
+export type Frames = { ofEvent: (event: Record<string, unknown>) => Frame; ofError: (error: BerthError, requestId: string) => string }
 
 /** As browsers' EventSource hears without being told names. */
 export const plainFrames: Frames = { ofEvent: plainFrame, ofError: ({ code, message }) => `event: error\ndata: ${JSON.stringify({ error: code, message })}\n\n` }
@@ -53,8 +57,9 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   if (stopping.aborted) stop()
   try {
     for await (const event of events) {
+      const frame = await frameOf(event, ofEvent)
       if (raw.writableEnded || raw.destroyed) break
-      if (!raw.write(frameOf(event, ofEvent)) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
+      if (!raw.write(frame) && !(await drains(raw, gone.signal, stalledMs))) raw.destroy()
     }
   } catch (error) {
     if (!raw.destroyed) raw.write(ofError(shownError(error, request.id), request.id))
@@ -66,21 +71,27 @@ export async function sendStream(request: FastifyRequest, reply: FastifyReply, e
   }
 }
 
-function frameOf(event: Record<string, unknown>, make: (event: Record<string, unknown>) => string): string {
+function frameOf(event: Record<string, unknown>, make: Frames['ofEvent']): string | Promise<Buffer> {
   let frame = frames.get(event)
-  if (frame === undefined) frames.set(event, (frame = make(event)))
+  if (frame === undefined) frames.set(event, (frame = written(make(event))))
   return frame
 }
 
-function plainFrame(event: Record<string, unknown>): string {
-  const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
-  return body && body.id !== undefined && body.id !== null ? `id: ${String(body.id)}\ndata: ${JSON.stringify(body)}\n\n` : ': ping\n\n'
+function written({ before, body }: Frame): string | Promise<Buffer> {
+  if (body === undefined) return before
+  const text = bodyText(body)
+  return typeof text === 'string' ? `${before}${text}\n\n` : text.then((bytes) => Buffer.concat([Buffer.from(before), bytes, Buffer.from('\n\n')]))
 }
 
-function namedFrame(event: Record<string, unknown>): string {
+function plainFrame(event: Record<string, unknown>): Frame {
+  const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
+  return body && body.id !== undefined && body.id !== null ? { before: `id: ${String(body.id)}\ndata: `, body } : { before: ': ping\n\n' }
+}
+
+function namedFrame(event: Record<string, unknown>): Frame {
   const body = event['body'] as { id?: string | null; event?: unknown } | null | undefined // as above
-  if (!body?.event) return 'event: ping\ndata: {"type":"ping"}\n\n'
-  return `event: message\n${body.id ? `id: ${body.id}\n` : ''}data: ${JSON.stringify(body.event)}\n\n`
+  if (!body?.event) return { before: 'event: ping\ndata: {"type":"ping"}\n\n' }
+  return { before: `event: message\n${body.id ? `id: ${body.id}\n` : ''}data: `, body: body.event }
 }
 
 /** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */

@@ -17,7 +17,7 @@ import { sendChat, streamHeaders } from './chat-streams.ts'
 import type { FailureText, StreamText } from './chunks.ts'
 
 /** A body, read: what is asked, how its stream is written, and the whole body for one that is not streamed. */
-export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (completion: Completion) => StreamText; whole: (completion: Completion) => Promise<string> }
+export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (completion: Completion) => StreamText; whole: (completion: Completion) => Promise<string | Buffer> }
 
 /** What is a route's own. */
 export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; failure: FailureText; read: (config: Config, body: unknown) => ReadChat }
@@ -73,7 +73,7 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
 const nothing = (): void => undefined
 
 async function sendWhole(reply: FastifyReply, chat: ReadChat, starting: Promise<Completion>, claim: Claim | undefined): Promise<FastifyReply> {
-  let body: string
+  let body: string | Buffer
   try {
     const completion = await starting
     reply.headers(attemptHeaders(completion.upstream, completion.attempts))

@@ -4,6 +4,7 @@ import { collectChat } from '#src/resources/llm/chats.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
 import { chatCompletion, chatCompletionChunk, chatCompletionsBody, chatHeaders } from './chat-schemas.ts'
+import { bodyText } from '#src/platform/json-text.ts'
 import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 
 /** The route, streamed and not. */
@@ -25,7 +26,7 @@ export const chatCompletionsRoute: HandWritten = {
         model, request,
         text: (completion) => chunkText(completion, includeUsage),
         async whole(completion) {
-          return completionBody(completion, await collectChat(completion))
+          return bodyText(completionBody(completion, await collectChat(completion)))
         },
       }
     },

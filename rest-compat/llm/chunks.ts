@@ -86,11 +86,11 @@ export function usageBody({ inputTokens, outputTokens, cacheReadTokens, cacheWri
 }
 
 /** The whole answer as one body. Reasoning is left out (agents-and-gateway.md), and there are no tools without a stream. */
-export function completionBody({ id, createdSeconds, model }: Answering, { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>): string {
+export function completionBody({ id, createdSeconds, model }: Answering, { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>): Record<string, unknown> {
   const message = { role: 'assistant', content: text === '' && refusal !== '' ? null : text, refusal: refusal === '' ? null : refusal }
-  return JSON.stringify({
+  return {
     id, object: 'chat.completion', created: createdSeconds, model: model.id, speed: model.speed,
     choices: [{ index: 0, message, logprobs: logprobs && { content: orNull(logprobs.content), refusal: orNull(logprobs.refusal) }, finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason }],
     usage: usageBody(usage),
-  })
+  }
 }

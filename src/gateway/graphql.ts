@@ -7,6 +7,7 @@ import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '#schema/builder.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { checkJson } from '#src/platform/json-body.ts'
+import { bodyText } from '#src/platform/json-text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { rateLimited } from '#src/platform/metrics.ts'
@@ -63,14 +64,14 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
       if (request.method === 'GET') setRequestParser(() => readQueryString(request.url) as never) // the same
     },
     onParams: ({ params, context }) => admit(params as Params, context as unknown as GraphqlCall), // yoga's type of its own argument forgets the server's part
-    onResultProcess: ({ request, result, setResult, setResultProcessor, serverContext }) => {
+    onResultProcess: async ({ request, result, setResult, setResultProcessor, serverContext }) => {
       if (Symbol.asyncIterator in result) {
         const form = multipartForm(request.headers.get('accept'))
         if (form) setResultProcessor((events) => multipartResponse(events as AsyncIterable<ExecutionResult>, form), 'multipart/mixed') // the result just below
         return setResult(showEvents(result as AsyncIterable<ExecutionResult>, serverContext.requestId))
       }
-      if (Array.isArray(result)) return setResult(result.map((one: ExecutionResult) => answerOf(one, serverContext)))
-      setResult(answerOf(result as ExecutionResult, serverContext)) // neither a stream nor a batch
+      if (Array.isArray(result)) return setResult(await Promise.all(result.map((one: ExecutionResult) => answerOf(one, serverContext))))
+      setResult(await answerOf(result as ExecutionResult, serverContext)) // neither a stream nor a batch
     },
   }
 }
@@ -138,8 +139,11 @@ async function spend({ caller, limiter, address }: GraphqlCall, changes: boolean
 }
 
 /** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */
-function answerOf(result: ExecutionResult, { requestId, answer }: GraphqlCall): ExecutionResult {
-  if (!result.errors?.length) return result
+async function answerOf(result: ExecutionResult, { requestId, answer }: GraphqlCall): Promise<ExecutionResult> {
+  if (!result.errors?.length) {
+    const text = String(await bodyText(result))
+    return { ...result, stringify: () => text } as ExecutionResult // yoga's own extension of a result
+  }
   const shown = result.errors.map((error) => showError(error, requestId))
   const whole = JSON.stringify({ ...result, errors: shown.map((one) => one.error) })
   for (const { headers } of shown) answer.headers = { ...answer.headers, ...headers }
@@ -152,7 +156,7 @@ function answerOf(result: ExecutionResult, { requestId, answer }: GraphqlCall): 
 
 async function* showEvents(results: AsyncIterable<ExecutionResult>, requestId: string): AsyncGenerator<ExecutionResult> {
   for await (const result of results) {
-    const whole = JSON.stringify(showResult(result, requestId))
+    const whole = String(await bodyText(showResult(result, requestId)))
     yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
   }
 }

@@ -2,6 +2,7 @@
  * Idempotency keys: a POST with the header `Idempotency-Key` runs once for a caller and key in 24 hours; the same
  * request again gets the stored response (decisions.md §0). Responses are sealed: one may hold a secret shown once.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Grant } from './access.ts'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
@@ -10,7 +11,10 @@ import { change, findOne, sql, type Db } from './postgres.ts'
 import type { Sealer } from './secrets.ts'
 
 /** What is kept of a response, and what its caller had to be allowed for it. */
-export type KeptResponse = { status: number; body: string | null; grants: readonly Grant[] }
+export type KeptResponse = { status: number; body: string | Buffer | null; grants: readonly Grant[] }
+
+/** The same, read again. */
+export type RepeatedResponse = KeptResponse & { body: string | null }
 
 /** Runs each keyed request once. */
 export type Idempotency = {
@@ -18,7 +22,7 @@ export type Idempotency = {
    * Claims the key for this request, or answers the response it already got.
    * @throws BerthError idempotency_conflict when the key was used for another request, idempotency_in_progress while that one runs.
    */
-  begin(caller: string, key: string, requestSha256: Buffer): Promise<KeptResponse | undefined>
+  begin(caller: string, key: string, requestSha256: Buffer): Promise<RepeatedResponse | undefined>
   /** Keeps the response under the claimed key. */
   finish(caller: string, key: string, response: KeptResponse): Promise<void>
   /** Gives the claim back: the request changed nothing and may be tried again. */
@@ -66,7 +70,9 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
     },
     async finish(caller, key, { status, body, grants }) {
       claims.delete(place(caller, key))
+      if (Buffer.isBuffer(body)) await nextTurn() // it is large, and was put together just now
       const sealed = body === null ? null : sealer.seal(body, place(caller, key))
+      if (Buffer.isBuffer(body)) await nextTurn()
       await change(db, sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, grants = ${JSON.stringify(grants)}, in_progress_until = null where caller = ${caller} and key = ${key}`)
     },
     async release(caller, key) {

@@ -9,8 +9,13 @@ import { limits } from './limits.ts'
 /** Any JSON value, with plain objects. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-/** How many objects, lists, keys and texts one body may have, and how many other values; whether a key `__proto__` is refused instead of dropped. */
-export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean }
+/**
+ * How many objects, lists, keys and texts one body may have, and how many other values.
+ * @property refusesUnknownKeys a key `__proto__` is refused instead of dropped.
+ * @property depth how deep they may be nested; 64 levels unless said.
+ * @property anyText texts may hold what cannot be stored: NUL and halves of surrogate pairs.
+ */
+export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean; depth?: number; anyText?: boolean }
 
 /** How long a step may take, ms; looked at after so many tokens or so much text. */
 const stepMs = 8
@@ -123,7 +128,8 @@ class PieceReader {
     if (byte === code.quote) return this.#beginText(byte)
     if (byte === code.openList || byte === code.openObject) {
       this.#countPart()
-      if (this.#open.length >= limits.jsonDepth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`)
+      const { depth = limits.jsonDepth } = this.#most
+      if (this.#open.length >= depth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${depth} levels. Send a flatter value.`)
       this.#open.push(byte === code.openList ? { list: [], object: null, key: '', keys: 0 } : { list: null, object: {}, key: '', keys: 0 })
       return this.#expect(true, byte === code.openList ? 'value or ]' : 'key or }')
     }
@@ -188,13 +194,13 @@ class PieceReader {
   #addText(text: { said: string; half: string }, piece: string, hasEscape: boolean, isWhole: boolean): void {
     let more = text.half + piece
     text.half = ''
-    if (hasEscape && piece.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
+    if (hasEscape && !this.#most.anyText && piece.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
     const last = more.charCodeAt(more.length - 1)
     if (!isWhole && last >= 0xd800 && last <= 0xdbff) {
       text.half = more.slice(-1)
       more = more.slice(0, -1)
     }
-    if (!more.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
+    if (!this.#most.anyText && !more.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
     text.said += more
   }
 

@@ -8,8 +8,8 @@ const chunkLength = 128 * 1024
 const stepMs = 8
 
 /** Whether a value takes long to be written: by its texts, each of its parts counted for some. It is looked at no further than it must be. */
-export function isLargeJson(value: unknown): boolean {
-  return measure(value, largeLength) <= 0
+export function isLargeJson(value: unknown, length = largeLength): boolean {
+  return measure(value, length) <= 0
 }
 
 /** About how long a value is as JSON: its texts as they are, each of its parts counted for some. Unit: characters. */
@@ -29,6 +29,11 @@ function measure(value: unknown, left: number): number {
   }
   for (const key in value) if ((rest = measure((value as Record<string, unknown>)[key], rest - key.length)) <= 0) return rest
   return rest
+}
+
+/** The JSON of a body; the bytes of one that is large, which are written in steps. */
+export function bodyText(value: unknown): string | Promise<Buffer> {
+  return isLargeJson(value) ? writeInPieces(value).then((pieces) => Buffer.concat(pieces)) : JSON.stringify(value)
 }
 
 /** Writes JSON in chunks of UTF-8. Undefined properties are left out. */

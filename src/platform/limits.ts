@@ -14,6 +14,10 @@ export const limits = {
   socketMessageParts: 20_000, // ours: commas, colons and brackets of one web socket message outside of texts
   jsonKeys: 20_000, // ours: keys of one object
   jsonNumbers: 300_000, // ours: numbers and other values of one body
+  answerParts: 1_000_000, // ours: objects, lists, keys and texts of an upstream's whole answer; one with the probabilities of its tokens has many
+  answerNumbers: 1_000_000, // ours: numbers and other values of one
+  answerEventParts: 100_000, // ours: commas, colons and brackets of one event of an upstream's stream
+  answerArgumentsLength: 1024 * 1024, // ours: characters of the arguments of all calls of one answer, where they are not sent as a text
 
   // GraphQL (decisions.md §9).
   graphqlDepth: 12,
@@ -110,6 +114,9 @@ export const limits = {
   webDomainLength: 512, // ours: characters of one entry, its path included
   mcpDiscoverySeconds: 10, // for each tool server
   mcpListingBytes: 1024 * 1024, // ours: all that one tool server answers while its tools are listed
+  mcpAnswerBytes: 16 * 1024 * 1024, // ours: all that it answers to one call; base64 of 10 MiB of images fits
+  mcpAnswerParts: 20_000, // ours: objects, lists, keys and texts of one message of a tool server
+  mcpAnswerNumbers: 100_000, // ours: numbers and other values of one
   environmentsPerMinute: 60,
   environmentsInFlightMax: 5, // ours: in flight is one whose VM is being made, started or prepared; multiplied as the rates it stands among
   environmentIdleSecondsDefault: 900,

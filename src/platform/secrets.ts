@@ -12,7 +12,7 @@ const headerBytes = 1 + 4 + 12 + 16
 
 /** Seals and opens stored secrets. `place` names the table, column, row and organization: `vm_env.value:<vm>:<key>`. */
 export type Sealer = {
-  seal(plain: string, place: string): Buffer
+  seal(plain: string | Buffer, place: string): Buffer
   /** @throws Error when the value was changed, moved, or sealed with another key. */
   open(sealed: Buffer, place: string): string
   /** What only those who know the same key can make of this text: a signature, or a token that proves it. */
@@ -31,8 +31,8 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
     seal(plain, place) {
       const nonce = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(place))
-      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
-      return Buffer.concat([Buffer.of(version), current.id, nonce, cipher.getAuthTag(), body])
+      const body = [typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain), cipher.final()]
+      return Buffer.concat([Buffer.of(version), current.id, nonce, cipher.getAuthTag(), ...body])
     },
     open(sealed, place) {
       if (sealed.length < headerBytes || sealed[0] !== version) throw new Error('not a sealed value')

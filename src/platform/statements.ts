@@ -2,8 +2,11 @@
  * How one statement runs: prepared once on each connection, so that Postgres plans it once instead of at every call,
  * and its columns named as the code names them. The only place where snake_case becomes camelCase.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import pg from 'pg'
 import { timestamp } from './clock.ts'
+import { readInPieces } from './json-pieces.ts'
+import { limits } from './limits.ts'
 
 /** What a statement answered: its rows, what it was, and how many rows it changed. */
 export type Answer = { rows: Record<string, unknown>[]; command: string; rowCount: number | null }
@@ -18,6 +21,41 @@ const { builtins } = pg.types
 pg.types.setTypeParser(builtins.TIMESTAMPTZ, readTimestamp)
 pg.types.setTypeParser(builtins.INT8, (text) => Number(text)) // our bigints are counters below 2^53
 pg.types.setTypeParser(builtins.NUMERIC, (text) => Number(text))
+
+/** JSON that takes long to be read: it is read in steps before anybody sees it. */
+class LargeJson {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** What we stored ourselves may have as many parts as it has. */
+const stored = { parts: Infinity, numbers: Infinity, depth: Infinity, anyText: true }
+
+function readJson(text: string): unknown {
+  return text.length > limits.jsonInlineBytes ? new LargeJson(text) : JSON.parse(text) as unknown
+}
+
+const types: pg.CustomTypesConfig = { getTypeParser: (type: number, format?: 'text' | 'binary') => (isJson(type) ? readJson : pg.types.getTypeParser(type, format as 'text')) }
+
+function isJson(type: number): boolean {
+  return type === builtins.JSONB || type === builtins.JSON
+}
+
+/** Puts in the place of large values what they say. */
+async function readLarge(rows: readonly unknown[][]): Promise<void> {
+  for (const values of rows) {
+    for (const [index, value] of values.entries()) {
+      if (!(value instanceof LargeJson)) continue
+      await nextTurn()
+      const bytes = Buffer.from(value.text)
+      values[index] = null // its text is not needed any more
+      await nextTurn()
+      values[index] = await readInPieces(bytes, stored)
+    }
+  }
+}
 
 const prepared = new Map<string, string>()
 const camelNames = new Map<string, string>()
@@ -36,7 +74,8 @@ export async function runForeignStatement(on: Runner, text: string, values: read
 async function send(on: Runner, text: string, values: readonly unknown[], rename: (column: string) => string): Promise<Answer> {
   try {
     const name = values.length > 0 ? nameOf(text) : undefined // begin and commit need no plan
-    const { rows, fields, command, rowCount } = await on.query({ name, text, values: values as unknown[], rowMode: 'array' }) // pg only reads them
+    const { rows, fields, command, rowCount } = await on.query({ name, text, values: values as unknown[], rowMode: 'array', types }) // pg only reads them
+    if (fields.some(({ dataTypeID }) => isJson(dataTypeID))) await readLarge(rows)
     return { rows: rows.length === 0 ? [] : named(rows, fields, rename), command, rowCount }
   } catch (error) {
     if (isStalePlan(error)) forgetStatements()

@@ -45,7 +45,7 @@ async function discover(servers: Record<string, string>, as = token): Promise<Fo
 
 test('tools come with their schemas; a server that wants a credential, and one that is not there, say so beside them', async () => {
   expect(await discover({ free: free.url, closed: closed.url, absent: `http://127.0.0.1:${emptyPort}/mcp`, own: 'https://127.0.0.1:8443/mcp' })).toEqual([
-    { server_name: 'free', url: free.url, status: 'ok', error: null, tools: [{ name: 'add', description: 'Adds two numbers.', input_schema: expect.objectContaining({ type: 'object', properties: expect.objectContaining({ a: expect.anything() }) }) }] },
+    { server_name: 'free', url: free.url, status: 'ok', error: null, tools: [{ name: 'add', description: 'Adds two numbers.', input_schema: expect.objectContaining({ type: 'object', properties: expect.objectContaining({ a: expect.anything() }) }) }, expect.objectContaining({ name: 'show' })] },
     { server_name: 'closed', url: closed.url, status: 'auth_required', error: expect.stringContaining('vault'), tools: [] },
     { server_name: 'absent', url: `http://127.0.0.1:${emptyPort}/mcp`, status: 'unreachable', error: expect.any(String), tools: [] },
     { server_name: 'own', url: 'https://127.0.0.1:8443/mcp', status: 'unreachable', error: 'Loopback addresses may not be reached.', tools: [] },
@@ -62,7 +62,7 @@ test('a credential in one of the caller’s vaults is sent to its server, and no
   const vault = await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } })
   const put = await berth.call<{ id: string }>('POST', `/agents/v1/vaults/${vault.body.id}/credentials`, { token, body: { display_name: 'c', auth: { type: 'static_bearer', mcp_server_url: closed.url, token: 'good' } } })
   expect(put.status, JSON.stringify(put.body)).toBe(201)
-  expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'ok', tools: [{ name: 'add' }] }])
+  expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'ok', tools: [{ name: 'add' }, { name: 'show' }] }])
   const rotate = (secret: string): Promise<unknown> => berth.call('PUT', `/agents/v1/vaults/${vault.body.id}/credentials/${put.body.id}`, { token, body: { auth: { type: 'static_bearer', token: secret } } })
   await rotate('bad')
   expect(await discover({ closed: closed.url })).toMatchObject([{ status: 'auth_required', error: expect.stringContaining('refuses the credential') }])

@@ -30,6 +30,7 @@ describe('a large body', () => {
   test('is what JSON.parse makes of it, whatever it is', async () => {
     await fc.assert(fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.integer({ min: 0, max: 3 }), async (value, indent) => {
       const text = JSON.stringify(value, null, indent)
+      fc.pre(!text.includes('"__proto__"')) // which is dropped; see below
       expect(await read(text)).toEqual(JSON.parse(text))
     }), { numRuns: 300 })
   })
@@ -102,7 +103,7 @@ describe('a large value', () => {
   })
 
   test('is one of many texts or parts', () => {
-    expect([{ a: 'x' }, { a: ['x'.repeat(300_000)] }, Array.from({ length: 50_000 }, () => 0)].map(isLargeJson)).toEqual([false, true, true])
+    expect([{ a: 'x' }, { a: ['x'.repeat(300_000)] }, Array.from({ length: 50_000 }, () => 0)].map((value) => isLargeJson(value))).toEqual([false, true, true])
   })
 })
 

@@ -2,8 +2,11 @@
  * The events of one answer, written down as a wire format reveals them: numbers blocks and calls, remembers the usage
  * that was told, and estimates what was not. Each wire format has a reader that writes with it.
  */
+import { isLargeJson } from '#src/platform/json-text.ts'
+import { limits } from '#src/platform/limits.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, UpstreamTarget, Usage } from './model.ts'
+import { brokenAnswer } from './upstream-errors.ts'
 import { UsageCount } from './usage-count.ts'
 
 /** Reads one wire format into events. What it throws ends the answer. */
@@ -32,6 +35,7 @@ export class AnswerEvents {
   #hasText = false
   #reasoningBlocks = 0
   #calls = 0
+  #argumentsLeft: number = limits.answerArgumentsLength
 
   constructor(target: UpstreamTarget, request: ModelRequest) {
     this.#target = target
@@ -104,6 +108,14 @@ export class AnswerEvents {
     call.hasArguments = true
     this.#count.addText(text)
     this.#batch.push({ type: 'arguments', index: call.number!, text }) // it has just got its number
+  }
+
+  /** Arguments that came as a value and not as text. @throws BerthError upstream_error where all of them are too large: they are written at once. */
+  argumentValue(call: OpenCall, value: unknown): void {
+    if (isLargeJson(value, this.#argumentsLeft)) throw brokenAnswer(this.#target, 'sent more arguments than the calls of an answer may have')
+    const text = JSON.stringify(value)
+    this.#argumentsLeft -= text.length
+    this.arguments(call, text)
   }
 
   /** A call is complete. One without arguments gets an empty object, as some providers leave it out. */

@@ -60,11 +60,12 @@ class MessagesReader implements AnswerReader {
 
   whole(message: Values): void {
     if (!Array.isArray(message['content'])) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (message['content'].length > blocksMax) throw brokenAnswer(this.#target, `sent more than ${blocksMax} blocks`)
     for (const [index, content] of listOf(message['content']).entries()) {
       const block = objectOf(content) ?? {}
       this.#open(index, block)
       const open = this.#blocks.get(index)
-      if (open?.type === 'call') this.#events.arguments(open.call, JSON.stringify(block['input'] ?? {}))
+      if (open?.type === 'call') this.#events.argumentValue(open.call, block['input'] ?? {})
       this.#close(index)
     }
     this.#stopReason = textOf(message['stop_reason']) ?? null

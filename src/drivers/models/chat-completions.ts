@@ -153,7 +153,9 @@ class ChatReader implements AnswerReader {
     } else if (open.number === null && name !== open.name) open.name += name
     this.#current = index
     const given = told['arguments']
-    this.#events.arguments(open, typeof given === 'string' ? given : objectOf(given) ? JSON.stringify(given) : '')
+    const value = objectOf(given)
+    if (value) this.#events.argumentValue(open, value)
+    else this.#events.arguments(open, textOf(given) ?? '')
   }
 
   /** Where a call has no index, a new id or name begins a new one, and anything else goes on with the last. */

@@ -1,14 +1,16 @@
 /** Values out of JSON that somebody else wrote: whatever is not what it should be is as if it were not there. */
+import { readInlineAnswer } from '#src/platform/json-answers.ts'
+import { limits } from '#src/platform/limits.ts'
 
 /** An object of JSON. */
 export type Values = Readonly<Record<string, unknown>>
 
 const countMax = 1_000_000_000
 
-/** What a text of JSON says; null for any other text. */
+/** What a text of JSON says; null for any other text, and for one that is large and has many parts. */
 export function jsonOf(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return readInlineAnswer(text, limits.jsonParts)
   } catch {
     return null // not JSON, which is as good as nothing
   }

@@ -65,6 +65,7 @@ class ResponsesReader implements AnswerReader {
 
   whole(response: Values): void {
     if (response['status'] === 'failed' || !Array.isArray(response['output'])) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (response['output'].length > itemsMax) throw brokenAnswer(this.#target, `sent more than ${itemsMax} items`)
     for (const [index, value] of listOf(response['output']).entries()) this.#close(index, objectOf(value) ?? {})
     this.#end(response)
   }

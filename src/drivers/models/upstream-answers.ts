@@ -1,5 +1,7 @@
 /** An upstream's answer as events, whatever its wire format: asked, checked, read in the batches in which it arrives. */
-import { isLargeJson, writeInPieces } from '#src/platform/json-text.ts'
+import { JsonAnswerError, readAnswer, readInlineAnswer } from '#src/platform/json-answers.ts'
+import { bodyText } from '#src/platform/json-text.ts'
+import { limits } from '#src/platform/limits.ts'
 import { AnswerEvents, type AnswerReader, type MakeReader } from './answer-events.ts'
 import { EventStream, EventStreamError } from './event-streams.ts'
 import { objectOf } from './json-values.ts'
@@ -19,8 +21,8 @@ const errorMs = 5_000
  * @throws BerthError what the upstream's status says; see model.ts.
  */
 export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, question: UpstreamQuestion, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
-  const { body } = question
-  const post: UpstreamPost = { ...question, body: isLargeJson(body) ? Buffer.concat(await writeInPieces(body)) : JSON.stringify(body) }
+  const body = bodyText(question.body)
+  const post: UpstreamPost = { ...question, body: typeof body === 'string' ? body : await body }
   const response = postUpstream(target, post, request.stream, signal)
   await response.begun
   const { status, headers } = response
@@ -51,7 +53,7 @@ async function errorBody(response: UpstreamResponse, signal: AbortSignal): Promi
 
 /** An answer that comes whole. One that was to be a stream is an error, and tells which, if it is of any use. */
 async function answerOfWhole(target: UpstreamTarget, request: ModelRequest, response: UpstreamResponse, reader: AnswerReader, events: AnswerEvents): Promise<ModelAnswer> {
-  const body = objectOf(parseJson(target, (await response.whole()).toString()))
+  const body = objectOf(await readAnswer(await response.whole(), { parts: limits.answerParts, numbers: limits.answerNumbers }).catch((error: unknown) => { throw unreadable(target, error) }))
   if (!body) throw brokenAnswer(target, 'sent something that is no answer')
   const error = errorIn(body)
   if (error) throw refusedInAnswer(target, error)
@@ -61,13 +63,18 @@ async function answerOfWhole(target: UpstreamTarget, request: ModelRequest, resp
   return new WholeAnswer(events.take())
 }
 
-/** JSON that an upstream sent. @throws BerthError upstream_error. */
+/** JSON of one event that an upstream sent. @throws BerthError upstream_error. */
 export function parseJson(target: UpstreamTarget, text: string): unknown {
   try {
-    return JSON.parse(text)
-  } catch {
-    throw brokenAnswer(target, 'sent something that is not JSON')
+    return readInlineAnswer(text)
+  } catch (error) {
+    throw unreadable(target, error)
   }
+}
+
+function unreadable(target: UpstreamTarget, error: unknown): unknown {
+  if (!(error instanceof JsonAnswerError)) return error
+  return brokenAnswer(target, error.reason === 'not_json' ? 'sent something that is not JSON' : 'sent more values than an answer may have')
 }
 
 const isOver: IteratorResult<readonly ModelEvent[]> = { value: undefined, done: true }

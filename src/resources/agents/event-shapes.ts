@@ -1,5 +1,6 @@
 /** The events that clients may send, read and checked (decisions.md §6.2). Keys are spelled as on the wire. */
 import { z } from 'zod'
+import { isBase64 } from '#src/platform/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -14,7 +15,7 @@ const megabyte = 1024 * 1024
 function base64(mostBytes: number): z.ZodType<string> {
   return z.string().min(1)
     .refine((data) => data.length <= Math.ceil(mostBytes / 3) * 4, `it may hold ${mostBytes / megabyte} MiB`)
-    .refine((data) => data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data), 'it must be base64')
+    .refine(isBase64, 'it must be base64')
 }
 const url = exact({ type: z.literal('url'), url: z.string().max(limits.attachmentUrlLength).regex(/^https?:\/\/[^\s/]/, 'it must be an http or https address') })
 // There is no store of files in this interface, so no id of one can be right.

@@ -1,13 +1,23 @@
-/** Secrets taken out of JSON. */
+/** Secrets taken out of JSON, in steps between which the event loop goes on: a value may have many texts. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
+
+const stepMs = 8
 
 /** A JSON value with no secret in it. @param whole also in the names of fields and the words by which kinds are told apart. */
 export async function maskedValue(masker: Masker, value: unknown, whole: boolean): Promise<unknown> {
-  if (masker === noMasker) return value
+  return masker === noMasker ? value : masked(masker, value, whole, { untilMs: performance.now() + stepMs })
+}
+
+async function masked(masker: Masker, value: unknown, whole: boolean, step: { untilMs: number }): Promise<unknown> {
+  if (performance.now() >= step.untilMs) {
+    await nextTurn()
+    step.untilMs = performance.now() + stepMs
+  }
   if (typeof value === 'string') return masker.longText(value)
   if (Array.isArray(value)) {
     const all: unknown[] = []
-    for (const one of value) all.push(await maskedValue(masker, one, whole))
+    for (const one of value) all.push(await masked(masker, one, whole, step))
     return all
   }
   if (typeof value !== 'object' || value === null) return value
@@ -15,7 +25,7 @@ export async function maskedValue(masker: Masker, value: unknown, whole: boolean
   const isPacked = 'type' in value && value.type === 'base64' // an image's bytes, in which a secret cannot be read
   for (const [key, one] of Object.entries(value)) {
     const keeps = !whole && (key === 'type' || key === 'media_type' || (key === 'data' && isPacked))
-    all.push([whole ? await masker.longText(key) : key, keeps ? one : await maskedValue(masker, one, whole)])
+    all.push([whole ? await masker.longText(key) : key, keeps ? one : await masked(masker, one, whole, step)])
   }
   return Object.fromEntries(all)
 }

@@ -1,4 +1,5 @@
 /** What a tool of a tool server answers, as blocks that sessions and models know: text, images, and words for the rest. */
+import { isBase64 } from '#src/platform/base64.ts'
 import { limits } from '#src/platform/limits.ts'
 import { answered, cutEnd, failed, resultLimits, type ResultBlock, type ToolResult } from './tools/results.ts'
 
@@ -42,14 +43,14 @@ function textBlock(text: string): ResultBlock {
 
 /** Base64 as an image, when it is one of a kind that models take, and not too large. */
 function imageBlock(data: unknown): ResultBlock | null {
-  if (!isBase64(data) || sizeOf(data) > limits.imageBytes) return null
+  if (!isPacked(data) || sizeOf(data) > limits.imageBytes) return null
   const first = Buffer.from(data.slice(0, 24), 'base64').toString('latin1')
   const kind = signatures.find(({ begins }) => begins.test(first))
   return kind ? { type: 'image', source: { type: 'base64', media_type: kind.mediaType, data } } : null
 }
 
 function cannotBeShown(what: string, mimeType: unknown, data: unknown): ResultBlock {
-  return textBlock(`[${what} of the type ${shown(mimeType) || 'unknown'}${isBase64(data) ? ` and ${sizeOf(data)} bytes` : ''}, which cannot be shown here.]`)
+  return textBlock(`[${what} of the type ${shown(mimeType) || 'unknown'}${isPacked(data) ? ` and ${sizeOf(data)} bytes` : ''}, which cannot be shown here.]`)
 }
 
 /** The blocks as far as a result has room for them: texts together as for any tool, images up to a number and a size. */
@@ -69,8 +70,8 @@ function bounded(blocks: readonly ResultBlock[]): ResultBlock[] {
   })
 }
 
-function isBase64(data: unknown): data is string {
-  return typeof data === 'string' && data.length > 0 && data.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(data)
+function isPacked(data: unknown): data is string {
+  return typeof data === 'string' && data.length > 0 && isBase64(data)
 }
 
 function sizeOf(base64: string): number {

@@ -1,5 +1,6 @@
 /** Talking to an agent's tool servers: with a credential, renewed once when it is refused, and with plain words for what went wrong. */
 import type { Client } from '@modelcontextprotocol/client'
+import { readMcpAnswers } from '#src/drivers/mcp-answers.ts'
 import { withMcp } from '#src/drivers/mcp.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
@@ -16,20 +17,22 @@ export type McpTool = { name: string; description: string | null; inputSchema: u
 /** What came of asking a server. `error` is a sentence of ours: what a server says may hold anything. */
 export type McpOutcome<Result> = { status: 'ok'; result: Result } | { status: 'auth_required' | 'unreachable'; error: string }
 
-/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it; `bytesMax` is for all that it answers. */
+/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it; `bytesMax` is for all that it answers, 16 MiB unless said. */
 export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; bytesMax?: number; signal?: AbortSignal }
 
 const toolsMax = 1000 // ours: of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
 /** Connects, works, and leaves; within `limitMs` in all. */
-export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, bytesMax, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
+export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
   const late = AbortSignal.timeout(limitMs)
   const full = new AbortController()
   const over = AbortSignal.any([late, full.signal, ...(signal ? [signal] : [])])
-  const noticed = noticing(outboundFetch(services.config, bytesMax === undefined ? undefined : { bytesMax, tooMuch: (error) => full.abort(error) }))
+  const tooMuch = (error: OutboundError): void => full.abort(error)
+  const noticed = noticing(outboundFetch(services.config, { bytesMax, tooMuch }))
+  const answers = readMcpAnswers(noticed.fetch, tooMuch)
   // A server may say the token that it was sent, in a description as well as in a result.
-  const ask = async (token: string | null): Promise<Result> => maskedValue(createMasker(token === null ? [] : [token]), await withMcp({ url, token, fetch: noticed.fetch, limitMs, signal: over }, (client) => work(client, over)), false) as Promise<Result>
+  const ask = async (token: string | null): Promise<Result> => maskedValue(createMasker(token === null ? [] : [token]), answers.restore(await withMcp({ url, token, fetch: answers.fetch, limitMs, signal: over }, (client) => work(client, over))), false) as Promise<Result>
   let credential: BearerCredential | null = null
   try {
     credential = await bearer()

@@ -2,6 +2,7 @@
  * The small readings that messages of every route are made of. Written by hand and not with a schema library: thousands
  * of requests a second pass here, and a refusal must name the place, such as `messages[2].content[0]`.
  */
+import { isOfBase64 } from '#src/platform/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { UserPart } from '#src/drivers/models/model.ts'
@@ -58,7 +59,7 @@ export function parseDataUrl(url: string): { mediaType: string; data: string } |
 
 /** Whether the text is base64 and holds something. */
 export function isBase64(text: string): boolean {
-  return text !== '' && !/[^A-Za-z0-9+/=]/.test(text)
+  return text !== '' && isOfBase64(text)
 }
 
 /** An image part. @throws BerthError invalid_messages unless the address is https or a data URL of an image. */

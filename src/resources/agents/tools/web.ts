@@ -3,6 +3,8 @@ import type { Config } from '#src/platform/config.ts'
 import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
 import { charactersPerToken } from '#src/drivers/models/estimates.ts'
+import { readAnswer } from '#src/platform/json-answers.ts'
+import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { createThread, ThreadError } from '#src/platform/threads.ts'
@@ -49,7 +51,7 @@ export async function searchWeb({ searchUrl }: Pick<Config, 'searchUrl'>, query:
     const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]) }) // the operator's own address, which may be private
     const { text } = await readBeginning(response, bytesMax)
     if (!response.ok) return failed(`The search engine answered ${response.status}. Try again later.`)
-    const { results = [] } = JSON.parse(text) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // as SearXNG writes it
+    const { results = [] } = await readAnswer(Buffer.from(text), { parts: limits.jsonParts, numbers: limits.jsonNumbers }) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // as SearXNG writes it
     const lines = results.filter(({ url: found }) => isShown(restrictions, found)).slice(0, resultsMax).map((one) => [one.title, one.url, one.content].filter((part) => typeof part === 'string').join('\n'))
     return { ...answered(lines.length > 0 ? await masker.longText(lines.join('\n\n')) : 'Nothing was found.'), usage: { webSearchRequests: 1 } }
   } catch (error) {

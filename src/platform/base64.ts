@@ -1,0 +1,21 @@
+/** Base64 of many MiB, checked at some GB/s: a regular expression takes 50 ms for 32 MiB. */
+
+const pieceLength = 256 * 1024
+const scratch = Buffer.alloc(pieceLength)
+const ending = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** Whether a text is of the characters of base64 (not those of its form for addresses), with at most two `=` at its end. */
+export function isOfBase64(text: string): boolean {
+  let at = 0
+  for (; text.length - at > pieceLength; at += pieceLength) {
+    const piece = text.slice(at, at + pieceLength)
+    // What Node's decoder skips, or stops at, is missing from what it wrote; it also reads the form for addresses.
+    if (scratch.write(piece, 0, 'base64') !== (pieceLength / 4) * 3 || piece.includes('-') || piece.includes('_')) return false
+  }
+  return ending.test(text.slice(at))
+}
+
+/** Whether a text is base64 with its padding. */
+export function isBase64(text: string): boolean {
+  return text.length % 4 === 0 && isOfBase64(text)
+}
