@@ -147,7 +147,7 @@ export const limits = {
   sessionVaultsMax: 50,
   eventListDefault: 100,
   eventListMax: 1000,
-  eventPageBytes: 32 * 1024 * 1024, // ours: a page of events ends early when it holds this much
+  eventPageBytes: 32 * 1024 * 1024, // ours: a page of events holds no more, or one event
   unreadCountMax: 100,
   interruptSeconds: 5,
 

@@ -118,7 +118,7 @@ describe('a stream', () => {
 
 test('signs of life, and the error that ends a stream, have the names that Anthropic’s clients know', () => {
   const { ofEvent, ofError } = namedFrames((error, requestId) => ({ type: 'error', error: { type: 'api_error', message: error.message }, request_id: requestId }))
-  expect(ofEvent({ body: {} })).toBe('event: ping\ndata: {"type":"ping"}\n\n')
+  expect(ofEvent({ body: {} })).toEqual({ before: 'event: ping\ndata: {"type":"ping"}\n\n' })
   expect(ofError(new BerthError('internal_error', 'sorry'), 'req_1')).toBe('event: error\ndata: {"type":"error","error":{"type":"api_error","message":"sorry"},"request_id":"req_1"}\n\n')
 })
 

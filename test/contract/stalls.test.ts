@@ -16,6 +16,8 @@ import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } 
 const stallMsMax = 50
 const usualBytes = 128 * 1024
 const repeats = 3
+/** One text is made while another is read: both processors work. */
+const atOnce = 2
 
 let berth: Berth
 let web: AttackedWeb
@@ -61,10 +63,13 @@ async function attackField(field: Field, pieces: readonly string[], bytes: numbe
   const faults: string[] = []
   const size = Math.min(bytes, field.bytes)
   await web.longestStallMs()
-  for (const piece of pieces) {
-    const fault = faultOf(await send(field.attack(fillOf(piece, size))))
-    if (fault) faults.push(`${field.name} of ${JSON.stringify(piece)}: ${fault}`)
-  }
+  const waiting = pieces.values()
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    for (const piece of waiting) {
+      const fault = faultOf(await send(field.attack(fillOf(piece, size))))
+      if (fault) faults.push(`${field.name} of ${JSON.stringify(piece)}: ${fault}`)
+    }
+  }))
   if (await web.longestStallMs() <= stallMsMax) return faults
   for (const piece of pieces) {
     const attack = field.attack(fillOf(piece, size))
@@ -153,6 +158,7 @@ describe('the attacks of the audit', () => {
     ['a tool whose argument has one choice of 31 MiB', () => chat('hi', calling('', { enum: ['x'.repeat(31_000_000)] })), undefined, [200]],
     ['90,000 keys in one object', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [], ...Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${at}`, 1])) }] }) }), undefined, [413]],
     ['31 MiB of text in an event', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [{ type: 'text', text: '"\n'.repeat(7_500_000) }] }] }) }), undefined, [200, 409]],
+    ['reading that event in a page of the log', () => ({ method: 'GET', path: `/agents/v1/sessions/${target.session}/events?types[]=user.message` }), undefined, [200]],
   ])('%s holds nobody', async (_what, attack, token, statuses) => {
     const beforeMegabytes = await web.residentMegabytes()
     const { stallMs, status, text } = await shortestStall(() => send(attack(), token))

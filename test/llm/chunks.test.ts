@@ -57,7 +57,7 @@ describe('a stream of chunks', () => {
   })
 
   test('not wanted is one body, without a word of reasoning', () => {
-    expect(completionBody(answering, { text: 'Hi', refusal: '', logprobs: null, finishReason: 'stop', usage })).toBe(`{"id":"chatcmpl-x","object":"chat.completion","created":7,"model":"a/b","speed":"standard","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":${usageText}}`)
+    expect(JSON.stringify(completionBody(answering, { text: 'Hi', refusal: '', logprobs: null, finishReason: 'stop', usage }))).toBe(`{"id":"chatcmpl-x","object":"chat.completion","created":7,"model":"a/b","speed":"standard","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":${usageText}}`)
   })
 })
 

@@ -139,7 +139,7 @@ export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string,
         where session_id = ${sessionId} and (${after}::bigint is null or ${beyond}) and (${types}::text[] is null or type = any(${types}::text[]))
           and ${createdWithin(filter)}
         order by position ${direction} limit ${limit + 1}) next) page
-    where before < ${limits.eventPageBytes} order by position ${direction} limit ${limit}`)
+    where before = 0 or before + size_bytes <= ${limits.eventPageBytes} order by position ${direction} limit ${limit}`)
   const last = rows.at(-1)
   const hasMore = last !== undefined && last.found > rows.length
   return { data: rows.map(wireEvent), hasMore, nextPage: hasMore ? `p${last.position}` : null }
