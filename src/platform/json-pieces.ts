@@ -12,10 +12,11 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /**
  * How many objects, lists, keys and texts one body may have, and how many other values.
  * @property refusesUnknownKeys a key `__proto__` is refused instead of dropped.
+ * @property keys how many one object may have; as many as one of a body unless said.
  * @property depth how deep they may be nested; 64 levels unless said.
  * @property anyText texts may hold what cannot be stored: NUL and halves of surrogate pairs.
  */
-export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean; depth?: number; anyText?: boolean }
+export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean; keys?: number; depth?: number; anyText?: boolean }
 
 /** How long a step may take, ms; looked at after so many tokens or so much text. */
 const stepMs = 8
@@ -207,7 +208,7 @@ class PieceReader {
   #takeText(said: string): void {
     const open = this.#open.at(-1)
     if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
-    if (++open.keys > limits.jsonKeys) throw tooMany('keys in one object', limits.jsonKeys) // each time they are listed takes long
+    if (++open.keys > (this.#most.keys ?? limits.jsonKeys)) throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // each time they are listed takes long
     open.key = said
     if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
     this.#expected = 'colon'

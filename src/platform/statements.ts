@@ -31,7 +31,7 @@ class LargeJson {
 }
 
 /** What we stored ourselves may have as many parts as it has. */
-const stored = { parts: Infinity, numbers: Infinity, depth: Infinity, anyText: true }
+const stored = { parts: Infinity, numbers: Infinity, keys: Infinity, depth: Infinity, anyText: true }
 
 function readJson(text: string): unknown {
   return text.length > limits.jsonInlineBytes ? new LargeJson(text) : JSON.parse(text) as unknown
