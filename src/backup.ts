@@ -5,7 +5,6 @@
 import './start/node-version.ts'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { writeArchive, type ArchiveWriter } from './backup/archive.ts'
@@ -14,8 +13,9 @@ import { copyFolderDisk, folderEntry, listDataFiles, listFolderDisks } from './b
 import { withDatabase } from './backup/database.ts'
 import { keyProof, manifestName, type Manifest } from './backup/manifest.ts'
 import { beginMoment, copyJobsOut, copyTableOut, describeDatabase, tableEntry } from './backup/tables.ts'
-import { runBackupCommand, UsageError } from './backup/command.ts'
+import { runBackupCommand } from './backup/command.ts'
 import { nowMs, timestamp } from './platform/clock.ts'
+import { readFile } from './platform/command-line.ts'
 import { readConfig, type Config } from './platform/config.ts'
 import { loadSealer, type Sealer } from './platform/secrets.ts'
 import { showProgress } from './start/progress.ts'
@@ -26,7 +26,7 @@ Writes the database, the keys, uploads, folders and templates of this installati
 alone. The default name is berth-<moment>.tar.zst in this folder. The disks of VMs are not in it; their folders are.`
 
 async function main(words: readonly string[]): Promise<void> {
-  const path = readCommandLine(words)
+  const path = resolve(readFile(words, usage) ?? `berth-${timestamp(nowMs()).slice(0, 19).replaceAll(':', '')}.tar.zst`)
   const config = readConfig()
   if (!existsSync(join(config.dataDir, 'postgres')) && !config.databaseUrl) throw new BackupError(`There is no installation in ${config.dataDir}. Start Berth once, or name its folder by BERTH_DATA_DIR.`)
   if (existsSync(path)) throw new BackupError(`${path} is there already. Name another file, or remove it.`)
@@ -48,22 +48,6 @@ async function main(words: readonly string[]): Promise<void> {
     throw error
   } finally {
     rmSync(staging, { recursive: true, force: true })
-  }
-}
-
-/** The file's path: named by who calls, relative to the folder that they are in. */
-function readCommandLine(words: readonly string[]): string {
-  const { values, positionals } = parseWords(words)
-  if (values.help) throw new UsageError(usage, true)
-  if (positionals.length > 1) throw new UsageError(usage)
-  return resolve(process.cwd(), positionals[0] ?? `berth-${timestamp(nowMs()).slice(0, 19).replaceAll(':', '')}.tar.zst`)
-}
-
-function parseWords(words: readonly string[]): { values: { help?: boolean | undefined }; positionals: string[] } {
-  try {
-    return parseArgs({ args: [...words], options: { help: { type: 'boolean', short: 'h' } }, allowPositionals: true })
-  } catch {
-    throw new UsageError(usage)
   }
 }
 
@@ -117,6 +101,5 @@ function warnings(config: Config): string[] {
   ]
 }
 
-// npm runs commands in the checkout; INIT_CWD would be where the caller stood, and the README says which it is.
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 await runBackupCommand('backup', () => main(process.argv.slice(2)))

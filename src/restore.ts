@@ -5,15 +5,15 @@
 import './start/node-version.ts'
 import { existsSync, readdirSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { readArchive } from './backup/archive.ts'
 import { BackupError } from './backup/backup-error.ts'
-import { runBackupCommand, UsageError } from './backup/command.ts'
+import { runBackupCommand } from './backup/command.ts'
 import { withEmbedded } from './backup/database.ts'
 import { checkKey, manifestName, readManifest, type Manifest } from './backup/manifest.ts'
 import { refuseFilledDatabase, restoreDatabase } from './backup/restored-database.ts'
 import { tablesFolder } from './backup/tables.ts'
+import { readFile, UsageError } from './platform/command-line.ts'
 import { readConfig, type Config } from './platform/config.ts'
 import { claim, makeFolders, unfinishedRestore } from './start/instance.ts'
 import { showProgress } from './start/progress.ts'
@@ -27,7 +27,9 @@ DATABASE_URL where that is set. Then start Berth as usual: npm start`
 const unpackedName = '.restore'
 
 async function main(words: readonly string[]): Promise<void> {
-  const path = readCommandLine(words)
+  const file = readFile(words, usage)
+  if (file === undefined) throw new UsageError(`Name the file of a backup. The command is: ${usage}`)
+  const path = resolve(file)
   const config = readConfig()
   if (!existsSync(path)) throw new BackupError(`There is no file ${path}.`)
   makeFolders(config)
@@ -53,19 +55,6 @@ async function main(words: readonly string[]): Promise<void> {
     makeEmpty(config.dataDir) // what was refused has left nothing; a database of the operator's own took nothing either
     throw error
   }
-}
-
-function readCommandLine(words: readonly string[]): string {
-  let parsed: { values: { help?: boolean | undefined }; positionals: string[] }
-  try {
-    parsed = parseArgs({ args: [...words], options: { help: { type: 'boolean', short: 'h' } }, allowPositionals: true })
-  } catch {
-    throw new UsageError(usage)
-  }
-  if (parsed.values.help) throw new UsageError(usage, true)
-  const [file, ...more] = parsed.positionals
-  if (file === undefined || more.length > 0) throw new UsageError(usage)
-  return resolve(process.cwd(), file)
 }
 
 /**

@@ -169,8 +169,8 @@ test('a restore that cannot be right is refused with what to do, and leaves noth
     { words: [place('text.tar.zst')], says: /not a backup/ },
     { words: [place('none.tar.zst')], says: /There is no file/ },
     { words: [one], more: { BERTH_SECRET_KEY: otherKey }, says: /BERTH_SECRET_KEY is not the key/ },
-    { words: [], says: /The command is: npm run restore/, code: 2 },
-    { words: ['--quickly', one], says: /The command is: npm run restore/, code: 2 },
+    { words: [], says: /Name the file of a backup\. The command is: npm run restore/, code: 2 },
+    { words: ['--quickly', one], says: /It is: npm run restore/, code: 2 },
   ]
   for (const { words, dataDir = 'refused', more, says, code = 1 } of cases) {
     const before = existsSync(place(dataDir)) ? readdirSync(place(dataDir)).sort() : ['run']

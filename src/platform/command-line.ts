@@ -31,6 +31,17 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
   }
 }
 
+/**
+ * Reads the words of a command that takes one file, or none.
+ * @throws UsageError for help, for a flag, and for more than one file.
+ */
+export function readFile(words: readonly string[], usage: string): string | undefined {
+  answerHelp(words, usage)
+  const [file, ...more] = words
+  if (more.length > 0 || file?.startsWith('-')) throw new UsageError(`There is no such word for this command. It is: ${usage}`)
+  return file
+}
+
 /** Writes what to tell of an error where it belongs, and says the exit code: 0 asked for help, 2 wrong words or settings, 1 anything else. */
 export function tellError(error: unknown): number {
   if (error instanceof UsageError && error.isAsked) {
