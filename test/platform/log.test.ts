@@ -29,7 +29,7 @@ test('signed tokens and the passwords of addresses are taken out wherever they s
 })
 
 test('a long line made to be searched again and again is redacted soon', () => {
-  const startedMs = performance.now()
+  const before = process.threadCpuUsage() // not the clock: others may be at work on this machine
   for (const piece of ['-eyJaaaaa', '://a:', ' a_', '"secret":"', 'eyJ', '@', '?token=', '-----BEGIN PRIVATE KEY-----']) redact(piece.repeat(Math.floor(65_536 / piece.length)))
-  expect(performance.now() - startedMs).toBeLessThan(1_000)
+  expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(1_000)
 })
