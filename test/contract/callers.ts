@@ -11,6 +11,7 @@ import type { Berth } from '../support/berth.ts'
 import { claimOf } from '../support/builds.ts'
 import { idsOf, makeKey, makeVmRow } from '../support/makers.ts'
 import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-targets.ts'
+import { startStubNode } from './stub-node.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
 export const callerNames = ['none', 'garbage', 'expired', 'deactivated', 'owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'] as const
@@ -49,11 +50,15 @@ export function fill(text: string, target: Target, of: 'build' | keyof AgentsTar
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
 }
 
-/** A node that refuses every connection and has no disk left, so that nothing here makes a real VM. */
-export async function makeRefusingNode(berth: Berth): Promise<string> {
-  const id = newUuid()
-  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, heartbeat_at) values (${id}, 'refusing', 'unix:/nonexistent/node.sock', 'emulation', 1000000000, 1, now() + interval '1 hour')`.execute(berth.services.db)
-  return id
+/**
+ * A node that refuses whatever it is asked and has no disk left, so that nothing here makes a real VM. It answers at once:
+ * one that did not listen would be waited for.
+ */
+export async function makeRefusingNode({ services: { db } }: Pick<Berth, 'services'>): Promise<string> {
+  const node = await startStubNode(db)
+  node.answer = { refuse: 502, code: 'vm_unreachable', message: 'The VM’s node refuses whatever it is asked.' }
+  await sql`update nodes set name = 'refusing', memory_mb = 1000000000, disk_mb = 1, heartbeat_at = now() + interval '1 hour' where id = ${node.id}`.execute(db)
+  return node.id
 }
 
 /** A running VM of the owner with a variable, a process and a folder, each holding the canary. */

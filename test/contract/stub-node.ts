@@ -11,7 +11,7 @@ export type StubNode = {
   id: string
   asked: { name: string; input: Record<string, unknown> }[]
   /** What exec prints, or a refusal as a worker sends it. */
-  answer: { stdout: string } | { refuse: number; code: string }
+  answer: { stdout: string } | { refuse: number; code: string; message?: string }
   /** From now on answers wait; call the returned function to let them go. */
   hold: () => () => void
   stop: () => Promise<void>
@@ -29,12 +29,14 @@ export async function startStubNode(db: Db): Promise<StubNode> {
       node.asked.push({ name: request.url?.slice(1) ?? '', input: JSON.parse(text) as Record<string, unknown> })
       void gate.then(() => {
         const { answer } = node
-        if ('refuse' in answer) response.writeHead(answer.refuse).end(JSON.stringify({ code: answer.code, message: 'refused by the test' }))
+        if ('refuse' in answer) response.writeHead(answer.refuse).end(JSON.stringify({ code: answer.code, message: answer.message ?? 'refused by the test' }))
         else response.writeHead(200).end(JSON.stringify({ stdout: answer.stdout, stderr: '', exitCode: 0, timedOut: false, durationMs: 5 }))
       })
     })
   })
   await new Promise<void>((resolve) => server.listen(socketPath, resolve))
+  server.unref() // who never stops it is not kept by it
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb) values (${node.id}, 'stub', ${`unix:${socketPath}`}, 'emulation', 0)`.execute(db)
   return node
 
