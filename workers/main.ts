@@ -1,4 +1,5 @@
 /** The worker process. `npm start` and the Procfile start it; it ends within ten seconds when it is asked to, VMs go on. */
+import { flushCompileCache } from 'node:module'
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
 import { reportConnections, serveMetrics } from '#src/platform/metrics.ts'
@@ -36,6 +37,7 @@ try {
   const starting = startWorker(services, () => void stop())
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop())
   await starting
+  flushCompileCache() // now, because a kill leaves no time for it
 } catch (error) {
   if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)
   else log.fatal({ err: error }, 'the worker could not start')

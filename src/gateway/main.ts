@@ -1,5 +1,6 @@
 /** The web process: listens, and ends within ten seconds when it is asked to. `npm start` and the Procfile start it. */
 import type { ServerResponse } from 'node:http'
+import { flushCompileCache } from 'node:module'
 import { Server } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyListenOptions } from 'fastify'
@@ -28,6 +29,7 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const listening: FastifyListenOptions & { reusePort: boolean } = { port: config.port, host: config.host, reusePort: config.webProcesses > 1 } // handed on to Node, whose option it is
   await app.listen(listening)
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
+  flushCompileCache() // now, because a kill leaves no time for it
 
   let stopping = false
   app.server.prependListener('request', (_request, response: ServerResponse) => {

@@ -1,4 +1,5 @@
 /** All of Berth on this host, from the database to the ready line, and back. */
+import { join } from 'node:path'
 import type { Config } from '../platform/config.ts'
 import { redact, writesForPeople } from '../platform/log.ts'
 import { makeSignInCode, offersSignIn } from '../platform/sign-in-code.ts'
@@ -100,7 +101,8 @@ export class Berth {
 
   /** They write to us, not to the terminal, so we say for them whether there is one. */
   #forChildren(): Record<string, string> {
-    return { DATABASE_URL: this.#run.databaseUrl, BERTH_LOG_FORMAT: writesForPeople(this.#config.logFormat) ? 'pretty' : 'json' }
+    // What Node has compiled is kept: a worker that starts again loads in half the time, and requests wait for it.
+    return { NODE_COMPILE_CACHE: join(this.#config.dataDir, 'compiled'), DATABASE_URL: this.#run.databaseUrl, BERTH_LOG_FORMAT: writesForPeople(this.#config.logFormat) ? 'pretty' : 'json' }
   }
 
   #keep(program: Program): Supervised {

@@ -39,7 +39,8 @@ type Operations = { [Name in keyof NodeOperations]: (input: Parameters<NodeOpera
 
 /** Opens the node's door. */
 export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
-  const app = fastify({ bodyLimit: bodyBytesMax })
+  // One that closes answers what still comes over connections that it has: whoever asks would take a 503 for the answer.
+  const app = fastify({ bodyLimit: bodyBytesMax, return503OnClosing: false })
   const expected = sha256(parts.services.sealer.derive(nodeTokenPurpose))
   app.addHook('onRequest', async (request) => {
     const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
