@@ -3,7 +3,7 @@
  * own socket, one POST for each operation, JSON both ways. The worker's side is workers/infra/node-agent.ts.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { Agent, request, type Dispatcher } from 'undici'
+import { Agent, errors, request, type Dispatcher } from 'undici'
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -191,7 +191,7 @@ function isRefused(error: unknown): boolean {
 
 /** The node's worker is not there, or went away before it had answered. */
 function isAway(error: unknown): boolean {
-  return isRefused(error) || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) || error instanceof Away
+  return isRefused(error) || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) || error instanceof errors.HTTPParserError || error instanceof Away // a chunked answer that breaks off is no HTTP
 }
 
 function codeOf(error: unknown): string {

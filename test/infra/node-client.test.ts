@@ -110,11 +110,12 @@ test(`without a worker the answer comes after ${limits.nodeWaitSeconds} s`, asyn
 test.each([
   ['dies', (response: ServerResponse) => void response.write(chunk(0, 'one\n'), () => response.socket?.destroy())],
   ['dies within a line', (response: ServerResponse) => void response.write(`${chunk(0, 'one\n')}{"stream":`, () => response.socket?.destroy())],
+  ['closes in the middle of its answer', (response: ServerResponse) => void response.write(chunk(0, 'one\n'), () => response.socket?.end())],
   ['stops', (response: ServerResponse) => void response.end(chunk(0, 'one\n'))],
   ['says that the machine is out of reach', (response: ServerResponse) => void response.end(`${chunk(0, 'one\n')}{"code":"vm_unreachable","message":"away","isPassing":true}\n`)],
 ])('who follows a process goes on from its offset when the worker %s', async (_, leave) => {
   await startWorker((response, { body }) => {
-    response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders()
+    response.writeHead(200, { 'content-type': 'application/x-ndjson', connection: 'close' }).flushHeaders() // as a worker that stops says
     if (asked.length === 1) leave(response)
     else response.end(chunk(Number(body['stdoutOffset']), 'two\n') + ended)
   })
