@@ -178,9 +178,13 @@ static int signal_group(const char *id, int number) {
   return 0;
 }
 
-/* fields: id signal. Exit code 3 when there is no such group. */
+/* fields: id signal. Exit code 3 when there is no such group, or nothing in it any more: then it goes, because a sweep
+   that came before its last member was gone would leave it for good. */
 int kill_group(char **fields, int count) {
+  char path[512];
   if (count != 2) return 125;
+  join_path(path, sizeof path, USER_GROUP, fields[0], "");
+  if (rmdir(path) == 0) return 3;
   return signal_group(fields[0], atoi(fields[1])) ? 3 : 0;
 }
 
