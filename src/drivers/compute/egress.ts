@@ -21,7 +21,7 @@ export type { EgressPolicy } from './egress-policies.ts'
 
 /** Not shown in the documents; ours. */
 const defaultLimits: EgressLimits = {
-  connectionsPerVm: 256,
+  connectionsPerVm: 128,
   waitMs: 60_000,
   idleMs: 15 * 60_000, // long, for shells, databases and slow answers of models
   handshakeMs: 10_000,

@@ -11,7 +11,7 @@ import type { Client } from 'ssh2'
 import { createInflows, firstWindowBytes, type Inflow } from './ssh-inflow.ts'
 
 /** Connections that the guest has opened to its proxy at once; the proxy itself answers the last ones (see egress.ts). */
-const openedByGuestMax = 272
+const openedByGuestMax = 144
 /** Channels of both sides that the guest has not closed yet. */
 const channelsMax = 1_024
 /** A guest that takes smaller packets would have us send one for each byte. dropbear and OpenSSH take 32 KiB. */
