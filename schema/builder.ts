@@ -69,7 +69,7 @@ builder.mutationType({ description: 'Everything that can be changed.' })
 builder.subscriptionType({ description: 'Everything that can be followed. Each takes `after`, the cursor of the last event seen, and resumes without gap or repeat.' })
 
 // The engine reads dates of many kinds, and days that no month has; Postgres refuses them with an error of its own.
-const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2})?)?$/
+const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2}))?$/
 
 const firstMs = Date.parse('0001-01-01T00:00:00.000Z')
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
