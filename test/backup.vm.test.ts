@@ -48,6 +48,7 @@ test('a folder that is backed up while its VM writes is whole on another install
   const folder = data.folders.nodes.find(({ name }) => name === 'writer')!
   const removed = await fetch(`${installation.url}/api/v1/vms/${vm}`, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } })
   expect(removed.status).toBe(204)
+  await until('the VM is gone and its folder free', async () => (await call<{ data: { vm: unknown } }>(installation!, token, '/graphql', { query: `{ vm(id: "${vm}") { id } }` })).data.vm === null, 60_000)
   const { vm_id: reader } = await call<{ vm_id: string }>(installation, token, '/api/v1/vms', { folder_id: folder.id })
   expect((await exec(installation, token, reader, 'cat ~/workspace/before')).stdout).toBe(Array.from({ length: 100000 }, (_, at) => `${at + 1}\n`).join(''))
   const { stdout: during } = await exec(installation, token, reader, 'cat ~/workspace/during')

@@ -6,12 +6,12 @@ import { once } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { connectSsh, type SshTarget } from '#src/drivers/compute/ssh.ts'
 
-/** What the process is told, and what it answers. Memory in bytes. */
-export type Wanted = { target: SshTarget; reads: boolean; writes: boolean; limitMs: number }
+/** What the process is told, and what it answers. Memory in bytes, grown since the guest before had been served. */
+export type Wanted = { /** An honest guest, served first: code and buffers that any guest costs are no attack's. */ before: SshTarget; target: SshTarget; reads: boolean; writes: boolean; limitMs: number }
 /** `cutFor` is null when the connection was still there at the end, or ended otherwise. */
 export type Outcome = { cutFor: string | null; ended: boolean; grewBytes: number; stalledMs: number }
 
-const [{ target, reads, writes, limitMs }] = (await once(process, 'message')) as [Wanted]
+const [{ before: honest, target, reads, writes, limitMs }] = (await once(process, 'message')) as [Wanted]
 const chunk = Buffer.alloc(64 * 1024)
 
 function onEgress(connection: Duplex): void {
@@ -26,6 +26,13 @@ function onEgress(connection: Duplex): void {
   send()
 }
 
+const served = await connectSsh(honest, (connection) => connection.destroy(), 5_000)
+const work = await served.run({ argv: ['work'], timeoutMs: 60_000 })
+work.stdin.on('error', () => undefined)
+work.stderr.resume()
+for await (const _ of work.stdout) continue
+served.end()
+await served.closed
 globalThis.gc?.()
 const before = process.memoryUsage().rss
 let most = before

@@ -2,11 +2,13 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import ssh2, { type Connection } from 'ssh2'
 import { afterEach, describe, expect, test } from 'vitest'
 import { firstWindowBytes } from '#src/drivers/compute/ssh-inflow.ts'
 import { clientPrivateKey, newKeys } from '#src/drivers/compute/keys.ts'
+import type { SshTarget } from '#src/drivers/compute/ssh.ts'
 import type { Outcome, Wanted } from './ssh-hostile-client.ts'
 
 const mebibyte = 1024 ** 2
@@ -34,14 +36,18 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close()
 })
 
-/** Starts a guest and lets a worker's code at it. */
-async function meet(attack: Attack, client: Partial<Omit<Wanted, 'target'>> = {}): Promise<Outcome> {
+async function listen(serve: (connection: Connection) => void): Promise<SshTarget> {
   const keys = newKeys()
-  const server = new ssh2.Server({ hostKeys: [clientPrivateKey({ ...keys, clientSeed: keys.hostSeed })] }, (connection) => misbehave(connection, attack))
+  const server = new ssh2.Server({ hostKeys: [clientPrivateKey({ ...keys, clientSeed: keys.hostSeed })] }, serve)
   server.listen(0, '127.0.0.1')
   servers.push(server as unknown as Server)
   await once(server, 'listening')
-  return run({ target: { address: '127.0.0.1', port: (server.address() as AddressInfo).port, keys }, reads: false, writes: false, limitMs: 10_000, ...client })
+  return { address: '127.0.0.1', port: (server.address() as AddressInfo).port, keys }
+}
+
+/** Starts a guest and lets a worker's code at it. */
+async function meet(attack: Attack, client: Partial<Omit<Wanted, 'before' | 'target'>> = {}): Promise<Outcome> {
+  return run({ target: await listen((connection) => misbehave(connection, attack)), reads: false, writes: false, limitMs: 10_000, ...client })
 }
 
 /** A guest whose port answers with whatever `speak` says. */
@@ -55,12 +61,29 @@ async function meetBytes(speak: (socket: Socket) => void): Promise<Outcome> {
   return run({ target: { address: '127.0.0.1', port: (server.address() as AddressInfo).port, keys: newKeys() }, reads: false, writes: false, limitMs: 10_000 })
 }
 
-async function run(wanted: Wanted): Promise<Outcome> {
+async function run(wanted: Omit<Wanted, 'before'>): Promise<Outcome> {
   const child = fork(childPath, { execArgv: ['--expose-gc'] })
-  child.send(wanted)
+  child.send({ before: await listen(behave), ...wanted } satisfies Wanted)
   const [answer] = (await Promise.race([once(child, 'message'), once(child, 'exit').then(([code]) => { throw new Error(`the worker’s code ended with ${code}`) })])) as [Outcome]
   await once(child, 'exit')
   return answer
+}
+
+/** A guest whose command prints two megabytes in pieces of every size, and ends. */
+function behave(connection: Connection): void {
+  connection.on('error', () => undefined)
+  connection.on('authentication', (context) => context.accept())
+  connection.on('request', (accept) => accept?.())
+  connection.on('session', (accept) => {
+    accept().on('exec', (acceptExec) => {
+      const stream = acceptExec()
+      const pieces = Array.from({ length: 4_000 }, (_, at) => Buffer.alloc(at % 100 === 0 ? 32 * 1024 : at % 300))
+      Readable.from(pieces, { objectMode: true }).pipe(stream, { end: false }).on('unpipe', () => {
+        stream.exit(0)
+        stream.end()
+      })
+    })
+  })
 }
 
 function misbehave(connection: Connection, attack: Attack): void {

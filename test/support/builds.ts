@@ -57,9 +57,10 @@ export async function claimOf(db: Db, buildId: string): Promise<BuildClaim> {
 /** Waits until a build is over: its job then, and all that it printed. */
 export async function finished(berth: Berth, token: string, { id }: Pick<Job, 'id'>, limitMs: number): Promise<{ job: Job; log: string }> {
   const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
-  await until(`build ${id} is over`, async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), limitMs)
-  const { logs } = (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs?limit=5000`, { token })).body
-  return { job: await read(), log: logs.map(({ output }) => output).join('') }
+  await until(`build ${id} is over`, async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), limitMs, 250) // 600 requests a minute are allowed
+  const answer = await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs?limit=5000`, { token })
+  if (answer.status !== 200) throw new Error(`the log of ${id}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return { job: await read(), log: answer.body.logs.map(({ output }) => output).join('') }
 }
 
 /** Reads so many events of a stream, or all until it ends: their ids and data, heartbeats left out. */
