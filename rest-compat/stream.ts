@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import type { BerthError } from '#src/platform/errors.ts'
-import { bodyText } from '#src/platform/json-text.ts'
+import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** The headers of an event stream: proxies on the way must neither keep nor gather it. */

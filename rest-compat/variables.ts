@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { getNamedType, isInputObjectType, Kind, typeFromAST, type GraphQLSchema, type TypeNode } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
-import { findUnknownKey, unknownKeySentence } from '#src/platform/unknown-keys.ts'
+import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
 

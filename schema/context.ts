@@ -6,9 +6,9 @@ import { limits } from '#src/platform/limits.ts'
 import type { RateLimiter } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { createTokenChecker, remoteKeys, type TrustedIssuer } from '#src/platform/tokens.ts'
-import { createMembershipChecker } from '#src/resources/infra/memberships.ts'
-import { listPublicKeys } from '#src/resources/infra/signing-keys.ts'
-import { createApiKeyChecker } from '#src/resources/llm/api-key-checker.ts'
+import { createMembershipChecker } from '#src/resources/identity/memberships.ts'
+import { listPublicKeys } from '#src/resources/identity/signing-keys.ts'
+import { createApiKeyChecker } from '#src/resources/identity/api-key-checker.ts'
 
 const rereadMs = 1_000
 

@@ -1,6 +1,6 @@
 /** How the commands answer words: help says and does nothing, unknown words are refused; what a start says while it waits; how log lines look. */
 import { describe, expect, test } from 'vitest'
-import { prettyLine } from '#src/platform/log-lines.ts'
+import { prettyLine } from '#src/platform/logs/lines.ts'
 import { placeOf } from '#src/start/external-database.ts'
 import { startCommand } from './support/command.ts'
 import { freePort } from './support/ports.ts'

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { log } from '#src/platform/log.ts'
-import { isRunning, markProcess, signal, type ProcessMark } from '#src/platform/process-marks.ts'
+import { isRunning, markProcess, signal, type ProcessMark } from '#src/platform/locks/process-marks.ts'
 
 /** A worker ends within 9 s of being asked to; one that was stopped by a signal hears nothing. */
 const endLimitMs = 10_000

@@ -1,10 +1,10 @@
 /** agents-and-gateway.md `POST /v1/chat/completions`. */
-import { readChatRequest } from '#src/resources/llm/chat-requests.ts'
+import { readChatRequest } from '#src/resources/llm/chats/requests.ts'
 import { collectChat } from '#src/resources/llm/chats.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
 import { chatCompletion, chatCompletionChunk, chatCompletionsBody, chatHeaders } from './chat-schemas.ts'
-import { bodyText } from '#src/platform/json-text.ts'
+import { bodyText } from '#src/platform/json/text.ts'
 import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 
 /** The route, streamed and not. */

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import { limits } from '#src/platform/limits.ts'
-import type { Completion } from '#src/resources/llm/completions.ts'
+import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import type { Claim } from '../answers.ts'
 import { drains } from '../stream.ts'
 import type { ChatEnd } from './chat-ends.ts'

@@ -1,5 +1,5 @@
 /** agents-and-gateway.md `POST /v1/chat`: the UI message stream of the AI SDK. */
-import { readUiChatRequest } from '#src/resources/llm/chat-requests.ts'
+import { readUiChatRequest } from '#src/resources/llm/chats/requests.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
 import { chatBody, chatHeaders, uiMessageChunk } from './chat-schemas.ts'

@@ -1,7 +1,7 @@
 /** The wire form of chat completions (decisions.md §7.3): chunks of a stream, and the one body of an answer that is not streamed. */
 import type { ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import type { ChatAnswer } from '#src/resources/llm/chats.ts'
-import type { Completion } from '#src/resources/llm/completions.ts'
+import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { llmEnvelope } from './envelope.ts'
 

@@ -3,8 +3,8 @@ import { archivedArguments, createdArguments, idArguments } from '../arguments.t
 import { builder } from '../builder.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { Agent, AgentModel, McpServer, McpService } from '#src/resources/agents/agent-rows.ts'
-import { executionIdentity, wireModel, wireSkills, wireTools } from '#src/resources/agents/agent-wire.ts'
+import type { Agent, AgentModel, McpServer, McpService } from '#src/resources/agents/agents/rows.ts'
+import { executionIdentity, wireModel, wireSkills, wireTools } from '#src/resources/agents/agents/wire.ts'
 import { archiveAgent, createAgent, deleteAgent, getAgent, listAgents, listAgentVersions, pageAgents, updateAgent } from '#src/resources/agents/agents.ts'
 
 const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({

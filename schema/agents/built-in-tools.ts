@@ -1,6 +1,6 @@
 /** The catalog of built-in tools in GraphQL. */
 import { builder } from '../builder.ts'
-import type { PermissionPolicy } from '#src/resources/agents/agent-rows.ts'
+import type { PermissionPolicy } from '#src/resources/agents/agents/rows.ts'
 import { listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 
 const permissionPolicy = builder.objectRef<PermissionPolicy>('PermissionPolicy').implement({

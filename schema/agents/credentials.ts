@@ -3,8 +3,8 @@ import { archivedArguments, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { Credential } from '#src/resources/agents/credential-rows.ts'
-import { validateCredential, type CapturedAnswer, type CredentialValidation } from '#src/resources/agents/credential-validation.ts'
+import type { Credential } from '#src/resources/agents/credentials/rows.ts'
+import { validateCredential, type CapturedAnswer, type CredentialValidation } from '#src/resources/agents/credentials/validation.ts'
 import { archiveCredential, createCredential, deleteCredential, getCredential, listCredentials, pageCredentials, updateCredential } from '#src/resources/agents/credentials.ts'
 
 const credentialType = builder.objectRef<Credential>('VaultCredential').implement({

@@ -4,8 +4,8 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { followEnvironment } from '#src/resources/agents/environment-events.ts'
-import type { Environment, EnvironmentEvent, EnvironmentStatus } from '#src/resources/agents/environment-rows.ts'
+import { followEnvironment } from '#src/resources/agents/environments/events.ts'
+import type { Environment, EnvironmentEvent, EnvironmentStatus } from '#src/resources/agents/environments/rows.ts'
 import { archiveEnvironment, createEnvironment, deleteEnvironment, getEnvironment, listEnvironments, pageEnvironments, updateEnvironment } from '#src/resources/agents/environments.ts'
 
 const environmentStatus = builder.enumType('EnvironmentStatus', {

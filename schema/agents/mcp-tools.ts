@@ -1,6 +1,6 @@
 /** The tools of agents' tool servers in GraphQL. */
 import { builder } from '../builder.ts'
-import type { McpTool } from '#src/resources/agents/mcp-servers.ts'
+import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { listMcpTools, type McpServerTools } from '#src/resources/agents/mcp-tools.ts'
 
 const mcpServerStatus = builder.enumType('McpServerStatus', {

@@ -3,9 +3,9 @@ import { createdArguments, listOrder } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { listArguments } from '../pages.ts'
-import type { Emission } from '#src/resources/agents/session-emissions.ts'
+import type { Emission } from '#src/resources/agents/sessions/emissions.ts'
 import { listEvents, sendEvents, type EventList } from '#src/resources/agents/session-events.ts'
-import { followSession } from '#src/resources/agents/session-streams.ts'
+import { followSession } from '#src/resources/agents/sessions/streams.ts'
 
 const eventList = builder.objectRef<EventList>('SessionEventList').implement({
   description: 'A page of a session’s log.',

@@ -4,8 +4,8 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { followVault, vaultEventTypes, type VaultEvent } from '#src/resources/agents/vault-events.ts'
-import type { Vault } from '#src/resources/agents/vault-rows.ts'
+import { followVault, vaultEventTypes, type VaultEvent } from '#src/resources/agents/vaults/events.ts'
+import type { Vault } from '#src/resources/agents/vaults/rows.ts'
 import { archiveVault, createVault, deleteVault, getVault, listVaults, pageVaults, updateVault } from '#src/resources/agents/vaults.ts'
 
 const vaultType = builder.objectRef<Vault>('Vault').implement({

@@ -1,10 +1,10 @@
 /** The logs of builds in GraphQL, and the secrets that are masked in them. */
 import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import type { LogEntry } from '#src/resources/infra/build-log-hubs.ts'
-import { followLog, listLog } from '#src/resources/infra/build-log-readers.ts'
-import { roleType } from './members.ts'
-import { deleteBuildSecret, listBuildSecrets, setBuildSecret, type BuildSecret } from '#src/resources/infra/build-secrets.ts'
+import type { LogEntry } from '#src/resources/infra/builds/log-hubs.ts'
+import { followLog, listLog } from '#src/resources/infra/builds/log-readers.ts'
+import { roleType } from '#schema/identity/members.ts'
+import { deleteBuildSecret, listBuildSecrets, setBuildSecret, type BuildSecret } from '#src/resources/infra/builds/secrets.ts'
 
 const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
   description: 'A chunk of a build’s output.',

@@ -4,8 +4,8 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { followBuild } from '#src/resources/infra/build-events.ts'
-import { readTail, type BuildEvent, type BuildOutput, type BuildStatus, type ShownBuild } from '#src/resources/infra/build-rows.ts'
+import { followBuild } from '#src/resources/infra/builds/events.ts'
+import { readTail, type BuildEvent, type BuildOutput, type BuildStatus, type ShownBuild } from '#src/resources/infra/builds/rows.ts'
 import { cancelBuild, createBuild, getBuild, listBuilds, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
 
 const buildStatus = builder.enumType('BuildStatus', {

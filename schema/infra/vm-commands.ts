@@ -3,7 +3,7 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { execCommand, type CommandResult } from '#src/resources/infra/vm-commands.ts'
-import { followProcess, getProcess, killProcess, listProcesses, type ProcessEvent, type VmProcess, type VmProcessOutput } from '#src/resources/infra/vm-processes.ts'
+import { followProcess, getProcess, killProcess, listProcesses, type ProcessEvent, type VmProcess, type VmProcessOutput } from '#src/resources/infra/vms/processes.ts'
 
 const commandResult = builder.objectRef<CommandResult>('CommandResult').implement({
   description: 'What a command did.',

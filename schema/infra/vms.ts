@@ -4,9 +4,9 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { followVm } from '#src/resources/infra/vm-events.ts'
-import type { NetworkPolicy, Vm, VmEvent, VmStatus } from '#src/resources/infra/vm-rows.ts'
-import { vmStates } from '#src/resources/infra/vm-states.ts'
+import { followVm } from '#src/resources/infra/vms/events.ts'
+import type { NetworkPolicy, Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
+import { vmStates } from '#src/resources/infra/vms/states.ts'
 import { createVm, deleteVm, getVm, getVmByExternalRef, listVms, pageVms, requestStatus, updateVm, type VmSummary } from '#src/resources/infra/vms.ts'
 
 /** Where a VM is. */

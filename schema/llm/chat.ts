@@ -3,7 +3,7 @@ import { builder, type Context } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import type { FinishReason, ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import { askChat, callerLeft, collectChat, type ChatAnswer } from '#src/resources/llm/chats.ts'
-import type { Completion } from '#src/resources/llm/completions.ts'
+import type { Completion } from '#src/resources/llm/chats/completions.ts'
 
 /** One thing that happened, and whose answer it belongs to. */
 type ChatEvent = { completion: Completion; event: ModelEvent }

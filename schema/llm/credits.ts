@@ -1,7 +1,7 @@
 /** Credits and budgets for models in GraphQL. */
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { getCredits, setKeyBudget, setOrganizationBudget, type Credits, type KeyBudget } from '#src/resources/llm/budgets.ts'
+import { getCredits, setKeyBudget, setOrganizationBudget, type Credits, type KeyBudget } from '#src/resources/llm/billing/budgets.ts'
 
 const keyBudget = builder.objectRef<KeyBudget>('KeyBudget').implement({
   description: 'What an organization key may spend on models in a month (UTC).',

@@ -1,8 +1,8 @@
 /** The catalog of models in GraphQL. */
 import { builder } from '../builder.ts'
 import { reasoningLevels, type ReasoningLevel, type ReasoningReplay } from '#src/drivers/models/model.ts'
-import type { Model, Pricing } from '#src/resources/llm/model-rows.ts'
-import { lifecycleOf, wireCapabilities, type Lifecycle } from '#src/resources/llm/model-wire.ts'
+import type { Model, Pricing } from '#src/resources/llm/models/rows.ts'
+import { lifecycleOf, wireCapabilities, type Lifecycle } from '#src/resources/llm/models/wire.ts'
 import { getModel, listModels, type ModelList } from '#src/resources/llm/models.ts'
 
 const reasoningLevel = builder.enumType('ReasoningLevel', {

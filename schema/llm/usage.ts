@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { RequestStatus } from '#src/resources/llm/ledger.ts'
+import type { RequestStatus } from '#src/resources/llm/billing/ledger.ts'
 import { followRequests, listRequests, sumUsage, type InferenceUsage, type SettledRequest, type ShownRequest, type Totals, type UsageGroup, type UsageGroupBy } from '#src/resources/llm/usage.ts'
 
 const requestStatus = builder.enumType('InferenceRequestStatus', {

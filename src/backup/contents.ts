@@ -6,7 +6,7 @@ import { nodeClient } from '#src/drivers/node.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
-import { nodeTokenPurpose } from '#src/resources/infra/vm-access.ts'
+import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import { BackupError } from './backup-error.ts'
 
 /** A file of the data folder: its path below it, with `/`. */

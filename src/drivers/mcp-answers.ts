@@ -4,7 +4,7 @@
  */
 import { ReadableStream as EventBytes } from 'node:stream/web'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { JsonAnswerError, readAnswer } from '#src/platform/json-answers.ts'
+import { JsonAnswerError, readAnswer } from '#src/platform/json/answers.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'

@@ -1,9 +1,9 @@
 /** The process's object store: a folder of this host, or an S3-compatible service when BERTH_S3_BUCKET is set. */
 import type { Config } from '#src/platform/config.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
-import type { ObjectStore } from './object-store.ts'
-import { createLocalObjects } from './objects-local.ts'
-import { createS3Objects } from './objects-s3.ts'
+import type { ObjectStore } from './objects/store.ts'
+import { createLocalObjects } from './objects/local.ts'
+import { createS3Objects } from './objects/s3.ts'
 
 const stores = new WeakMap<Config, ObjectStore>()
 

@@ -10,9 +10,9 @@ import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { log, setLogFormat, setLogLevel } from '#src/platform/log.ts'
 import { serveMetrics } from '#src/platform/metrics.ts'
 import { openServices } from '#src/platform/services.ts'
-import { watchStalls } from '#src/platform/stalls.ts'
-import { modelTable } from '#src/resources/llm/model-table.ts'
-import { clearDeadWrites } from '#src/resources/infra/upload-writes.ts'
+import { watchStalls } from '#src/platform/metrics/stalls.ts'
+import { modelTable } from '#src/resources/llm/models/table.ts'
+import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { buildApp } from './app.ts'
 
 const stopLimitMs = 9_000 // whoever started us waits 11 s

@@ -1,13 +1,13 @@
 /** The files of the local object store, read and written by signed addresses. No token: the signature is the permission. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Readable } from 'node:stream'
-import { isSigned, objectsPath } from '#src/drivers/objects-local.ts'
+import { isSigned, objectsPath } from '#src/drivers/objects/local.ts'
 import { objectStore } from '#src/drivers/objects.ts'
-import type { SignedMethod } from '#src/drivers/object-store.ts'
+import type { SignedMethod } from '#src/drivers/objects/store.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Services } from '#src/platform/services.ts'
-import { writeUpload } from '#src/resources/infra/upload-writes.ts'
+import { writeUpload } from '#src/resources/infra/uploads/writes.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -4,7 +4,7 @@ import { ConfigError, readConfig, type Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { setLogLevel } from '#src/platform/log.ts'
 import { isDatabaseAway, openDatabase, type Db } from '#src/platform/postgres.ts'
-import type { NewNames } from '#src/resources/infra/joining.ts'
+import type { NewNames } from '#src/resources/identity/joining.ts'
 import { findRun, type RunFile } from '#src/start/run-file.ts'
 
 /** The flag that makes names which nobody has, and the sentence that says so. */

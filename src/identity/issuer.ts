@@ -6,9 +6,9 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
-import { signAccessToken, signingAlgorithm } from '#src/resources/infra/access-tokens.ts'
-import { joinOrganization, type Joining } from '#src/resources/infra/joining.ts'
-import { addSigningKey, listPublicKeys } from '#src/resources/infra/signing-keys.ts'
+import { signAccessToken, signingAlgorithm } from '#src/resources/identity/access-tokens.ts'
+import { joinOrganization, type Joining } from '#src/resources/identity/joining.ts'
+import { addSigningKey, listPublicKeys } from '#src/resources/identity/signing-keys.ts'
 
 const keySetSecondsMax = 300 // how long others may keep the key set: a new key signs at once, and verifiers look again for an unknown one
 

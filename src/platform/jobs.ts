@@ -5,11 +5,11 @@
 import { CompiledQuery } from 'kysely'
 import pg from 'pg'
 import { PgBoss } from 'pg-boss'
-import { startSlots, type Slots } from './job-slots.ts'
+import { startSlots, type Slots } from './jobs/slots.ts'
 import { log } from './log.ts'
 import { findAll, sql, type Db, type Tx } from './postgres.ts'
 import { publish, type Pubsub } from './pubsub.ts'
-import { runForeignStatement } from './statements.ts'
+import { runForeignStatement } from './postgres/statements.ts'
 
 /** A kind of job. `Data` holds ids only: payloads are stored in clear. */
 export type Job<Data extends object> = { readonly name: string; readonly options: JobOptions; readonly data?: Data }

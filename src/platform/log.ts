@@ -3,7 +3,7 @@
  * wherever it stands. Redaction works on the finished text, because a secret can hide at any depth of an object.
  */
 import { pino, type Logger } from 'pino'
-import { prettyLine } from './log-lines.ts'
+import { prettyLine } from './logs/lines.ts'
 import type { LogFormat } from './settings.ts'
 
 /** Longest line kept; the rest of a longer one is dropped. Unit: characters. */

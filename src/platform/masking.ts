@@ -3,7 +3,7 @@
  * for the rest. Builds' logs, sessions' logs and what guarded hosts answer are masked by it, all by the same rule.
  */
 import { setImmediate as letOthersGoOn } from 'node:timers/promises'
-import { createAutomaton, createAutomatonInSteps, type Automaton } from './automata.ts'
+import { createAutomaton, createAutomatonInSteps, type Automaton } from './masking/automata.ts'
 import { BerthError } from './errors.ts'
 
 /** What a secret becomes; secrets that overlap become one. */

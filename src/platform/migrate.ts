@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { readFlags, runTold, UsageError } from './command-line.ts'
 import { readConfig } from './config.ts'
-import { lockNumbers } from './lock-numbers.ts'
+import { lockNumbers } from './locks/lock-numbers.ts'
 import { log, setLogFormat } from './log.ts'
 
 const folder = new URL('./migrations/', import.meta.url)

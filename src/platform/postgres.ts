@@ -6,7 +6,7 @@ import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, ty
 import pg from 'pg'
 import { BerthError } from './errors.ts'
 import { log } from './log.ts'
-import { isStalePlan, runStatement, type Answer } from './statements.ts'
+import { isStalePlan, runStatement, type Answer } from './postgres/statements.ts'
 
 export { sql } from 'kysely'
 

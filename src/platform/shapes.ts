@@ -1,6 +1,6 @@
 /** Shapes of what callers send as JSON, read with zod: exact ones, and the sentence for what does not fit. */
 import { z } from 'zod'
-import { unknownKeySentence } from './unknown-keys.ts'
+import { unknownKeySentence } from './shapes/unknown-keys.ts'
 
 /**
  * An object with these keys and no others.

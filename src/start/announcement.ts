@@ -1,5 +1,5 @@
 /** What a start ends with: where Berth is, and how to get in. */
-import { knownAcceleration } from '../drivers/compute/acceleration.ts'
+import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import type { Config } from '../platform/config.ts'
 
 const askTimeoutMs = 2_000

@@ -13,7 +13,7 @@ import { randomToken } from '../platform/ids.ts'
 import { ensureSystemUser, type SystemUser } from '../drivers/system-users.ts'
 import { postgresFolder } from './postgres-binaries.ts'
 import { StartError } from './start-error.ts'
-import { signal } from '../platform/process-marks.ts'
+import { signal } from '#src/platform/locks/process-marks.ts'
 import { dyingWithUs, processesIn } from './processes.ts'
 import { becomesTrue } from './wait.ts'
 

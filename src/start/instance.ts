@@ -4,7 +4,7 @@ import { accessSync, chmodSync, constants, existsSync, lstatSync, mkdirSync, sta
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { isRoot, type Config } from '../platform/config.ts'
-import { isRunning, signal } from '../platform/process-marks.ts'
+import { isRunning, signal } from '#src/platform/locks/process-marks.ts'
 import { readRunFile, removeRunFile } from './run-file.ts'
 import { StartError } from './start-error.ts'
 import { becomesTrue } from './wait.ts'

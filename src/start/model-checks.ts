@@ -1,6 +1,6 @@
 /** What the doctor looks at for models: which upstreams are set up, and whether they can be reached from here. */
 import type { Config } from '../platform/config.ts'
-import { modelTable, type KnownUpstream } from '../resources/llm/model-table.ts'
+import { modelTable, type KnownUpstream } from '#src/resources/llm/models/table.ts'
 import type { Check } from './checks.ts'
 
 const reachTimeoutMs = 3_000

@@ -1,7 +1,7 @@
 /** Processes of this host, as the kernel shows them in /proc: which there are, and how to make a child die with us. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
-import { markProcess, readProc } from '#src/platform/process-marks.ts'
+import { markProcess, readProc } from '#src/platform/locks/process-marks.ts'
 
 const probeTimeoutMs = 2_000
 

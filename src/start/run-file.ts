@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRunning, type ProcessMark } from '#src/platform/process-marks.ts'
+import { isRunning, type ProcessMark } from '#src/platform/locks/process-marks.ts'
 
 /** A running (or killed) `npm start`. */
 export type RunFile = {

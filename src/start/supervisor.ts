@@ -7,7 +7,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import { markProcess, type ProcessMark } from '#src/platform/process-marks.ts'
+import { markProcess, type ProcessMark } from '#src/platform/locks/process-marks.ts'
 import { becomesTrue } from './wait.ts'
 
 /** A process to keep running. */

@@ -1,6 +1,6 @@
 /** What the doctor looks at for VMs: packages, how they are kept apart, the template, KVM or emulation. */
-import { probeAcceleration } from '../drivers/compute/acceleration.ts'
-import { createMachineUsers } from '../drivers/compute/machine-users.ts'
+import { probeAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
+import { createMachineUsers } from '#src/drivers/compute/qemu/machine-users.ts'
 import { currentTemplate, templateStatus } from '../drivers/compute/templates.ts'
 import { missingRequirements } from '../drivers/vm-requirements.ts'
 import type { Config, UidRange } from '../platform/config.ts'

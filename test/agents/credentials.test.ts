@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId, decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { findCredentialRow, openSecrets } from '#src/resources/agents/credential-rows.ts'
+import { findCredentialRow, openSecrets } from '#src/resources/agents/credentials/rows.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
 
 type Credential = { id: string; type: string; vault_id: string; display_name: string | null; auth: Record<string, unknown>; metadata: Record<string, string>; archived_at: string | null }

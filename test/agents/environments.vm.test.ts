@@ -1,8 +1,8 @@
 /** Environments in real VMs: prepared once, stopped when idle with all that was made in them kept, torn down. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { ensureEnvironmentVm } from '#src/resources/agents/environment-vms.ts'
-import { findVmRow } from '#src/resources/infra/vm-rows.ts'
+import { ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
+import { findVmRow } from '#src/resources/infra/vms/rows.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { until } from '../support/until.ts'
 

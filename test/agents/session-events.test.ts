@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
-import { moveSession, type SessionMove } from '#src/resources/agents/session-states.ts'
+import { moveSession, type SessionMove } from '#src/resources/agents/sessions/states.ts'
 import { callAgents, refusal, startWithAgent } from '../support/agents-service.ts'
 import type { Answer, Berth } from '../support/berth.ts'
 import { append, take } from '../support/sessions.ts'

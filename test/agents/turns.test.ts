@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
-import type { NewEvent } from '#src/resources/agents/session-log.ts'
-import { errorEvent, endOfOpenSpan, resultEvent, spanEnd } from '#src/resources/agents/step-events.ts'
+import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
+import { errorEvent, endOfOpenSpan, resultEvent, spanEnd } from '#src/resources/agents/turns/step-events.ts'
 import { failuresInARow, nextStep, openSpan, turnLimits, type TurnEvent } from '#src/resources/agents/turns.ts'
 import { answered, failed } from '#src/resources/agents/tools/results.ts'
 

@@ -1,7 +1,7 @@
 /** Each concept in its one place: the environment, the clock, randomness, digests, status columns, package hosts. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { packageManagerHosts } from '#src/drivers/compute/egress-policies.ts'
+import { packageManagerHosts } from '#src/drivers/compute/egress/policies.ts'
 import { listFiles, productFolders, readSources, root } from './sources.ts'
 
 const product = readSources(productFolders)
@@ -18,7 +18,7 @@ test('process.env is read by config.ts only', () => {
 test('the wall clock is read by clock.ts only', () => {
   expect(filesWith(/\bDate\s*\.\s*now\b|\bnew\s+Date\s*\(\s*\)/)).toEqual(['src/platform/clock.ts'])
   // A moment made of a stored text is no reading of the clock; the page's script runs in the browser.
-  const madeOfText = ['src/platform/clock.ts', 'src/platform/statements.ts']
+  const madeOfText = ['src/platform/clock.ts', 'src/platform/postgres/statements.ts']
   expect(textsWith(/\bnew Date\(/)).toEqual(['src/gateway/graphiql-bar.ts', ...madeOfText])
 })
 
@@ -31,13 +31,13 @@ test('ids and digests are made where they belong', () => {
 
 /** Who takes random bytes, and what for. */
 const randomness: Readonly<Record<string, string>> = {
-  'src/drivers/compute/guest-line.ts': 'fresh entropy for a restored guest',
-  'src/drivers/compute/keys.ts': 'a guest’s own keys and machine id',
+  'src/drivers/compute/guest/line.ts': 'fresh entropy for a restored guest',
+  'src/drivers/compute/ssh/keys.ts': 'a guest’s own keys and machine id',
   'src/drivers/compute/loopback-addresses.ts': 'an address of a VM’s own on loopback',
-  'src/drivers/compute/machine-users.ts': 'where an instance begins among the users of machines',
+  'src/drivers/compute/qemu/machine-users.ts': 'where an instance begins among the users of machines',
   'src/platform/ids.ts': 'ids and tokens',
   'src/platform/secrets.ts': 'nonces and the sealing key',
-  'src/resources/llm/api-keys.ts': 'the letters of a key id',
+  'src/resources/identity/api-keys.ts': 'the letters of a key id',
 }
 test('random bytes are taken only where the list above says', () => {
   const taking = filesWith(/\brandomBytes\b|\brandomFill(?:Sync)?\b|\brandomInt\b|\bgetRandomValues\b/)
@@ -57,7 +57,7 @@ test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
 })
 
 /** Where packages come from is said once for VMs' policies, and once for what a template is built from. */
-const tablesOfHosts = ['src/drivers/compute/egress-policies.ts', 'src/drivers/compute/guest/files/etc/apt/sources.list.d/debian.sources', 'src/drivers/compute/host-packages.ts']
+const tablesOfHosts = ['src/drivers/compute/egress/policies.ts', 'src/drivers/compute/guest/image/files/etc/apt/sources.list.d/debian.sources', 'src/drivers/compute/host-packages.ts']
 test('the names of package hosts stand in their tables only', () => {
   const hosts = Object.values(packageManagerHosts).flat()
   expect(hosts.length).toBeGreaterThan(5)

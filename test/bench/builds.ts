@@ -1,5 +1,5 @@
 /** Builds: how soon one shows its first line, how soon a line printed in its VM reaches a reader, and what much output does to others. */
-import { knownAcceleration } from '#src/drivers/compute/acceleration.ts'
+import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import type { Benchmark, Effort, Findings, Goal } from './benchmark.ts'
 import { follow, startTickedBuild, startTicker, submit } from './build-client.ts'
 import { measureMemory, measureNeighbours } from './build-floods.ts'

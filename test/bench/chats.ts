@@ -1,7 +1,7 @@
 /** The inference gateway beside Portkey's and beside a bare pass-through, on one local upstream. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { makeApiKey } from '#src/resources/identity/api-keys.ts'
 import { grantCredits } from '#src/resources/llm/credits.ts'
 import { idsOf } from '../support/makers.ts'
 import type { Command } from '../support/command.ts'

@@ -1,7 +1,7 @@
 /** A Berth with real VMs for benchmarks: web and worker as processes, and what it takes to wait until they are calm. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
-import { findQemus } from '#src/drivers/compute/qemu-processes.ts'
+import { findQemus } from '#src/drivers/compute/qemu/processes.ts'
 import { readRecords } from '#src/drivers/compute/records.ts'
 import { prepareVms } from '#src/start/vms.ts'
 import type { Command } from '../support/command.ts'

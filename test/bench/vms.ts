@@ -1,13 +1,13 @@
 /** VMs: made, used and held, through the documented REST paths, with the driver's own part beside each figure. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { execInGuest } from '#src/drivers/compute/guest-exec.ts'
+import { execInGuest } from '#src/drivers/compute/guest/exec.ts'
 import { newSpec, startNode, type TestNode } from '../support/compute.ts'
 import { until } from '../support/until.ts'
 import type { Benchmark, Effort, Findings, Goal, Table } from './benchmark.ts'
 import { fillHost } from './vm-density.ts'
 import { coresOf, startHost, withVms, type VmHost } from './vm-host.ts'
 import { median, quantile, shown, shownRatio } from './rounds.ts'
-import { knownAcceleration } from '#src/drivers/compute/acceleration.ts'
+import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import { inWorld, type World } from './world.ts'
 
 const poolSize = 5

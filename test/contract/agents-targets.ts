@@ -1,8 +1,8 @@
 /** Something of the owner's in the agents service for the callers to try to reach, each holding the canary. */
 import { decodeId, encodeId, newId, newUuid } from '#src/platform/ids.ts'
 import { sql, transaction } from '#src/platform/postgres.ts'
-import { sealSecrets } from '#src/resources/agents/credential-rows.ts'
-import { appendEvents } from '#src/resources/agents/session-log.ts'
+import { sealSecrets } from '#src/resources/agents/credentials/rows.ts'
+import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../support/berth.ts'
 
 /** Public ids. */

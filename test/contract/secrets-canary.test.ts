@@ -1,7 +1,7 @@
 /** Secrets go in everywhere; none may come out: not to readers who may not see them, not into logs, jobs, notices or tables. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeId } from '#src/platform/ids.ts'
-import { moveVm } from '#src/resources/infra/vm-states.ts'
+import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { startLookout, type Lookout } from '../support/lookouts.ts'

@@ -2,9 +2,9 @@ import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rotateSigningKey } from '#src/identity/issuer.ts'
-import { permissionsOf } from '#src/resources/infra/access-tokens.ts'
+import { permissionsOf } from '#src/resources/identity/access-tokens.ts'
 import { readTtl } from '#src/identity/token.ts'
-import { findSigningKey } from '#src/resources/infra/signing-keys.ts'
+import { findSigningKey } from '#src/resources/identity/signing-keys.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
 
 let running: RunningApp

@@ -1,7 +1,7 @@
 /** Bodies of `POST /v1/chat/completions`: every documented field, every refusal, and where it says that it is. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { limits } from '#src/platform/limits.ts'
-import { readChatRequest } from '#src/resources/llm/chat-requests.ts'
+import { readChatRequest } from '#src/resources/llm/chats/requests.ts'
 import { makeConfig, refusal } from './chat-makers.ts'
 
 const { config, remove } = makeConfig()

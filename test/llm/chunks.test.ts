@@ -5,7 +5,7 @@ import { attemptHeaders, llmEnvelope, llmErrorHeaders } from '#rest-compat/llm/e
 import { uiChunkFailure, uiChunkText } from '#rest-compat/llm/ui-chunks.ts'
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import type { Model } from '#src/resources/llm/model-rows.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
 
 const answering = { id: 'chatcmpl-x', createdSeconds: 7, model: { id: 'a/b', speed: 'standard' } as Model } // all that a stream says of its model
 const usage = { inputTokens: 10, outputTokens: 5, cacheReadTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 }

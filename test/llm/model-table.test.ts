@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { ConfigError, readConfig } from '#src/platform/config.ts'
 import { redact } from '#src/platform/log.ts'
-import type { Model } from '#src/resources/llm/model-rows.ts'
-import { modelTable, type ModelTable } from '#src/resources/llm/model-table.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
+import { modelTable, type ModelTable } from '#src/resources/llm/models/table.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-models-'))

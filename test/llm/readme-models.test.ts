@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readConfig } from '#src/platform/config.ts'
-import { modelTable } from '#src/resources/llm/model-table.ts'
+import { modelTable } from '#src/resources/llm/models/table.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeKey } from '../support/makers.ts'
 

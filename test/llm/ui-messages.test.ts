@@ -1,6 +1,6 @@
 /** Bodies of `POST /v1/chat`: UI messages of ai 5, 6 and 7, with what their clients add and what only they show. */
 import { afterAll, describe, expect, test } from 'vitest'
-import { readUiChatRequest } from '#src/resources/llm/chat-requests.ts'
+import { readUiChatRequest } from '#src/resources/llm/chats/requests.ts'
 import { makeConfig, refusal } from './chat-makers.ts'
 
 const { config, remove } = makeConfig()

@@ -7,13 +7,13 @@ import { schema } from '#schema/schema.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { timestamp, nowMs } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
-import { accountsTopic } from '#src/resources/llm/accounts.ts'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { accountsTopic } from '#src/resources/llm/billing/accounts.ts'
+import { makeApiKey } from '#src/resources/identity/api-keys.ts'
 import { grantCredits } from '#src/resources/llm/credits.ts'
 import { inferenceOf, type Payer } from '#src/resources/llm/inference.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
 import { idsOf } from '../support/makers.ts'
-import { order, output } from './inference-orders.ts'
+import { order, output } from './billing/inference-orders.ts'
 
 let app: RunningApp
 let token: string

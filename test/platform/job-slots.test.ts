@@ -1,7 +1,7 @@
 /** How the ends of jobs are recorded: together where they come together, and each on its own when that fails. */
 import { afterEach, expect, test } from 'vitest'
 import { setLogLevel } from '#src/platform/log.ts'
-import { startSlots, type Slots, type TakenJob } from '#src/platform/job-slots.ts'
+import { startSlots, type Slots, type TakenJob } from '#src/platform/jobs/slots.ts'
 
 const count = 6
 let slots: Slots

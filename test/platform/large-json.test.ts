@@ -1,9 +1,9 @@
 /** JSON of many MiB: read and written in steps, exactly as the engine does at once. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hasManyParts, readInPieces, type Json } from '#src/platform/json-pieces.ts'
-import { isLargeJson, writeInPieces } from '#src/platform/json-text.ts'
-import { checkJson, parseJson } from '#src/platform/json-body.ts'
+import { hasManyParts, readInPieces, type Json } from '#src/platform/json/pieces.ts'
+import { isLargeJson, writeInPieces } from '#src/platform/json/text.ts'
+import { checkJson, parseJson } from '#src/platform/json/body.ts'
 import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
 
 const most = { parts: 1_000_000, numbers: 1_000_000 }

@@ -1,6 +1,6 @@
 /** Events of a row at the moments that real rows show too seldom. */
 import { expect, test } from 'vitest'
-import { eventsAfter, type RowEvents } from '#src/platform/row-events.ts'
+import { eventsAfter, type RowEvents } from '#src/platform/streams/row-events.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 
 type Event = { position: number; last: boolean }

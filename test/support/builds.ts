@@ -1,9 +1,9 @@
 /** Builds for tests: specs as bytes, builds that run as far as their rows, logs read as streams. */
 import { sql, type Db } from '#src/platform/postgres.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { dispatchBuilds } from '#src/resources/infra/build-dispatch.ts'
-import { findBuildRow } from '#src/resources/infra/build-rows.ts'
-import { claimBuild, type BuildClaim } from '#src/resources/infra/build-runs.ts'
+import { dispatchBuilds } from '#src/resources/infra/builds/dispatch.ts'
+import { findBuildRow } from '#src/resources/infra/builds/rows.ts'
+import { claimBuild, type BuildClaim } from '#src/resources/infra/builds/runs.ts'
 import { startBerth, type Berth } from './berth.ts'
 import { idsOf, makeSilentNode } from './makers.ts'
 import { until } from './until.ts'

@@ -2,7 +2,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { signal } from '#src/platform/process-marks.ts'
+import { signal } from '#src/platform/locks/process-marks.ts'
 import { findRun } from '../../src/start/run-file.ts'
 import { startCommand, type Command } from './command.ts'
 import { freePort } from './ports.ts'

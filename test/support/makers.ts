@@ -1,7 +1,7 @@
 /** Rows made without their worker, for tests of what the web process alone decides. */
 import { encodeId, decodeId, newUuid } from '#src/platform/ids.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
-import { makeApiKey } from '#src/resources/llm/api-keys.ts'
+import { makeApiKey } from '#src/resources/identity/api-keys.ts'
 import { decodeJwt } from 'jose'
 import type { Berth } from './berth.ts'
 

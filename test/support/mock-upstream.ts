@@ -10,8 +10,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { tokensOf } from '#src/drivers/models/estimates.ts'
-import { formatOf, type WireFormat, type WireWriter } from './mock-formats.ts'
-import { sentTokens, lastUserText } from './mock-requests.ts'
+import { formatOf, type WireFormat, type WireWriter } from './mock-upstream/formats.ts'
+import { sentTokens, lastUserText } from './mock-upstream/requests.ts'
 
 /** One thing that an answer does, in order. A list of strings comes in as many chunks. */
 export type MockPart =

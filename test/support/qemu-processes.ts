@@ -1,6 +1,6 @@
 /** Which QEMU processes there are, whatever their parent is by now: read from /proc, apart from what the product does. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { signal } from '#src/platform/process-marks.ts'
+import { signal } from '#src/platform/locks/process-marks.ts'
 import { until } from './until.ts'
 
 /** Kills the QEMUs whose files lie below a folder, and waits until none is left. Their worker must have ended: it makes new ones. */

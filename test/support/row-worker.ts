@@ -3,8 +3,8 @@ import { newUuid } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { sql } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
-import { findVmRow, type VmStatus } from '#src/resources/infra/vm-rows.ts'
-import { moveVm } from '#src/resources/infra/vm-states.ts'
+import { findVmRow, type VmStatus } from '#src/resources/infra/vms/rows.ts'
+import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
 
 const nextOf: Partial<Record<VmStatus, VmStatus>> = { creating: 'running', starting: 'running', resuming: 'running', stopping: 'stopped', pausing: 'paused', deleting: 'deleted' }

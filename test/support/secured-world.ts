@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type SecureContext, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
-import { createAuthority, type EgressAuthority } from '#src/drivers/compute/egress-authority.ts'
+import { createAuthority, type EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import type { EgressLimits } from '#src/drivers/compute/egress.ts'
 import { EgressWorld, openAddress, tell, type SecuredOptions, type Seen } from './egress-world.ts'
 

@@ -1,8 +1,8 @@
 /** Agents, sessions and the part of the loop, for tests of what the web process alone decides. */
 import { newUuid } from '#src/platform/ids.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
-import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/session-log.ts'
-import { eventColumns, lockSession, type SessionEvent } from '#src/resources/agents/session-rows.ts'
+import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
+import { eventColumns, lockSession, type SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { idsOf } from './makers.ts'
 
 const definition = { name: 'helper', description: null, model: { id: 'berth/demo', effort: null, speed: 'standard' }, system: null, tools: [], mcp_servers: [], mcp_services: [], skills: [], metadata: {} }

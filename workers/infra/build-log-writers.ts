@@ -4,13 +4,13 @@
  * that a build's memory does not grow with its log.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { cutBytes } from '#src/drivers/compute/guest-frames.ts'
+import { cutBytes } from '#src/drivers/compute/guest/frames.ts'
 import { limits } from '#src/platform/limits.ts'
 import { createMasker, noMasker, type Masking } from '#src/platform/masking.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { appendBuildLog, createNumbering, lastLines, type LogLine } from '#src/resources/infra/build-logs.ts'
-import { BuildClaimLost, type BuildClaim, type BuildProgress } from '#src/resources/infra/build-runs.ts'
+import { BuildClaimLost, type BuildClaim, type BuildProgress } from '#src/resources/infra/builds/runs.ts'
 
 const chunkBytes = 16 * 1024
 const batchMs = 20

@@ -6,7 +6,7 @@ import { statfs } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { machinesFolder } from '#src/drivers/compute/places.ts'
 import { log } from '#src/platform/log.ts'
-import type { Ending } from '#src/resources/infra/build-rows.ts'
+import type { Ending } from '#src/resources/infra/builds/rows.ts'
 
 /** Less than this is no room: the largest piece by which a disk may grow at once, and something for the host itself. */
 const roomBytesMin = 16 * 1024 * 1024

@@ -1,10 +1,10 @@
 /** Which environment each guest has: variables are pushed when they changed, before the next command. */
-import type { EgressAuthority } from '#src/drivers/compute/egress-authority.ts'
+import type { EgressAuthority } from '#src/drivers/compute/egress/authority.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
-import { trustAuthority } from '#src/drivers/compute/guest-trust.ts'
-import { pushEnv } from '#src/drivers/compute/guest-env.ts'
+import { trustAuthority } from '#src/drivers/compute/guest/trust.ts'
+import { pushEnv } from '#src/drivers/compute/guest/env.ts'
 import type { Background } from '#src/platform/services.ts'
-import { findSecretHosts } from '#src/resources/agents/credential-use.ts'
+import { findSecretHosts } from '#src/resources/agents/credentials/use.ts'
 import { openEnv } from '#src/resources/infra/vm-env.ts'
 
 /** Keeps guests' environments up to date. */

@@ -1,7 +1,7 @@
 /** What this worker says of its machines, for /metrics. */
 import type { Compute } from '#src/drivers/compute/machine.ts'
 import type { Config } from '#src/platform/config.ts'
-import { addMetricSource } from '#src/platform/metric-sources.ts'
+import { addMetricSource } from '#src/platform/metrics/sources.ts'
 
 /** Adds it to the metrics of this process. */
 export function reportMachines(compute: Compute, { vmPoolSize }: Pick<Config, 'vmPoolSize'>): void {

@@ -2,13 +2,13 @@
 import { existsSync, rmSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
 import { removeFiles, type Fleet } from './fleet.ts'
-import { openLine } from './guest-line.ts'
-import { mayBeMachine, userOf } from './machine-users.ts'
+import { openLine } from './guest/line.ts'
+import { mayBeMachine, userOf } from './qemu/machine-users.ts'
 import { machinePlaces, machinesFolder, socketsFolder } from './places.ts'
-import { connectQmp } from './qmp.ts'
-import { endQemus, findQemus, killQemu } from './qemu-processes.ts'
+import { connectQmp } from './qemu/qmp.ts'
+import { endQemus, findQemus, killQemu } from './qemu/processes.ts'
 import { readRecords, type MachineRecord } from './records.ts'
-import { runMachine, type RunningMachine } from './running-machine.ts'
+import { runMachine, type RunningMachine } from './qemu/running-machine.ts'
 
 const connectLimitMs = 5_000
 

@@ -1,8 +1,8 @@
 /** What every part of the driver knows of this node. */
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
-import type { Acceleration } from './acceleration.ts'
-import type { MachineUsers } from './machine-users.ts'
+import type { Acceleration } from './qemu/acceleration.ts'
+import type { MachineUsers } from './qemu/machine-users.ts'
 import type { Roots } from './places.ts'
 import type { Template } from './templates.ts'
 

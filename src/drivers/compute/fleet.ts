@@ -1,11 +1,11 @@
 /** The machines that run on this node, each watched for its end; and what is left of one that has ended. */
 import { existsSync, rmSync } from 'node:fs'
 import type { ComputeNode } from './compute-node.ts'
-import { takeBack, userOf } from './machine-users.ts'
+import { takeBack, userOf } from './qemu/machine-users.ts'
 import { folderDiskPlace, machinePlaces } from './places.ts'
-import { killQemu } from './qemu-processes.ts'
+import { killQemu } from './qemu/processes.ts'
 import { readRecords, type MachineRecord } from './records.ts'
-import type { RunningMachine } from './running-machine.ts'
+import type { RunningMachine } from './qemu/running-machine.ts'
 
 const powerOffLimitMs = 10_000
 

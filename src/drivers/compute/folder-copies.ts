@@ -1,11 +1,11 @@
 /** A copy of a workspace folder's disk, of one moment, also while a machine writes to it. */
 import { constants, existsSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
-import { execInGuest } from './guest-exec.ts'
+import { execInGuest } from './guest/exec.ts'
 import type { Fleet } from './fleet.ts'
 import { folderDiskPlace } from './places.ts'
 import { readRecords } from './records.ts'
-import type { RunningMachine } from './running-machine.ts'
+import type { RunningMachine } from './qemu/running-machine.ts'
 
 const syncLimitMs = 10_000
 

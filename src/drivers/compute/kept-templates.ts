@@ -5,9 +5,9 @@
 import { chmodSync, closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { ComputeNode } from './compute-node.ts'
-import type { Lent } from './confinement.ts'
-import { checkHeader, flatten, readBacking, type Image } from './disk-images.ts'
-import { giveTo, takeBack } from './machine-users.ts'
+import type { Lent } from './qemu/confinement.ts'
+import { checkHeader, flatten, readBacking, type Image } from './qemu/disk-images.ts'
+import { giveTo, takeBack } from './qemu/machine-users.ts'
 import { keptTemplatePlaces, keptTemplatesFolder, machinePlaces, snapshotsFolder, templatePlaces } from './places.ts'
 import type { MachineRecord } from './records.ts'
 

@@ -57,7 +57,7 @@ export type Machine = {
    * @throws BerthError `vm_unreachable` when the guest does not answer.
    */
   run(command: Command, signal?: AbortSignal): Promise<Channel>
-  /** As `run`, for the other requests that the guest's own program knows (guest/main.c). */
+  /** As `run`, for the other requests that the guest's own program knows (guest/image/main.c). */
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
 }
 

@@ -1,6 +1,6 @@
 /** Keeps a few machines of the default shape warm: restored, made one of a kind, connected. To take one is to write its new name down. */
 import type { Logger } from 'pino'
-import type { RunningMachine } from './running-machine.ts'
+import type { RunningMachine } from './qemu/running-machine.ts'
 
 /** Making one costs a second of processor time; it waits until those who just took one had theirs. */
 const refillDelayMs = 300

@@ -4,9 +4,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { arch } from 'node:process'
 import type { Readable } from 'node:stream'
-import { bindSocket } from './bound-sockets.ts'
-import { confined, kvmGroups, lending, type Lent } from './confinement.ts'
-import { blockOptions, type Image } from './disk-images.ts'
+import { bindSocket } from './ssh/bound-sockets.ts'
+import { confined, kvmGroups, lending, type Lent } from './qemu/confinement.ts'
+import { blockOptions, type Image } from './qemu/disk-images.ts'
 import type { MachinePlaces, TemplatePlaces } from './places.ts'
 
 /** Where the memory comes from: empty, a snapshot's file shared copy-on-write, or the same file while the snapshot is made. */

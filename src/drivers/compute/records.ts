@@ -1,7 +1,7 @@
 /** What is known of a machine across restarts of the worker: one small file in its folder, replaced whole. */
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { MachineKeys } from './keys.ts'
+import type { MachineKeys } from './ssh/keys.ts'
 import { machinePlaces, machinesFolder, type Roots } from './places.ts'
 
 /** What the disks were when the memory was saved; the two fit only together. Sizes in bytes, times in ms. */

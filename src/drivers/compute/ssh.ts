@@ -6,10 +6,10 @@ import type { Duplex } from 'node:stream'
 import ssh2, { type Client, type ClientChannel } from 'ssh2'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import { clientPrivateKey, pinnedHostKey, type MachineKeys } from './keys.ts'
+import { clientPrivateKey, pinnedHostKey, type MachineKeys } from './ssh/keys.ts'
 import type { Channel, Command, Exit } from './machine.ts'
-import { PacedSocket } from './paced-socket.ts'
-import { guardConnection } from './ssh-guard.ts'
+import { PacedSocket } from './ssh/paced-socket.ts'
+import { guardConnection } from './ssh/guard.ts'
 
 /** Where the guest's proxy settings point; templates set the same. */
 const proxyPort = 3128
@@ -38,7 +38,7 @@ export type SshTarget = { address: string; port: number; keys: MachineKeys }
 export type SshConnection = {
   /** @throws BerthError vm_unreachable */
   run(command: Command, signal?: AbortSignal): Promise<Channel>
-  /** Sends a request to the guest's program as it is (see guest/main.c). @throws BerthError vm_unreachable */
+  /** Sends a request to the guest's program as it is (see guest/image/main.c). @throws BerthError vm_unreachable */
   request(fields: readonly string[], signal?: AbortSignal): Promise<Channel>
   /** Resolves when the connection is gone; with what the guest did when it was cut for that. */
   readonly closed: Promise<{ cutFor: string | null }>

@@ -19,7 +19,7 @@ import type { Progress } from './machine.ts'
 import { templatePlaces, type TemplatePlaces } from './places.ts'
 
 const run = promisify(execFile)
-const guestFolder = fileURLToPath(new URL('guest', import.meta.url))
+const guestFolder = fileURLToPath(new URL('guest/image', import.meta.url))
 const require = createRequire(import.meta.url)
 
 /** Every disk of a machine has this size unless it asks for more; all folder disks have it. Nothing is allocated ahead. */

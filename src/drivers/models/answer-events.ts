@@ -2,7 +2,7 @@
  * The events of one answer, written down as a wire format reveals them: numbers blocks and calls, remembers the usage
  * that was told, and estimates what was not. Each wire format has a reader that writes with it.
  */
-import { isLargeJson } from '#src/platform/json-text.ts'
+import { isLargeJson } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, UpstreamTarget, Usage } from './model.ts'

@@ -1,5 +1,5 @@
 /** A JSON value that fits a JSON Schema, as far as the built-in model needs one: the smallest, and always the same. */
-import { isLargeJson } from '#src/platform/json-text.ts'
+import { isLargeJson } from '#src/platform/json/text.ts'
 
 const deepest = 8
 /** Of one sample, all in all: a schema that holds itself several times would otherwise grow without end. */

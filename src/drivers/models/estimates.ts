@@ -1,5 +1,5 @@
 /** How many tokens a text is when no provider has counted: so many characters each, rounded up. */
-import { isLargeJson, roughLength } from '#src/platform/json-text.ts'
+import { isLargeJson, roughLength } from '#src/platform/json/text.ts'
 import type { Message, ModelRequest } from './model.ts'
 
 /** OpenAI's rule of thumb. */

@@ -1,5 +1,5 @@
 /** Values out of JSON that somebody else wrote: whatever is not what it should be is as if it were not there. */
-import { readInlineAnswer } from '#src/platform/json-answers.ts'
+import { readInlineAnswer } from '#src/platform/json/answers.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** An object of JSON. */

@@ -1,6 +1,6 @@
 /** An upstream's answer as events, whatever its wire format: asked, checked, read in the batches in which it arrives. */
-import { JsonAnswerError, readAnswer, readInlineAnswer } from '#src/platform/json-answers.ts'
-import { bodyText } from '#src/platform/json-text.ts'
+import { JsonAnswerError, readAnswer, readInlineAnswer } from '#src/platform/json/answers.ts'
+import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 import { AnswerEvents, type AnswerReader, type MakeReader } from './answer-events.ts'
 import { EventStream, EventStreamError } from './event-streams.ts'

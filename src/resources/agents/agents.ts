@@ -1,17 +1,17 @@
 /** Agents: versioned definitions. Made, read, changed into a new version, archived, deleted. */
 import { allow, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { checkCount } from '#src/platform/counts.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { cursorId, listBy, listOf, numberOfPage, page, pageSize, readListPage, wholeNumber, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agent-definitions.ts'
-import { findAgentVersion, readAgent, versionColumns, type Agent } from './agent-rows.ts'
-import { hasActiveWork } from './agent-work.ts'
+import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
+import { findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
+import { hasActiveWork } from './agents/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
-import { endWorkOf } from './session-deletion.ts'
+import { endWorkOf } from './sessions/deletion.ts'
 
 /** Which agents a list shows: those of one organization (the active one without it), archived ones only when asked for. */
 export type AgentFilter = CreatedFilter & { organizationId?: string | null; includeArchived?: boolean | null }

@@ -1,7 +1,7 @@
 /** The catalog of built-in tools (decisions.md §6.9): what a model is told of each, and what it needs. */
 import { allow } from '#src/platform/access.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { BuiltInToolset, PermissionPolicy } from './agent-rows.ts'
+import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'
 
 /** A built-in tool. `inputSchema` is JSON Schema; `requiresEnvironment`: it works inside the session's VM. */
 export type BuiltInTool = {

@@ -1,6 +1,6 @@
 /** Environments: where sessions do their work. Made, read, changed, archived, deleted; their VMs are environment-vms.ts. */
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { checkCount } from '#src/platform/counts.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -9,12 +9,12 @@ import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type D
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
-import { failSessionsOf } from './agent-work.ts'
-import { readEnvironmentConfig, type EnvironmentConfig } from './environment-configs.ts'
-import { environmentArchived, lockEnvironmentRow, readEnvironment, type Environment } from './environment-rows.ts'
-import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environment-states.ts'
-import { applyNetworking, releaseVm } from './environment-vms.ts'
-import { mergeMetadata, readDescription, readMetadata, readName } from './field-rules.ts'
+import { failSessionsOf } from './agents/work.ts'
+import { readEnvironmentConfig, type EnvironmentConfig } from './environments/configs.ts'
+import { environmentArchived, lockEnvironmentRow, readEnvironment, type Environment } from './environments/rows.ts'
+import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environments/states.ts'
+import { applyNetworking, releaseVm } from './environments/vms.ts'
+import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 
 /** The fields of an environment as a caller gives them: absent means the default, or unchanged. */
 export type EnvironmentFields = { name?: unknown; description?: unknown; config?: unknown; metadata?: unknown; scope?: string | null }

@@ -3,9 +3,9 @@ import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readAgent, type McpServer } from './agent-rows.ts'
-import { credentialFor, type BearerCredential } from './credential-use.ts'
-import { listServerTools, type McpTool } from './mcp-servers.ts'
+import { readAgent, type McpServer } from './agents/rows.ts'
+import { credentialFor, type BearerCredential } from './credentials/use.ts'
+import { listServerTools, type McpTool } from './mcp/servers.ts'
 
 /** What one server answered. `error` is a sentence when the status is not `ok`. */
 export type McpServerTools = { serverName: string; url: string; status: 'ok' | 'auth_required' | 'unreachable'; error: string | null; tools: McpTool[] }

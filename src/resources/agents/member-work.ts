@@ -1,11 +1,11 @@
 /** What becomes of a person's agents service when they leave an organization: their work stops, what they made stays and is theirs again if they come back. */
 import { findAll, sql, change, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { breakOff } from './agent-work.ts'
-import type { Environment } from './environment-rows.ts'
-import { moveEnvironment } from './environment-states.ts'
-import { releaseVm } from './environment-vms.ts'
-import type { Session } from './session-rows.ts'
+import { breakOff } from './agents/work.ts'
+import type { Environment } from './environments/rows.ts'
+import { moveEnvironment } from './environments/states.ts'
+import { releaseVm } from './environments/vms.ts'
+import type { Session } from './sessions/rows.ts'
 
 /** Why a session of somebody who left does not go on. */
 export const ownerLeft = 'The owner of this session does not belong to the organization any more'

@@ -2,10 +2,10 @@
  * What a session does next: a pure function of its log, so that whoever takes it up after a crash does what the one
  * before would have done (decisions.md §6.1, §6.2).
  */
-import { promptTypes, resultTypes } from './event-types.ts'
-import { feedbackOf } from './outcome-feedback.ts'
-import { pendingOf, type OpenToolUse } from './pending-work.ts'
-import type { SessionEvent, StopReason } from './session-rows.ts'
+import { promptTypes, resultTypes } from './sessions/event-types.ts'
+import { feedbackOf } from './outcomes/feedback.ts'
+import { pendingOf, type OpenToolUse } from './sessions/pending-work.ts'
+import type { SessionEvent, StopReason } from './sessions/rows.ts'
 
 /** The limits of a turn; all ours. */
 export const turnLimits = {

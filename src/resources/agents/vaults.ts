@@ -1,16 +1,16 @@
 /** Vaults: where a person keeps credentials for agents. They belong to people; an organization key opens none. */
 import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { checkCount } from '#src/platform/counts.ts'
+import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { archiveCredentialsOf } from './credential-rows.ts'
-import { mergeMetadata, readMetadata, readName } from './field-rules.ts'
-import { addVaultEvent } from './vault-events.ts'
-import { lockVault, readVault, vaultArchived, type Vault } from './vault-rows.ts'
+import { archiveCredentialsOf } from './credentials/rows.ts'
+import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
+import { addVaultEvent } from './vaults/events.ts'
+import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
 
 /** What a vault is made of, or changed to; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }

@@ -4,11 +4,11 @@
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
-import { lockNumbers } from '#src/platform/lock-numbers.ts'
+import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import type { Build } from './build-rows.ts'
-import type { BuildClaim, BuildProgress } from './build-runs.ts'
+import type { Build } from './builds/rows.ts'
+import type { BuildClaim, BuildProgress } from './builds/runs.ts'
 
 /** A place in a log; both grow. */
 export type LogPosition = { ms: number; seq: number }

@@ -9,7 +9,7 @@ import { limits } from '#src/platform/limits.ts'
 import { findAll, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { folderSizeMb } from './folders.ts'
 import { chooseNode, lockNodes, nodeLostSeconds, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
-import { bootTriesMax, type Vm } from './vm-rows.ts'
+import { bootTriesMax, type Vm } from './vms/rows.ts'
 
 /** What something is about to hold: megabytes, VMs and workspace folders. */
 export type Room = { memoryMb: number; diskMb: number; vms: number; folders: number }

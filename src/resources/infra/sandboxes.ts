@@ -9,10 +9,10 @@ import { nodeClient, type ExecRequest, type ExecResult } from '#src/drivers/node
 import { guestHome } from './git-repos.ts'
 import { findNode } from './nodes.ts'
 import { languageAliases, sandboxLanguages } from './templates.ts'
-import { nodeTokenPurpose } from './vm-access.ts'
+import { nodeTokenPurpose } from './vms/access.ts'
 import { readOrder, readTimeout } from './vm-commands.ts'
 import { createVm, markDeleted } from './vms.ts'
-import type { Vm } from './vm-rows.ts'
+import type { Vm } from './vms/rows.ts'
 
 /** Exactly one of `code` (with its language) or `command`. Seconds. */
 export type SandboxOrder = { language?: string | null; code?: string | null; command?: string | null; args?: readonly string[] | null; timeout?: number | null; ttl?: number | null }

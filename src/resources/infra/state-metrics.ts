@@ -1,7 +1,7 @@
 /** What the database says of the whole installation, for /metrics: every process tells the same. */
 import { diskRoom } from '#src/drivers/disk-room.ts'
 import { readQueues } from '#src/platform/jobs.ts'
-import { addMetricSource, type Sample } from '#src/platform/metric-sources.ts'
+import { addMetricSource, type Sample } from '#src/platform/metrics/sources.ts'
 import { findAll, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { readPromises } from './organization-room.ts'

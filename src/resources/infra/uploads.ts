@@ -5,7 +5,7 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { keyOfUrl } from '#src/drivers/object-store.ts'
+import { keyOfUrl } from '#src/drivers/objects/store.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { checkFileRoom, filesHeld } from './file-room.ts'
 

@@ -3,8 +3,8 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { ExecRequest } from '#src/drivers/node.ts'
-import { reachVm } from './vm-access.ts'
-import { startProcess } from './vm-processes.ts'
+import { reachVm } from './vms/access.ts'
+import { startProcess } from './vms/processes.ts'
 
 /** What to run: with `args`, `command` is a program; without, it is text for `/bin/bash -lc`. Seconds. */
 export type CommandOrder = { command: string; args?: readonly string[] | null; workingDir?: string | null; timeout?: number | null; background?: boolean | null }

@@ -4,7 +4,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { lockVm } from './vm-rows.ts'
+import { lockVm } from './vms/rows.ts'
 
 /** How much of a value its readers see. */
 export const visibilities = ['plaintext', 'sensitive', 'secret'] as const

@@ -3,7 +3,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { FileEntry } from '#src/drivers/node.ts'
-import { reachVm } from './vm-access.ts'
+import { reachVm } from './vms/access.ts'
 
 const silenceMs = 30_000
 const pathBytesMax = 4096

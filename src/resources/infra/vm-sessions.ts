@@ -3,9 +3,9 @@ import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Call } from '#src/platform/services.ts'
 import { timestamp } from '#src/platform/clock.ts'
-import { identityOf } from './memberships.ts'
-import { signVmToken } from './access-tokens.ts'
-import { reachVm } from './vm-access.ts'
+import { identityOf } from '#src/resources/identity/memberships.ts'
+import { signVmToken } from '#src/resources/identity/access-tokens.ts'
+import { reachVm } from './vms/access.ts'
 
 /** What became of the request, and a sentence when there is something to know. */
 export type SessionChange = { status: string; warning: string | null }

@@ -16,9 +16,9 @@ import { defaultVm, holdsMemory, reserveRoom } from './organization-room.ts'
 import { readTemplate } from './templates.ts'
 import type { EndReason } from './usage.ts'
 import { checkEnv, writeVariables } from './vm-env.ts'
-import { readNetworkPolicy } from './network-policies.ts'
-import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vm-rows.ts'
-import { addEvent, moveVm, vmStates } from './vm-states.ts'
+import { readNetworkPolicy } from './vms/network-policies.ts'
+import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
+import { addEvent, moveVm, vmStates } from './vms/states.ts'
 
 /** Brings one VM to the status its row wants. Runs on the VM's node. */
 export const reconcileVm = job<{ vmId: string }>('vms-reconcile', { retryLimit: 20, expireInSeconds: 300 })

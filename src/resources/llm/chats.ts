@@ -5,8 +5,8 @@ import { limits } from '#src/platform/limits.ts'
 import type { Allowance } from '#src/platform/rate-limits.ts'
 import type { Call } from '#src/platform/services.ts'
 import { endOf, WholeAnswer, type FinishReason, type ModelEvent, type Usage } from '#src/drivers/models/model.ts'
-import { readChatRequest } from './chat-requests.ts'
-import { startCompletion, type Completion } from './completions.ts'
+import { readChatRequest } from './chats/requests.ts'
+import { startCompletion, type Completion } from './chats/completions.ts'
 import type { Payer } from './inference.ts'
 
 /** Who pays, and what is left of the caller's minute. */

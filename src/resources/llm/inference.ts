@@ -10,15 +10,15 @@ import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { beforeClose, type Background } from '#src/platform/services.ts'
-import { createAccounts, isQuiet, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
-import { admit, leftFor } from './admission.ts'
+import { createAccounts, isQuiet, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './billing/accounts.ts'
+import { admit, leftFor } from './billing/admission.ts'
 import { checkOut, creditsWantedTopic, giveLeasesBack, givePartBack } from './credits.ts'
-import { createLedgerQueue } from './ledger-queue.ts'
-import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts'
-import { requestsTopic } from './ledger.ts'
-import { RunningRequest, type InferenceOrder, type Running } from './running-requests.ts'
+import { createLedgerQueue } from './billing/ledger-queue.ts'
+import { createLedgerWriter, type LedgerWriter } from './billing/ledger-writer.ts'
+import { requestsTopic } from './billing/ledger.ts'
+import { RunningRequest, type InferenceOrder, type Running } from './billing/running-requests.ts'
 
-export type { Payer, RequestRoute } from './ledger.ts'
+export type { Payer, RequestRoute } from './billing/ledger.ts'
 
 /** A request running this long is written down before it ends, so that a kill loses a second at most. */
 const openAfterMs = 250

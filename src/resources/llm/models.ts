@@ -5,9 +5,9 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { Model } from './model-rows.ts'
-import { modelTable } from './model-table.ts'
-import { lifecycleOf, type Lifecycle } from './model-wire.ts'
+import type { Model } from './models/rows.ts'
+import { modelTable } from './models/table.ts'
+import { lifecycleOf, type Lifecycle } from './models/wire.ts'
 
 /** The model of this name: its whole id, or what stands behind the provider when only one model is called so. */
 export function findModel(config: Config, name: string): Model | undefined {

@@ -5,11 +5,11 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { cursorId, eventPosition, page, pageSize, type Page } from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
-import { eventsAfter } from '#src/platform/row-events.ts'
+import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
-import { monthOf } from './accounts.ts'
-import { nanoUsdPerUsd } from './costs.ts'
-import { requestsTopic, type RequestRoute, type RequestStatus } from './ledger.ts'
+import { monthOf } from './billing/accounts.ts'
+import { nanoUsdPerUsd } from './billing/costs.ts'
+import { requestsTopic, type RequestRoute, type RequestStatus } from './billing/ledger.ts'
 
 const daysMax = 366
 const groupsMax = 1_000

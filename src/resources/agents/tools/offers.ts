@@ -5,9 +5,9 @@ import type { Tool } from '#src/drivers/models/model.ts'
 import { runBounded } from '#src/platform/bounded.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
-import type { AgentDefinition, AgentTool, ToolSetting } from '../agent-rows.ts'
+import type { AgentDefinition, AgentTool, ToolSetting } from '#src/resources/agents/agents/rows.ts'
 import { builtInTools, type BuiltInTool } from '../built-in-tools.ts'
-import type { McpTool } from '../mcp-servers.ts'
+import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { findGuestTool } from './guest-tools.ts'
 
 /**

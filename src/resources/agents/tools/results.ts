@@ -1,5 +1,5 @@
 /** What a tool answers to the model: text, cut to a named limit with a line that says so. */
-import type { UsageAdded } from '../session-usage.ts'
+import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
 
 /** A piece of an answer that is not all text; keys as on the wire. */
 export type ResultBlock = { type: 'text'; text: string } | { type: 'image'; source: { type: 'base64'; media_type: string; data: string } }

@@ -1,0 +1,114 @@
+/**
+ * The certificate authority of a node: it vouches to the node's own guests for the hosts whose TLS the egress proxy
+ * ends itself, because a secret must be put into what is sent there. Only guests that have such a secret trust it.
+ */
+import { createPrivateKey, KeyObject } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { X509Certificate } from '@peculiar/x509'
+import { fromNow, nowMs } from '#src/platform/clock.ts'
+import { readPrivately, storePrivately } from '#src/platform/secrets.ts'
+import { authorityPlace } from '#src/drivers/compute/places.ts'
+
+/** Makes certificates for hosts. Nothing is read or made before the first call. */
+export type EgressAuthority = {
+  /** Its own certificate in PEM, for guests to trust. @throws Error when others than the owner can read its key. */
+  certificate: () => Promise<string>
+  /** What a TLS server needs to be this host (a normal name or address) to a guest. @throws as `certificate` */
+  contextFor: (host: string) => Promise<SecureContext>
+}
+
+// Not shown in the documents; ours.
+const dayMs = 24 * 60 * 60_000
+const authorityMs = 20 * 365 * dayMs // running guests hold it, so it is never exchanged while they live
+const leafMs = 7 * dayMs
+/** A leaf is made again when this much of its time is left. */
+const leafLeftMs = dayMs
+/** How far a guest's clock may be behind. */
+const backMs = dayMs
+/** Hosts whose certificates are kept; the one used longest ago makes room. */
+const leavesMax = 256
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+type Issuer = { pem: string; certificate: X509Certificate; key: CryptoKey; leafKeys: CryptoKeyPair; leafKeyPem: string }
+type Leaf = { context: SecureContext; untilMs: number }
+
+/** The authority of a node. Its key and certificate stay in the data folder, so that running guests go on trusting it. */
+export function createAuthority(dataDir: string): EgressAuthority {
+  const file = authorityPlace(dataDir)
+  let opening: Promise<Issuer> | undefined
+  const leaves = new Map<string, Leaf>()
+  const open = (): Promise<Issuer> => {
+    opening ??= openIssuer(file).catch((error: unknown) => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+  return {
+    certificate: async () => (await open()).pem,
+    async contextFor(host) {
+      const known = leaves.get(host)
+      leaves.delete(host) // set again, it is the latest
+      const leaf = known && known.untilMs - nowMs() > leafLeftMs ? known : await makeLeaf(await open(), host)
+      leaves.set(host, leaf)
+      const [oldest] = leaves.keys()
+      if (leaves.size > leavesMax && oldest !== undefined) leaves.delete(oldest)
+      return leaf.context
+    },
+  }
+}
+
+async function openIssuer(file: string): Promise<Issuer> {
+  const { X509Certificate } = await x509()
+  if (!existsSync(file)) storePrivately(file, await makeAuthority())
+  const text = readPrivately(file)
+  const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(text)?.[0]
+  if (!pem) throw new Error(`${file} holds no certificate; remove it, and start VMs that have secrets of a vault again`)
+  const leafKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  return {
+    pem: `${pem}\n`, certificate: new X509Certificate(pem),
+    key: await crypto.subtle.importKey('pkcs8', createPrivateKey(text).export({ type: 'pkcs8', format: 'der' }), algorithm, false, ['sign']),
+    leafKeys, leafKeyPem: pemOf(leafKeys.privateKey),
+  }
+}
+
+async function makeAuthority(): Promise<string> {
+  const { X509CertificateGenerator, BasicConstraintsExtension, KeyUsagesExtension, KeyUsageFlags, SubjectKeyIdentifierExtension } = await x509()
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const identifier = await SubjectKeyIdentifierExtension.create(keys.publicKey)
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    // A name of its own: clients that look authorities up by name must not mix up those of two nodes.
+    name: `CN=Berth egress ${identifier.keyId.slice(0, 16)}`,
+    notBefore: fromNow(-backMs), notAfter: fromNow(authorityMs), signingAlgorithm: algorithm, keys,
+    extensions: [new BasicConstraintsExtension(true, 0, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true), identifier],
+  })
+  return `${pemOf(keys.privateKey)}${certificate.toString('pem')}\n`
+}
+
+async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, host: string): Promise<Leaf> {
+  const { X509CertificateGenerator, AuthorityKeyIdentifierExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsagesExtension, KeyUsageFlags, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension } = await x509()
+  const until = fromNow(leafMs)
+  const leaf = await X509CertificateGenerator.create({
+    subject: 'CN=Berth egress', // a common name has 64 letters at most, which a host's may exceed
+    issuer: certificate.subject, notBefore: fromNow(-backMs), notAfter: until, signingAlgorithm: algorithm,
+    publicKey: leafKeys.publicKey, signingKey: key,
+    extensions: [
+      new SubjectAlternativeNameExtension([{ type: isIP(host) ? 'ip' : 'dns', value: host }]),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      // Python's strict check wants both.
+      await AuthorityKeyIdentifierExtension.create(certificate), await SubjectKeyIdentifierExtension.create(leafKeys.publicKey),
+    ],
+  })
+  return { untilMs: until.getTime(), context: createSecureContext({ key: leafKeyPem, cert: leaf.toString('pem') }) }
+}
+
+function pemOf(key: CryptoKey): string {
+  return String(KeyObject.from(key).export({ type: 'pkcs8', format: 'pem' }))
+}
+
+/** Imported late: it takes a tenth of a second, and most nodes never need it. Its second version asks for a polyfill beside it, hence the first. */
+function x509(): Promise<typeof import('@peculiar/x509')> {
+  return import('@peculiar/x509')
+}

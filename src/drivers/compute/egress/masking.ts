@@ -1,0 +1,68 @@
+/**
+ * What comes back from the hosts of a machine's secrets, masked: a host that repeats what it was sent would hand the
+ * machine the secret that it does not hold. Each byte of a secret becomes a star, so that lengths stay what they are.
+ */
+import type { IncomingMessage } from 'node:http'
+import { Transform, type Duplex } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { prepareMasker, type Masker } from '#src/platform/masking.ts'
+import type { Answer, GuestMachine } from './passages.ts'
+import type { MachineSecret } from './secrets.ts'
+
+/** Secrets of a machine that are masked after they were rotated or archived; the one used longest ago makes room. Ours. */
+const secretsKept = 200
+/** Codings of one answer that are unpacked, one in the other. Ours. */
+const codingsMax = 3
+
+/** How packed bodies are unpacked, by their coding (RFC 9110 §8.4.1). */
+const unpackers: Readonly<Record<string, () => Duplex>> = {
+  gzip: () => createGunzip(), 'x-gzip': () => createGunzip(), deflate: () => createInflate(), br: () => createBrotliDecompress(), zstd: () => createZstdDecompress(),
+}
+
+/** What masks the secrets of a machine, those that it had before too. @throws BerthError when they are too many. */
+export async function maskerOf(machine: GuestMachine, secrets: readonly MachineSecret[]): Promise<Masker> {
+  const { masked } = machine
+  for (const { credentialId, secret } of secrets) {
+    masked.secrets.delete(`${credentialId} ${secret}`)
+    masked.secrets.set(`${credentialId} ${secret}`, secret) // set again, it is the latest
+  }
+  for (const oldest of masked.secrets.keys()) if (masked.secrets.size > secretsKept) masked.secrets.delete(oldest)
+  const key = JSON.stringify([...masked.secrets.values()].sort())
+  if (masked.key === key && masked.masker) return masked.masker
+  masked.key = key
+  masked.masker = prepareMasker([...masked.secrets.values()])
+  return masked.masker
+}
+
+/** Headers as a flat list of names and values, masked; the length of the body stays. */
+export function maskedHeaders(masker: Masker, headers: readonly string[]): string[] {
+  return headers.map((text, at) => (at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'content-length' ? text : maskedLatin1(masker, text)))
+}
+
+function maskedLatin1(masker: Masker, text: string): string {
+  const masking = masker.stream()
+  return Buffer.concat([masking.push(Buffer.from(text, 'latin1')), masking.end()]).toString('latin1')
+}
+
+/** A stream's masking, as a step on its way. */
+export function maskingStep(masker: Masker): Transform {
+  const masking = masker.stream({ keepsLength: true })
+  return new Transform({
+    transform: (chunk: Buffer, _encoding, done) => done(null, masking.push(chunk)),
+    flush: (done) => done(null, masking.end()),
+  })
+}
+
+/**
+ * How the body of an answer is read. It is asked for as it is; where a host packs it all the same, it is unpacked.
+ * @returns the steps, none for a body that is not packed; or what the guest is told when it cannot be read.
+ */
+export function unpackingSteps({ headers, statusCode }: Pick<IncomingMessage, 'headers' | 'statusCode'>): Duplex[] | Answer {
+  const codings = String(headers['content-encoding'] ?? '').toLowerCase().split(',', codingsMax + 1).map((coding) => coding.trim()).filter((coding) => coding !== '' && coding !== 'identity')
+  if (codings.length === 0) return []
+  const known = codings.flatMap((coding) => (Object.hasOwn(unpackers, coding) ? unpackers[coding] ?? [] : []))
+  if (known.length < codings.length || codings.length > codingsMax || statusCode === 206) {
+    return { status: 502, rule: 'answer packed', sentence: 'The host packed its answer in a way that cannot be looked through for secrets of this VM, so it is not passed on.' }
+  }
+  return known.reverse().map((make) => make()) // the last coding was put on last
+}

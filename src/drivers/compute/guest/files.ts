@@ -1,0 +1,102 @@
+/** Files of a guest, handled as `user` by small scripts there (decisions.md §4.3). Content is base64 text. */
+import { timestamp } from '#src/platform/clock.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { FileEntry } from '#src/drivers/node.ts'
+import { collect, execInGuest } from './exec.ts'
+import { runOnce } from './once.ts'
+import type { Machine } from '#src/drivers/compute/machine.ts'
+
+const timeoutMs = 20_000
+/** What the scripts answer beside success. */
+const codes = { absent: 20, folder: 21, refused: 22, notFolder: 23 } as const
+
+const readScript = `[ -e "$1" ] || exit ${codes.absent}
+[ -d "$1" ] && exit ${codes.folder}
+exec head -c "$2" -- "$1"`
+
+const writeScript = `[ -d "$1" ] && exit ${codes.folder}
+mkdir -p -- "$(dirname -- "$1")" && cat > "$1"`
+
+const listScript = `[ -e "$1" ] || exit ${codes.absent}
+[ -d "$1" ] || exit ${codes.notFolder}
+export LC_ALL=C
+find -H "$1" -mindepth 1 -maxdepth 1 -printf '%f/%y/%s/%T@\\0' | sort -z | head -z -n "$2"`
+
+/**
+ * What a path leads to is decided by its parent as it really is, so neither .. nor a link leads round the rules; a link
+ * at the end is removed itself. Refused: /, /proc, /sys, /dev, mount points and whatever has one below it.
+ */
+const removeScript = `path=$1
+while [ "$path" != / ] && [ "\${path%/}" != "$path" ]; do path=\${path%/}; done
+name=\${path##*/}
+case $name in
+  ''|.|..) target=$(realpath -e -- "$path" 2> /dev/null) || exit ${codes.absent} ;;
+  *) parent=$(realpath -e -- "\${path%/*}/" 2> /dev/null) || exit ${codes.absent}
+     target=\${parent%/}/$name ;;
+esac
+[ -e "$target" ] || [ -L "$target" ] || exit ${codes.absent}
+case $target in /|/proc|/proc/*|/sys|/sys/*|/dev|/dev/*) exit ${codes.refused} ;; esac
+if [ ! -L "$target" ] && [ -d "$target" ]; then
+  while read -r _ mount _; do
+    case $mount in "$target"|"$target"/*) exit ${codes.refused} ;; esac
+  done < /proc/self/mounts
+  [ "$2" = yes ] || exit ${codes.folder}
+fi
+exec rm -rf -- "$target"`
+
+/** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is absent, a folder, larger, or not readable. */
+export async function readFile(machine: Machine, path: string): Promise<{ content: string; sizeBytes: number }> {
+  const channel = await machine.run({ argv: ['/bin/dash', '-c', readScript, 'read', path, String(limits.fileBytes + 1)], timeoutMs })
+  const { stdout, stderr, exit } = await collect(channel, '', timeoutMs * 2)
+  check(exit.exitCode, path, stderr.text())
+  const bytes = stdout.bytes()
+  if (bytes.length > limits.fileBytes) throw new BerthError('invalid_request', `The file is larger than ${limits.fileBytes / 1024} KiB; read it in parts with a command.`)
+  return { content: bytes.toString('base64'), sizeBytes: bytes.length }
+}
+
+/** Writes a file, making the folders above it. @throws BerthError invalid_request when the path cannot be written. */
+export async function writeFile(machine: Machine, path: string, content: string): Promise<{ sizeBytes: number }> {
+  const bytes = Buffer.from(content, 'base64')
+  const { exitCode, stderr } = await execInGuest(machine, { argv: ['/bin/dash', '-c', writeScript, 'write', path], timeoutMs, stdin: bytes })
+  check(exitCode, path, stderr)
+  return { sizeBytes: bytes.length }
+}
+
+/** Lists a folder: 1000 entries at most, by name. @throws BerthError invalid_request when it is absent or no folder. */
+export async function listFolder(machine: Machine, path: string): Promise<FileEntry[]> {
+  const { exitCode, stdout, stderr } = await execInGuest(machine, { argv: ['/bin/dash', '-c', listScript, 'list', path, String(limits.fileListMax)], timeoutMs })
+  check(exitCode, path, stderr)
+  return stdout.split('\0').filter(Boolean).map(readEntry)
+}
+
+/**
+ * Removes a file, or with `recursive` a folder; answers whether there was one, also to whoever asks again by the same id
+ * until the answer is taken.
+ * @throws BerthError invalid_request when that is refused.
+ */
+export async function removePath(machine: Machine, requestId: string, path: string, recursive: boolean): Promise<{ removed: boolean; taken: () => void }> {
+  const { exitCode, stderr, taken } = await runOnce(machine, requestId, { argv: ['/bin/dash', '-c', removeScript, 'remove', path, recursive ? 'yes' : 'no'], timeoutMs })
+  if (exitCode === codes.absent) return { removed: false, taken }
+  if (exitCode !== 0) taken() // it changed nothing: asked again, it is refused again
+  if (exitCode === codes.folder) throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with all it holds.')
+  check(exitCode, path, stderr)
+  return { removed: true, taken }
+}
+
+function readEntry(text: string): FileEntry {
+  // A name holds no slash, so the fields after it are safe.
+  const [name = '', kind = '', size = '', changed = ''] = text.split('/')
+  const types: Record<string, FileEntry['type']> = { f: 'file', d: 'directory', l: 'symlink' }
+  return { name, type: types[kind] ?? 'other', sizeBytes: Number(size), modifiedAt: timestamp(Math.trunc(Number(changed) * 1000)) }
+}
+
+function check(exitCode: number, path: string, stderr: string): void {
+  if (exitCode === 0) return
+  if (exitCode === codes.absent) throw new BerthError('invalid_request', `There is nothing at ${path}.`)
+  if (exitCode === codes.folder) throw new BerthError('invalid_request', `${path} is a folder.`)
+  if (exitCode === codes.notFolder) throw new BerthError('invalid_request', `${path} is not a folder.`)
+  if (exitCode === codes.refused) throw new BerthError('invalid_request', `${path} is, or holds, a mount point or a part of the system; it is not deleted.`)
+  const reason = stderr.trim().split('\n').at(-1)?.split(': ').at(-1)
+  throw new BerthError('invalid_request', reason ? `${path}: ${reason}.` : `${path} could not be used.`)
+}

@@ -1,0 +1,120 @@
+/**
+ * The serial line to the guest's `berth serve`: the only way to a machine before it has an SSH server, and the quickest
+ * afterwards. Messages are kind, length, bytes; answers are lines. Its other end is guest/image/serve.c.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { nowMs } from '#src/platform/clock.ts'
+import { onLines } from '#src/drivers/compute/lines.ts'
+import { open } from '#src/drivers/compute/qemu/qmp.ts'
+
+const answerTimeoutMs = 10_000
+const entropyBytes = 256
+/** No answer is longer, and no more of them come unasked. */
+const limits = { lineCharacters: 200, charactersPerSecond: 64 * 1024 }
+const unheardLinesMax = 100
+/** What the guest has not taken: the time and entropy wait their turn then. */
+const untakenBytesMax = 64 * 1024
+
+/** What makes a machine one of a kind (microvm.md, trap 8). */
+export type Persona = { hostname: string; machineId: string; hostKey: Buffer; authorizedKey: string; mountFolder: boolean }
+
+/** The open line. */
+export type GuestLine = {
+  /** Gives the guest its persona, fresh entropy and the time; resolves when its SSH server listens. @throws Error after the limit. */
+  personalise(persona: Persona, limitMs: number): Promise<void>
+  /** Time and entropy, for a guest that stood still. Not waited for. */
+  refresh(): void
+  setHostname(hostname: string): void
+  unmountFolder(): Promise<void>
+  /** Ends what SSH connections the guest still believes in. */
+  endSessions(): Promise<void>
+  /** Runs what callers use most, so that a snapshot has it in memory. */
+  warm(limitMs: number): Promise<void>
+  /** Asks the guest to end cleanly. Not waited for. */
+  powerOff(): void
+  close(): void
+}
+
+/** Opens the line of a machine whose QEMU runs. */
+export async function openLine(path: string): Promise<GuestLine> {
+  const socket = await open(path)
+  const unheard: string[] = []
+  let waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | undefined
+  socket.on('error', () => socket.destroy()) // 'close' follows
+  socket.once('close', () => waiting?.reject(new Error('the line to the guest is closed')))
+  // Root in the guest may write here what it likes; then it is without a line.
+  onLines(socket, limits, (line) => {
+    if (waiting) waiting.resolve(line)
+    else if (unheard.push(line) > unheardLinesMax) socket.destroy()
+  }, 'latin1')
+
+  const nextLine = (limitMs: number): Promise<string> => {
+    const line = unheard.shift()
+    if (line !== undefined) return Promise.resolve(line)
+    return new Promise((resolve, reject) => {
+      if (socket.destroyed) return reject(new Error('the line to the guest is closed'))
+      const timer = setTimeout(() => waiting?.reject(new Error('the guest does not answer on its line')), limitMs)
+      const end = <T>(then: (value: T) => void) => (value: T): void => {
+        clearTimeout(timer)
+        waiting = undefined
+        then(value)
+      }
+      waiting = { resolve: end(resolve), reject: end(reject) }
+    })
+  }
+  const expect = async (wanted: string, limitMs: number): Promise<void> => {
+    const line = await nextLine(limitMs)
+    if (line !== wanted) throw new Error(`the guest answered "${line}" instead of "${wanted}"`)
+  }
+  return { ...waitedFor(socket, expect, unheard), ...notWaitedFor(socket), close: () => socket.destroy() }
+}
+
+type Waited = Pick<GuestLine, 'personalise' | 'unmountFolder' | 'endSessions' | 'warm'>
+
+function waitedFor(socket: Socket, expect: (wanted: string, limitMs: number) => Promise<void>, unheard: string[]): Waited {
+  let queue: Promise<void> = Promise.resolve()
+  /** One question at a time: answers carry no name of their question. */
+  const ask = (messages: Buffer[], answers: string[], limitMs: number): Promise<void> => {
+    const mine = queue.then(async () => {
+      unheard.length = 0 // answers that came after their question had been given up
+      socket.write(Buffer.concat(messages))
+      for (const answer of answers) await expect(answer, limitMs)
+    })
+    queue = mine.catch(() => undefined) // the asker hears of it
+    return mine
+  }
+  return {
+    personalise: ({ hostname, machineId, hostKey, authorizedKey, mountFolder }, limitMs) => ask(
+      [...nowMessages(), message('h', hostname), message('m', `${machineId}\n`), message('k', hostKey), message('a', `${authorizedKey}\n`), ...(mountFolder ? [message('f')] : []), message('g')],
+      [...(mountFolder ? ['folder mounted'] : []), 'ready'],
+      limitMs,
+    ),
+    unmountFolder: () => ask([message('u')], ['folder unmounted'], answerTimeoutMs),
+    endSessions: () => ask([message('x')], ['sessions ended'], answerTimeoutMs),
+    warm: (limitMs) => ask([message('w')], ['warm'], limitMs),
+  }
+}
+
+function notWaitedFor(socket: Socket): Pick<GuestLine, 'refresh' | 'setHostname' | 'powerOff'> {
+  return {
+    refresh() {
+      if (socket.writableLength < untakenBytesMax) socket.write(Buffer.concat(nowMessages()))
+    },
+    setHostname: (hostname) => void socket.write(message('h', hostname)),
+    powerOff: () => void socket.write(message('o')),
+  }
+}
+
+function nowMessages(): Buffer[] {
+  const now = nowMs()
+  return [message('e', randomBytes(entropyBytes)), message('t', `${Math.floor(now / 1000)} ${(now % 1000) * 1_000_000}`)]
+}
+
+function message(kind: string, content: string | Buffer = ''): Buffer {
+  const bytes = Buffer.from(content as string) // a Buffer is copied as it is
+  const head = Buffer.alloc(5)
+  head.write(kind, 0, 'latin1')
+  head.writeUInt32BE(bytes.length, 1)
+  return Buffer.concat([head, bytes])
+}

@@ -1,0 +1,92 @@
+/** Background processes of a guest: they outlive the connection, and keep the last MiB of each stream (guest/image/background.c). */
+import { BerthError } from '#src/platform/errors.ts'
+import type { OutputChunk, ProcessReport } from '#src/drivers/node.ts'
+import { collect, type GuestCommand } from './exec.ts'
+import { checkedId, cutBytes, readFrames, readReport, type GuestFrame } from './frames.ts'
+import type { Machine } from '#src/drivers/compute/machine.ts'
+import { unreachable } from '#src/drivers/compute/ssh.ts'
+
+const answerLimitMs = 15_000
+const unknown = 3
+/** Of one piece of a stream that is followed: what was printed before the reader came arrives as one frame of up to a MiB. */
+const pieceBytesMax = 64 * 1024
+const signals = { INT: 2, KILL: 9, TERM: 15 } as const
+
+/** Starts a process; a limit of 0 is none. Starting it a second time does nothing. @throws BerthError vm_unreachable */
+export async function startBackground(machine: Machine, processId: string, command: GuestCommand): Promise<void> {
+  const channel = await machine.request(['start', checkedId(processId), command.workingDir || '/home/user', String(Math.ceil(command.timeoutMs)), ...command.argv])
+  const { exit } = await collect(channel, '', answerLimitMs)
+  if (exit.exitCode !== 0) throw new BerthError('vm_unreachable', 'The VM could not start the process; its disk may be full.')
+}
+
+/** What the process printed and how it is. @throws BerthError not_found when the guest does not know it. */
+export async function readBackground(machine: Machine, processId: string): Promise<ProcessReport> {
+  return readReport(watch(machine, processId, { stdout: 0, stderr: 0 }, false))
+}
+
+/** Signals everything that came of the process; answers whether any of it still ran. @throws BerthError vm_unreachable */
+export async function killBackground(machine: Machine, processId: string, signal: keyof typeof signals): Promise<boolean> {
+  const channel = await machine.request(['kill', checkedId(processId), String(signals[signal])])
+  const { exit } = await collect(channel, '', answerLimitMs)
+  if (exit.exitCode !== 0 && exit.exitCode !== unknown) throw unreachable()
+  return exit.exitCode === 0
+}
+
+/** Frees what ended processes printed, 2 MiB each. What is left of one keeps it from being started again. @throws BerthError vm_unreachable */
+export async function forgetOutput(machine: Machine, processIds: readonly string[]): Promise<void> {
+  const script = 'cd /var/lib/berth/processes && for id; do rm -f -- "$id/stdout" "$id/stderr"; done'
+  const channel = await machine.run({ argv: ['/bin/dash', '-c', script, 'forget', ...processIds.map(checkedId)], as: 'root', timeoutMs: answerLimitMs })
+  await collect(channel, '', answerLimitMs * 2)
+}
+
+/**
+ * The output from these offsets on, as it comes, until the process has ended or the signal fires. What a reader was too
+ * slow for is left out: the offset of the next piece shows it.
+ * @throws BerthError not_found, vm_unreachable
+ */
+export async function* followBackground(machine: Machine, processId: string, from: { stdout: number; stderr: number }, signal: AbortSignal): AsyncIterableIterator<OutputChunk> {
+  const cut: Record<'stdout' | 'stderr', Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }
+  const offsets = { ...from }
+  /** What is held of a stream, as text, and its place: the text may have more bytes, where what was printed is none. */
+  const piece = (stream: 'stdout' | 'stderr', bytes: Buffer): OutputChunk => ({ stream, offset: offsets[stream], sizeBytes: bytes.length, text: bytes.toString('utf8') })
+  try {
+    for await (const frame of watch(machine, processId, from, true, signal)) {
+      if (signal.aborted) return
+      if ('status' in frame) {
+        if (frame.status === 'running') continue
+        for (const stream of ['stdout', 'stderr'] as const) if (cut[stream].length > 0) yield piece(stream, cut[stream]) // its character never came whole
+        yield { ended: true, exitCode: frame.exitCode, status: frame.status }
+        continue
+      }
+      const { stream } = frame
+      if (frame.offset !== offsets[stream] + cut[stream].length) {
+        if (cut[stream].length > 0) yield piece(stream, cut[stream])
+        cut[stream] = Buffer.alloc(0)
+        offsets[stream] = frame.offset
+      }
+      for (let at = 0; at < frame.bytes.length; at += pieceBytesMax) {
+        // A character that the end of a piece cuts in two comes whole with the next piece.
+        const bytes = Buffer.concat([cut[stream], frame.bytes.subarray(at, at + pieceBytesMax)])
+        const whole = bytes.length - cutBytes(bytes)
+        if (whole > 0) yield piece(stream, bytes.subarray(0, whole))
+        offsets[stream] += whole
+        cut[stream] = bytes.subarray(whole)
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+}
+
+async function* watch(machine: Machine, processId: string, from: { stdout: number; stderr: number }, follow: boolean, signal?: AbortSignal): AsyncIterableIterator<GuestFrame> {
+  const channel = await machine.request(['watch', checkedId(processId), String(from.stdout), String(from.stderr), follow ? '1' : '0'], signal)
+  channel.stderr.resume()
+  channel.stdin.on('error', () => undefined) // nothing is ever written
+  try {
+    yield* readFrames(channel)
+    const { exitCode } = await channel.exit
+    if (exitCode === unknown) throw new BerthError('not_found', 'The VM does not know this process.')
+  } finally {
+    channel.close()
+  }
+}

@@ -1,0 +1,70 @@
+/** Clones the repositories that a new VM asked for, one after the other, as `user` and through the VM's proxy. */
+import { BerthError } from '#src/platform/errors.ts'
+import { execInGuest } from './exec.ts'
+import type { Machine } from '#src/drivers/compute/machine.ts'
+
+/** An address that git clones (it may hold a credential), a branch or the default one, and an absolute path in the guest. */
+export type RepoOrder = { url: string; branch: string | null; path: string }
+
+/** Nobody sits there to answer a question; submodules would be addresses that nobody checked. */
+const quiet = ['env', 'GIT_TERMINAL_PROMPT=0', 'GIT_ASKPASS=/bin/true', 'GIT_SSH_COMMAND=ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new']
+const reasonCharactersMax = 200
+
+/**
+ * Clones them; a clone that fails fails nothing else.
+ * @param timeoutMs for all of them together.
+ * @returns a sentence for each that failed, without credentials.
+ */
+export async function cloneRepos(machine: Machine, repos: readonly RepoOrder[], timeoutMs: number): Promise<string[]> {
+  const deadline = performance.now() + timeoutMs
+  const warnings: string[] = []
+  for (const [index, repo] of repos.entries()) {
+    const reason = await clone(machine, repo, deadline - performance.now())
+    if (reason) warnings.push(`Repository ${index + 1} (${shown(repo.url)}) was not cloned: ${reason}`)
+  }
+  return warnings
+}
+
+async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs: number): Promise<string | null> {
+  if (leftMs <= 0) return 'there was no time left.'
+  try {
+    const argv = [...quiet, 'git', 'clone', '--quiet', '--no-recurse-submodules', ...(branch ? ['--branch', branch] : []), '--', url, path]
+    const { exitCode, stderr, timedOut } = await execInGuest(machine, { argv, timeoutMs: leftMs })
+    if (timedOut) return 'it took too long.'
+    return exitCode === 0 ? null : reasonOf(stderr, url)
+  } catch (error) {
+    if (error instanceof BerthError) return error.message
+    throw error
+  }
+}
+
+/** git's last word, in which nothing of the address's credential is left. */
+function reasonOf(stderr: string, url: string): string {
+  const lines = stderr.trim().split('\n')
+  const said = lines.findLast((line) => line.startsWith('fatal:') || line.startsWith('error:')) ?? lines.at(-1) ?? ''
+  const withoutUrl = said.replaceAll(url, shown(url)).replace(/\/\/[^\s/@]+@/g, '//')
+  const secrets = credentialsOf(url)
+  const clean = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), withoutUrl)
+  return `${clean.replace(/^(fatal|error): /, '').slice(0, reasonCharactersMax) || 'git failed'}.`
+}
+
+function credentialsOf(url: string): string[] {
+  const parsed = URL.parse(url)
+  const parts = [parsed?.username ?? '', parsed?.password ?? ''].filter((part) => part.length > 3)
+  return parts.flatMap((part) => [part, decoded(part)])
+}
+
+/** The text without percent-encoding; as it is where it has none, or a broken one. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // not percent-encoded after all
+  }
+}
+
+/** The address without a credential and without a query. */
+function shown(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed ? `${parsed.host}${parsed.pathname}` : url.replace(/^[^@]*@/, '')
+}

@@ -1,0 +1,160 @@
+/** Brings one machine up: its files, its QEMU, what makes it one of a kind, and the first SSH connection. */
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { newUuid } from '#src/platform/ids.ts'
+import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
+import { openLine, type GuestLine } from '#src/drivers/compute/guest/line.ts'
+import { authorizedKey, dropbearHostKey, newKeys } from '#src/drivers/compute/ssh/keys.ts'
+import { chooseAddress } from '#src/drivers/compute/loopback-addresses.ts'
+import type { MachineSpec } from '#src/drivers/compute/machine.ts'
+import { folderDiskPlace, machinePlaces, type MachinePlaces, type SnapshotPlaces } from '#src/drivers/compute/places.ts'
+import { connectQmp, type Qmp } from './qmp.ts'
+import { startQemu, type Memory, type QemuStart } from '#src/drivers/compute/qemu.ts'
+import { killQemu } from './processes.ts'
+import { writeRecord, type MachineRecord } from '#src/drivers/compute/records.ts'
+import { runMachine, type RunningMachine } from './running-machine.ts'
+import { loadState } from './saving.ts'
+import { baseDiskMb } from '#src/drivers/compute/templates.ts'
+import { diskOf, lentTemplate, startOf } from '#src/drivers/compute/kept-templates.ts'
+import { createOverlay } from './disk-images.ts'
+import { giveTo, takeBack } from './machine-users.ts'
+
+/** From a QEMU that runs to a guest whose SSH server listens. */
+const personaLimitMs = 60_000
+const growLimitMs = 60_000
+
+/** What a machine continues from. */
+export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPlaces } | { from: 'paused' }
+
+/** The record of a machine that is about to be made; nothing is on disk yet. */
+export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>, id: string | null): Promise<MachineRecord> {
+  const machineUuid = newUuid()
+  return {
+    machineUuid, id, uid: node.users?.take(machinePlaces(node.roots, machineUuid).folder) ?? null, templateHash: node.template.hash, templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
+    vcpuCount: spec.vcpuCount, memoryMb: spec.memoryMb, diskMb: Math.max(spec.diskMb, baseDiskMb), hostname: spec.hostname,
+    folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(), hasFolder: spec.folder !== 'none', madeFolder: typeof spec.folder === 'string',
+    keys: newKeys(), ...(await chooseAddress()), up: false, reached: false, paused: null,
+  }
+}
+
+/** Puts a new machine's files on disk: the record first, so that whatever follows can be found and removed. */
+export async function makeFiles(node: ComputeNode, record: MachineRecord, origin: Exclude<Origin, { from: 'paused' }>): Promise<void> {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  mkdirSync(places.folder, { mode: 0o711 })
+  const { image } = startOf(node, record)
+  record.backing = origin.from === 'snapshot' ? origin.snapshot.disk : image.path
+  writeRecord(node.roots, record)
+  if (origin.from === 'snapshot') copyFileSync(origin.snapshot.overlay, places.disk)
+  else await createOverlay(record.uid ?? null, places.disk, image, record.diskMb)
+  if (!existsSync(folderDiskPlace(node.roots.dataDir, record.folderId))) makeFolderDisk(node, record.folderId)
+}
+
+/** An empty file system, copied; every folder disk has the same size. It is ours until a machine has it. */
+export function makeFolderDisk(node: ComputeNode, folderId: string): void {
+  const place = folderDiskPlace(node.roots.dataDir, folderId)
+  copyFileSync(node.template.places.folderDisk, `${place}.next`)
+  takeBack(`${place}.next`, 0o600)
+  renameSync(`${place}.next`, place)
+}
+
+/** Makes a machine's disks its user's, who is a new one when it has none yet, or was moved to a host where that one is another's. */
+function giveDisks(node: ComputeNode, record: MachineRecord): void {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  if (!node.users) record.uid = null
+  else if (typeof record.uid !== 'number' || !node.users.keep(record.uid, places.folder)) record.uid = node.users.take(places.folder)
+  for (const disk of [places.disk, folderDiskPlace(node.roots.dataDir, record.folderId)]) giveTo(record.uid, disk)
+}
+
+/**
+ * Starts a machine whose files are on disk, and connects to it.
+ * @throws Error when it does not come up; nothing of it runs then.
+ */
+export async function launch(node: ComputeNode, record: MachineRecord, origin: Origin): Promise<RunningMachine> {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  giveDisks(node, record)
+  const disk = await diskOf(node, record)
+  if (record.up) Object.assign(record, await chooseAddress()) // the old address may be another's by now
+  record.reached = false
+  writeRecord(node.roots, record)
+  for (const socket of [places.qmp, places.line]) rmSync(socket, { force: true })
+  const took = stopwatch()
+  const { pid, errors } = await startQemu(startFor(node, record, origin, disk))
+  let machine: RunningMachine | undefined
+  try {
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${errors()}`) })
+    const line = await openLine(places.line)
+    took('qemuMs')
+    machine = runMachine(node, { record, pid, qmp, line })
+    await continueFrom(node, origin, { record, places, qmp, line })
+    took('personaMs')
+    await machine.connect()
+    node.log.debug({ machine: record.machineUuid, from: origin.from, ...took('sshMs') }, 'a machine came up')
+    if (record.diskMb > baseDiskMb && origin.from !== 'paused') await growDisk(machine, qmp, origin)
+    record.up = true
+    record.reached = true
+    writeRecord(node.roots, record)
+    return machine
+  } catch (error) {
+    machine?.release()
+    await killQemu(pid, record.machineUuid, record.uid ?? null)
+    throw error
+  }
+}
+
+function startFor(node: ComputeNode, record: MachineRecord, origin: Origin, disk: QemuStart['disk']): QemuStart {
+  const places = machinePlaces(node.roots, record.machineUuid)
+  return {
+    machineUuid: record.machineUuid, acceleration: node.acceleration, vcpuCount: record.vcpuCount, memoryMb: record.memoryMb,
+    memory: memoryOf(origin), template: startOf(node, record), disk, places, mark: places.mark,
+    folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId), address: record.address, port: record.port,
+    stateFile: origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null,
+    lent: origin.from === 'snapshot' ? { library: node.template.places.lend, path: origin.snapshot.memory } : lentTemplate(node, record),
+    uid: record.uid ?? null,
+  }
+}
+
+/** Names the time since the last call. Unit: ms. */
+function stopwatch(): (name: string) => Record<string, number> {
+  const laps: Record<string, number> = {}
+  let lastMs = performance.now()
+  return (name) => {
+    const nowMs = performance.now()
+    laps[name] = Math.round(nowMs - lastMs)
+    lastMs = nowMs
+    return laps
+  }
+}
+
+function memoryOf(origin: Origin): Memory {
+  return origin.from === 'snapshot' ? { from: 'snapshot', path: origin.snapshot.memory } : { from: 'empty' }
+}
+
+async function continueFrom(node: ComputeNode, origin: Origin, { record, places, qmp, line }: { record: MachineRecord; places: MachinePlaces; qmp: Qmp; line: GuestLine }): Promise<void> {
+  if (origin.from === 'paused') {
+    await loadState(qmp, true)
+    // From here on the disks change: this memory must never be used a second time.
+    record.paused = null
+    writeRecord(node.roots, record)
+    await qmp.execute('cont')
+    rmSync(places.pausedMemory, { force: true })
+    line.refresh()
+    await line.endSessions()
+    return
+  }
+  if (origin.from === 'snapshot') {
+    await loadState(qmp, false)
+    await qmp.execute('cont')
+  }
+  await line.personalise({
+    hostname: record.hostname, machineId: record.keys.machineId, mountFolder: record.hasFolder,
+    hostKey: dropbearHostKey(record.keys), authorizedKey: authorizedKey(record.keys),
+  }, personaLimitMs)
+}
+
+/** A disk larger than the template's: the machine is told, and the guest's file system follows. */
+async function growDisk(machine: RunningMachine, qmp: Qmp, origin: Origin): Promise<void> {
+  if (origin.from === 'snapshot') await qmp.execute('block_resize', { 'node-name': 'root', size: machine.record.diskMb * 1024 * 1024 })
+  const { exit, stdout, stderr } = await machine.run({ argv: ['resize2fs', '/dev/vda'], as: 'root', timeoutMs: growLimitMs })
+  stdout.resume()
+  stderr.resume()
+  if ((await exit).exitCode !== 0) throw new Error('the machine’s disk could not be grown')
+}

@@ -1,0 +1,147 @@
+/**
+ * QEMU's control socket: one JSON object a line, commands answered in order, events in between. A QEMU that was broken out
+ * of may write anything there; it loses the connection then, and with it its machine.
+ */
+import { connect, type Socket } from 'node:net'
+import { onLines } from '#src/drivers/compute/lines.ts'
+
+/** A command that QEMU does not answer in this time has failed. */
+const answerTimeoutMs = 10_000
+const connectTimeoutMs = 10_000
+/** QEMU makes its socket some 30 ms after it starts. */
+const connectEveryMs = 4
+/** The longest answer that we ask for takes some kilobytes, and a second's events some hundreds of bytes. */
+const limits = { lineCharacters: 1024 * 1024, charactersPerSecond: 4 * 1024 * 1024 }
+/** More commands than anything of ours has under way at once. */
+const commandsMax = 64
+
+type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }
+
+/** A connection to one QEMU. */
+export type Qmp = {
+  /** @throws Error with QEMU's words, or when it does not answer. */
+  execute(command: string, args?: Record<string, unknown>): Promise<unknown>
+  /** Resolves when this event comes. @throws Error after the limit. */
+  event(name: string, limitMs: number, fits?: (data: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  /** Calls back for each of these events from now on. */
+  on(name: string, onEvent: (data: Record<string, unknown>) => void): void
+  /** Resolves once QEMU is gone (or has closed this connection), with how its guest ended it, if it did. */
+  readonly closed: Promise<{ guestEnd: 'shutdown' | 'reset' | null }>
+  /** Leaves QEMU running. */
+  close(): void
+}
+
+/**
+ * Connects to a QEMU that is starting or running.
+ * @param alive whether it is worth trying again.
+ * @throws Error when it does not answer in time.
+ */
+export async function connectQmp(path: string, alive: () => boolean, limitMs = connectTimeoutMs): Promise<Qmp> {
+  const deadline = performance.now() + limitMs
+  for (;;) {
+    try {
+      const qmp = speak(await open(path))
+      await qmp.greeted
+      await qmp.execute('qmp_capabilities')
+      return qmp
+    } catch (error) {
+      if (!alive() || performance.now() > deadline) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, connectEveryMs))
+  }
+}
+
+/** Opens a socket of the machine's. */
+export function open(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    socket.once('error', reject)
+    socket.once('connect', () => {
+      socket.off('error', reject)
+      resolve(socket)
+    })
+  })
+}
+
+function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
+  const pending: Pending[] = []
+  const listeners = new Set<(name: string, data: Record<string, unknown>) => unknown>()
+  let guestEnd: 'shutdown' | 'reset' | null = null
+  let gone = false
+  const greeting = Promise.withResolvers<void>()
+  const closing = Promise.withResolvers<{ guestEnd: 'shutdown' | 'reset' | null }>()
+  greeting.promise.catch(() => undefined) // whoever connects awaits it; a second listener must not be needed
+  socket.on('error', () => socket.destroy()) // 'close' follows and says all there is to say
+  socket.once('close', () => {
+    gone = true
+    const error = new Error('QEMU has gone')
+    greeting.reject(error)
+    for (const one of pending.splice(0)) settle(one).reject(error)
+    closing.resolve({ guestEnd })
+  })
+  onLines(socket, limits, (line) => {
+    const said = parse(line)
+    if (!said) return socket.destroy()
+    if (said.QMP) greeting.resolve()
+    else if (typeof said.event === 'string') {
+      const data = said.data ?? {}
+      if (said.event === 'SHUTDOWN' && data['guest'] === true) guestEnd = data['reason'] === 'guest-shutdown' ? 'shutdown' : 'reset'
+      for (const listener of [...listeners]) listener(said.event, data)
+    } else {
+      const first = pending.shift()
+      if (!first) return
+      if (said.error) settle(first).reject(new Error(`QEMU refused: ${said.error.desc}`))
+      else settle(first).resolve(said.return)
+    }
+  })
+  return {
+    greeted: greeting.promise,
+    closed: closing.promise,
+    execute: (command, args) => new Promise((resolve, reject) => {
+      if (gone || pending.length >= commandsMax) return reject(new Error('QEMU has gone'))
+      // An answer that comes later would be taken for the next command's: the connection is of no more use.
+      const timer = setTimeout(() => socket.destroy(), answerTimeoutMs)
+      pending.push({ resolve, reject, timer })
+      socket.write(`${JSON.stringify({ execute: command, ...(args ? { arguments: args } : {}) })}\n`)
+    }),
+    event: (name, limitMs, fits = () => true) => new Promise((resolve, reject) => {
+      const done = (): void => {
+        clearTimeout(timer)
+        listeners.delete(listener)
+      }
+      const listener = (said: string, data: Record<string, unknown>): void => {
+        if (said !== name || !fits(data)) return
+        done()
+        resolve(data)
+      }
+      const timer = setTimeout(() => {
+        done()
+        reject(new Error(`QEMU did not say ${name} in time`))
+      }, limitMs)
+      listeners.add(listener)
+      void closing.promise.then(() => {
+        done()
+        reject(new Error('QEMU has gone'))
+      })
+    }),
+    on: (name, onEvent) => void listeners.add((said, data) => said === name && onEvent(data)),
+    close: () => socket.destroy(),
+  }
+}
+
+type Said = { QMP?: unknown; return?: unknown; error?: { desc?: string }; event?: string; data?: Record<string, unknown> }
+
+/** What QEMU said, or undefined when it is no object of JSON. */
+function parse(line: string): Said | undefined {
+  try {
+    const said: unknown = JSON.parse(line)
+    return typeof said === 'object' && said !== null ? (said as Said) : undefined // as its protocol says
+  } catch {
+    return undefined
+  }
+}
+
+function settle(one: Pending): Pending {
+  clearTimeout(one.timer)
+  return one
+}

@@ -1,0 +1,142 @@
+/** A machine whose QEMU runs: its control socket, its line, and an SSH connection that is made again when it breaks. */
+import type { Duplex } from 'node:stream'
+import { BerthError } from '#src/platform/errors.ts'
+import type { GuestLine } from '#src/drivers/compute/guest/line.ts'
+import { watchHalts, type Halting } from './halting.ts'
+import type { Command, Machine } from '#src/drivers/compute/machine.ts'
+import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
+import type { Qmp } from './qmp.ts'
+import type { MachineRecord } from '#src/drivers/compute/records.ts'
+import { connectSsh, ConnectionCut, unreachable, type SshConnection } from '#src/drivers/compute/ssh.ts'
+
+const connectLimitMs = 15_000
+/** How long a command waits for a connection that is being made again. */
+const reconnectWaitMs = 8_000
+const firstPauseMs = 100
+const longestPauseMs = 3_000
+/** A guest whose connection was cut for what it sent is left alone for longer, and longer each time. */
+const firstCutPauseMs = 5_000
+const longestCutPauseMs = 60_000
+/** A connection that lasted so long was a good one. */
+const soundMs = 30_000
+
+/** A machine and the handles on it. */
+export type RunningMachine = Machine & {
+  readonly record: MachineRecord
+  readonly pid: number
+  readonly qmp: Qmp
+  readonly line: GuestLine
+  readonly halts: Halting
+  /** Makes the first connection. @throws Error */
+  connect(limitMs?: number): Promise<void>
+  /** Begins to connect again, as after a connection that broke. */
+  wake(): void
+  /** Lets go of the machine and leaves it running. */
+  release(): void
+}
+
+/** What came of starting or finding a QEMU. */
+export type Handles = { record: MachineRecord; pid: number; qmp: Qmp; line: GuestLine }
+
+/** Makes the machine of a running QEMU; not connected yet. */
+export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handles): RunningMachine {
+  let connection: SshConnection | undefined
+  let connecting: Promise<SshConnection> | undefined
+  let released = false
+  const pauses = createPauses(node, record)
+  const halts = watchHalts(qmp, record.machineUuid, node.log)
+
+  /** Nobody's machine has no business outside. */
+  const takeEgress = (egress: Duplex): void => void (record.id === null ? egress.destroy() : node.onEgress(record.id, egress))
+  const connect = async (limitMs: number): Promise<SshConnection> => {
+    const made = await connectSsh(record, takeEgress, limitMs)
+    if (released) {
+      made.end()
+      throw unreachable()
+    }
+    connection = made
+    const madeAtMs = performance.now()
+    void made.closed.then(({ cutFor }) => {
+      connection = undefined
+      pauses.lengthen(cutFor, performance.now() - madeAtMs)
+      if (!released) wake()
+    })
+    return made
+  }
+  const reconnect = async (): Promise<SshConnection> => {
+    try {
+      while (!released) {
+        if (pauses.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauses.pauseMs))
+        try {
+          await line.endSessions() // the old connection's places are still taken in the guest
+          return await connect(connectLimitMs)
+        } catch (error) {
+          node.log.debug({ machine: record.machineUuid, err: error }, 'a machine does not answer')
+          pauses.lengthen(error instanceof ConnectionCut ? error.message : null, 0)
+        }
+      }
+      throw unreachable()
+    } finally {
+      connecting = undefined
+    }
+  }
+  const wake = (): void => {
+    connecting ??= reconnect()
+    connecting.catch(() => undefined) // whoever runs a command hears of it; the next command tries again
+  }
+  const connected = async (): Promise<SshConnection> => {
+    if (connection) return connection
+    if (released) throw unreachable()
+    connecting ??= reconnect()
+    return withinMs(connecting, reconnectWaitMs)
+  }
+  return {
+    get id() { return record.id ?? '' },
+    get address() { return record.address },
+    get folderId() { return record.hasFolder ? record.folderId : null },
+    record, pid, qmp, line, halts,
+    run: async (command: Command, signal) => (await connected()).run(command, signal),
+    request: async (fields, signal) => (await connected()).request(fields, signal),
+    connect: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
+    wake,
+    release() {
+      released = true
+      halts.release()
+      connection?.end()
+      line.close()
+      qmp.close()
+    },
+  }
+}
+
+/** How long a guest is left alone before it is connected again: longer each time, when it does not keep a connection or breaks its rules. */
+function createPauses(node: ComputeNode, { machineUuid }: MachineRecord): { readonly pauseMs: number; lengthen(cutFor: string | null, lastedMs: number): void } {
+  let pauseMs = 0
+  let cutPauseMs = firstCutPauseMs
+  return {
+    get pauseMs() { return pauseMs },
+    lengthen(cutFor, lastedMs) {
+      const wasCut = cutFor !== null
+      const wasSound = lastedMs > soundMs
+      if (wasSound) cutPauseMs = firstCutPauseMs
+      pauseMs = wasCut ? cutPauseMs : wasSound ? 0 : Math.min(Math.max(firstPauseMs, pauseMs * 2), longestPauseMs)
+      if (!wasCut) return
+      cutPauseMs = Math.min(cutPauseMs * 2, longestCutPauseMs)
+      node.log.warn({ machine: machineUuid, reason: cutFor, pauseMs }, 'a guest broke the rules of its connection, which was cut')
+    },
+  }
+}
+
+async function withinMs<T>(promise: Promise<T>, limitMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unreachable()), limitMs)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } catch (error) {
+    throw error instanceof BerthError ? error : unreachable()
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The saved moment of a booted template, from which new machines continue: one for each size, made at first use.
+ * Every tenant's machine starts from it. So it is made by a user of its own, and then it is ours: nobody writes it again, and
+ * its memory file is lent to the machines that map it copy-on-write.
+ */
+import { chmodSync, closeSync, copyFileSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { newUuid } from '#src/platform/ids.ts'
+import { sha256 } from '#src/platform/secrets.ts'
+import { chooseAddress } from '#src/drivers/compute/loopback-addresses.ts'
+import { openLine } from '#src/drivers/compute/guest/line.ts'
+import { withHostLock } from '#src/drivers/compute/host-lock.ts'
+import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
+import { createOverlay } from './disk-images.ts'
+import { giveTo, mayBeMachine, takeBack } from './machine-users.ts'
+import { snapshotPlaces, snapshotsFolder, socketsFolder, type SnapshotPlaces } from '#src/drivers/compute/places.ts'
+import { deviceListVersion, startQemu } from '#src/drivers/compute/qemu.ts'
+import { endQemus, killQemu } from './processes.ts'
+import { connectQmp } from './qmp.ts'
+import { saveState } from './saving.ts'
+import { baseDiskMb } from '#src/drivers/compute/templates.ts'
+
+/** A cold boot and the warming, under emulation on a busy host. */
+const warmLimitMs = 3 * 60_000
+
+/** What a snapshot fits besides the host: the number of processors and the memory. */
+export type Size = { vcpuCount: number; memoryMb: number }
+
+/** Where the snapshot of this size is or would be. */
+export function findSnapshot(node: ComputeNode, size: Size): { places: SnapshotPlaces; made: boolean } {
+  const places = snapshotPlaces(node.roots.cacheDir, keyOf(node, size))
+  return { places, made: existsSync(places.made) }
+}
+
+/** Makes the snapshot unless it is there. @throws Error when the template does not come up. */
+export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<SnapshotPlaces> {
+  const { places, made } = findSnapshot(node, size)
+  if (made) return places
+  const folder = snapshotsFolder(node.roots.cacheDir)
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  await withHostLock(join(folder, 'lock'), () => node.log.info('another Berth on this host makes a snapshot'), async () => {
+    if (existsSync(places.made)) return
+    const building = snapshotPlaces(node.roots.cacheDir, 'building')
+    // We hold the lock: whatever is half made, or still runs, was left by a worker that died.
+    await endQemus(building.folder, (_machineUuid, uid) => mayBeMachine(node.users, uid))
+    rmSync(building.folder, { recursive: true, force: true })
+    mkdirSync(building.folder, { mode: 0o711 })
+    const uid = node.users?.take(building.folder) ?? null
+    try {
+      await makeSnapshot(node, size, building, uid)
+      await createOverlay(uid, building.overlay, { path: places.disk, format: 'qcow2' }, baseDiskMb)
+    } finally {
+      if (uid !== null) node.users?.free(uid, building.folder)
+    }
+    for (const name of readdirSync(building.folder)) takeBack(join(building.folder, name), 0o444)
+    chmodSync(building.folder, 0o755)
+    rmSync(places.folder, { recursive: true, force: true })
+    renameSync(building.folder, places.folder)
+  })
+  return places
+}
+
+async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPlaces, uid: number | null): Promise<void> {
+  const machineUuid = newUuid()
+  const socket = join(socketsFolder(node.roots.runDir), machineUuid)
+  const places = { qmp: `${socket}.qmp`, line: `${socket}.con` }
+  const folderDisk = join(building.folder, 'folder.qcow2')
+  const base = { path: node.template.places.baseImage, format: 'raw' } as const
+  await createOverlay(uid, building.disk, base, baseDiskMb)
+  copyFileSync(node.template.places.folderDisk, folderDisk)
+  const memory = openSync(building.memory, 'w')
+  ftruncateSync(memory, size.memoryMb * 1024 * 1024)
+  closeSync(memory)
+  for (const path of [folderDisk, building.memory]) giveTo(uid, path)
+  const { pid, errors } = await startQemu({
+    machineUuid, acceleration: node.acceleration, ...size, memory: { from: 'making', path: building.memory }, template: node.template.places,
+    disk: { path: building.disk, format: 'qcow2', below: base }, folderDisk, places, mark: socket, ...(await chooseAddress()), stateFile: null, lent: null, uid,
+  })
+  try {
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${errors()}`) })
+    const line = await openLine(places.line)
+    await line.warm(warmLimitMs)
+    await qmp.execute('stop')
+    await saveState(qmp, { socketPath: `${socket}.sav`, file: building.state, uid, memoryMb: 0 })
+    await qmp.execute('quit')
+    await qmp.closed
+    line.close()
+    rmSync(folderDisk)
+    writeFileSync(building.made, JSON.stringify({ ...size, qemu: node.qemuVersion, acceleration: node.acceleration }))
+  } finally {
+    await killQemu(pid, machineUuid, uid)
+    for (const path of Object.values(places)) rmSync(path, { force: true })
+  }
+}
+
+function keyOf(node: ComputeNode, size: Size): string {
+  const processor = /^model name\s*:.*$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[0] ?? ''
+  const hash = sha256([node.template.hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n')).toString('hex').slice(0, 16)
+  return `base-${hash}-${size.vcpuCount}x${size.memoryMb}`
+}

@@ -1,0 +1,267 @@
+/**
+ * Holds a guest to the SSH protocol. Root in a guest can put any program in place of its SSH server; ssh2, made for servers
+ * that mean well, would keep whatever that one sends, open whatever it opens, and split what we write into pieces of no
+ * bytes for ever. So what a connection may hold, open and waste is counted here, and one that goes beyond is cut.
+ * This reaches into ssh2 1.17, whose version is pinned; what is not where it is expected fails at the first connection.
+ */
+import assert from 'node:assert'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Client } from 'ssh2'
+import { createInflows, firstWindowBytes, type Inflow } from './inflow.ts'
+
+/** Connections that the guest has opened to its proxy at once; the proxy itself answers the last ones (see egress.ts). */
+const openedByGuestMax = 144
+/** Channels of both sides that the guest has not closed yet. */
+const channelsMax = 1_024
+/** A guest that takes smaller packets would have us send one for each byte. dropbear and OpenSSH take 32 KiB. */
+const packetBytesMin = 1_024
+/** Not yet taken by the guest, of all channels: writers wait above the first, and a guest whose answers pile up to the second is cut. */
+const unsentBytesMax = 1024 * 1024
+const unsentBytesCut = 16 * 1024 * 1024
+/** Bytes of a connection that carry nothing for anybody, such as requests that we refuse: in all, and given back with every interval. */
+const wasteBytesMax = 1024 * 1024
+const wasteBytesForgiven = 16 * 1024
+/** So much waste in one interval, beyond a packet under way, and the guest waits for the next. */
+const wasteBytesPause = 64 * 1024
+/** What a packet takes on the wire beside its data, with room to spare. */
+const packetOverheadBytes = 128
+/** A grant of less than this is waste. */
+const grantBytesMin = 1_024
+/** Small packets cost as much to read as large ones, and after so many in one interval the guest waits for the next. */
+const smallPacketBytes = 256
+const smallPacketsMax = 500
+const intervalMs = 50
+/** Each costs a millisecond. dropbear wants new keys after every GiB. */
+const keyExchangesPerMinute = 60
+
+type Handler<Args extends unknown[]> = (protocol: unknown, ...args: Args) => void
+type OpenInfo = { sender: number; recipient: number; packetSize: number }
+type InsideChannel = Duplex & { stderr: Duplex; incoming: { state: string }; outgoing: { id: number; state: string }; _write(piece: Buffer, encoding: string, done: () => void): void }
+type Protocol = {
+  _handlers: {
+    CHANNEL_DATA: Handler<[number, Buffer]>
+    CHANNEL_EXTENDED_DATA: Handler<[number, Buffer, number]>
+    CHANNEL_OPEN: Handler<[OpenInfo]>
+    CHANNEL_OPEN_CONFIRMATION: Handler<[OpenInfo]>
+    CHANNEL_WINDOW_ADJUST: Handler<[number, number]>
+    CHANNEL_EOF: Handler<[number]>
+    CHANNEL_CLOSE: Handler<[number]>
+    GLOBAL_REQUEST: Handler<[string, boolean, unknown]>
+  }
+  /** Defined while keys are exchanged: until then everything written is queued. */
+  _kexinit: unknown
+  session(id: number, windowBytes: number, packetBytes: number): void
+  channelOpenConfirm(remoteId: number, id: number, windowBytes: number, packetBytes: number): void
+  channelOpenFail(remoteId: number, reason: number, description: string): void
+  channelWindowAdjust(remoteId: number, bytes: number): void
+  requestFailure(): void
+}
+type Inside = { _protocol: Protocol; _sock: Socket; _chanMgr: { get(id: number): unknown; _count: number } }
+
+const stderrData = 1
+const resourceShortage = 4
+
+/**
+ * Guards a connection that was begun and has received nothing yet.
+ * @param cut called once, with what the guest did; the connection is gone then.
+ */
+export function guardConnection(client: Client, cut: (reason: string) => void): void {
+  const { _protocol: protocol, _sock: socket, _chanMgr: channels } = client as unknown as Inside
+  assert([protocol?._handlers?.CHANNEL_DATA, socket?.bytesRead, channels?._count].every((part) => part !== undefined), 'ssh2 is the version that this guard was made for')
+  let isCut = false
+  const refuse = (reason: string): void => {
+    if (isCut) return
+    isCut = true
+    cut(reason)
+    client.destroy()
+    socket.destroy()
+  }
+  const waste = watchWaste(client, socket, refuse)
+  const channelOf = (id: number): InsideChannel | undefined => {
+    const found = channels.get(id)
+    return typeof found === 'object' && found !== null ? (found as InsideChannel) : undefined // what is being opened is a function
+  }
+  const inflows = holdToWindows(protocol, channelOf, waste, refuse)
+  const gate = createGate(socket, client, protocol)
+  holdOpening({ protocol, channels, channelOf, refuse }, (channel) => {
+    inflows.open(channel)
+    gate(channel)
+  })
+  const { GLOBAL_REQUEST: request } = protocol._handlers
+  protocol._handlers.GLOBAL_REQUEST = (own, name, wantsReply, data) => {
+    // Other host keys than the pinned one are of no interest, and to prove them costs.
+    if (name !== 'hostkeys-00@openssh.com') return request(own, name, wantsReply, data)
+    if (wantsReply) protocol.requestFailure()
+  }
+}
+
+type Opening = { protocol: Protocol; channels: Inside['_chanMgr']; channelOf: (id: number) => InsideChannel | undefined; refuse: (reason: string) => void }
+
+/** Counts channels, and announces small windows in place of ssh2's. */
+function holdOpening({ protocol, channels, channelOf, refuse }: Opening, onOpen: (channel: InsideChannel) => void): void {
+  const { CHANNEL_OPEN: open, CHANNEL_OPEN_CONFIRMATION: confirmed } = protocol._handlers
+  const [session, confirm] = [protocol.session.bind(protocol), protocol.channelOpenConfirm.bind(protocol)]
+  let openedByGuest = 0
+  const fits = ({ packetSize }: OpenInfo): boolean => {
+    if (packetSize >= packetBytesMin) return true
+    refuse('it takes packets of next to nothing only')
+    return false
+  }
+  protocol.session = (id, _windowBytes, packetBytes) => {
+    if (channels._count > channelsMax) return refuse('it closes no channels')
+    session(id, firstWindowBytes, packetBytes)
+  }
+  protocol.channelOpenConfirm = (remoteId, id, _windowBytes, packetBytes) => {
+    confirm(remoteId, id, firstWindowBytes, packetBytes)
+    const channel = channelOf(id)
+    if (!channel) return
+    openedByGuest++
+    channel.once('close', () => openedByGuest--)
+    channel.stderr.resume() // a forwarded connection has none
+    drainWhenDestroyed(channel)
+    onOpen(channel)
+  }
+  protocol._handlers.CHANNEL_OPEN = (own, info) => {
+    if (!fits(info)) return
+    if (openedByGuest >= openedByGuestMax) return protocol.channelOpenFail(info.sender, resourceShortage, '')
+    open(own, info)
+  }
+  protocol._handlers.CHANNEL_OPEN_CONFIRMATION = (own, info) => {
+    if (!fits(info)) return
+    const isNew = !channelOf(info.recipient)
+    confirmed(own, info)
+    const channel = isNew ? channelOf(info.recipient) : undefined
+    if (channel) onOpen(channel)
+  }
+}
+
+/** ssh2 says that a channel is closed once its last byte was read, which nobody does of one that was destroyed. */
+function drainWhenDestroyed(channel: InsideChannel): void {
+  const destroy = channel.destroy.bind(channel)
+  channel.destroy = () => {
+    destroy()
+    channel.removeAllListeners('data')
+    channel.resume()
+    return channel
+  }
+}
+
+/** Takes the place of ssh2's own counting of what comes in. */
+function holdToWindows(protocol: Protocol, channelOf: Opening['channelOf'], waste: Waste, refuse: (reason: string) => void): { open(channel: InsideChannel): void } {
+  const inflows = createInflows()
+  const opened = new WeakMap<InsideChannel, Inflow>()
+  const handlers = protocol._handlers
+  const grant = protocol.channelWindowAdjust.bind(protocol)
+  protocol.channelWindowAdjust = () => { /* windows are granted below */ }
+  const take = (id: number, stream: 'stdout' | 'stderr', piece: Buffer): void => {
+    const channel = channelOf(id)
+    const inflow = channel && opened.get(channel)
+    if (!inflow || channel.incoming.state !== 'open' || piece.length === 0) return // waste
+    waste.useful(piece.length)
+    if (!inflow.take(stream, piece)) refuse('it sends more than it was granted')
+  }
+  handlers.CHANNEL_DATA = (_own, id, piece) => take(id, 'stdout', piece)
+  handlers.CHANNEL_EXTENDED_DATA = (_own, id, piece, type) => {
+    if (type === stderrData) take(id, 'stderr', piece)
+  }
+  for (const name of ['CHANNEL_EOF', 'CHANNEL_CLOSE'] as const) {
+    const handle = handlers[name]
+    handlers[name] = (own, id) => {
+      const channel = channelOf(id)
+      if (channel) opened.get(channel)?.end()
+      handle(own, id)
+    }
+  }
+  const { CHANNEL_WINDOW_ADJUST: granted } = handlers
+  handlers.CHANNEL_WINDOW_ADJUST = (own, id, bytes) => {
+    if (bytes >= grantBytesMin) waste.usefulGrant()
+    granted(own, id, bytes)
+  }
+  return {
+    open: (channel) => void opened.set(channel, inflows.open({ stdout: channel, stderr: channel.stderr }, (bytes) => {
+      if (channel.incoming.state === 'open' && channel.outgoing.state !== 'closed') grant(channel.outgoing.id, bytes)
+    })),
+  }
+}
+
+/** ssh2 writes whatever the guest has granted, whether or not it reads: here writers wait for the socket, and while keys are exchanged. */
+function createGate(socket: Socket, client: Client, protocol: Protocol): (channel: InsideChannel) => void {
+  let waiting: (() => void)[] = []
+  const goOn = (): void => {
+    const now = waiting
+    waiting = []
+    for (const write of now) write()
+  }
+  socket.on('drain', goOn)
+  client.on('handshake', () => setImmediate(goOn)) // what ssh2 has queued goes first
+  return (channel) => {
+    const write = channel._write.bind(channel)
+    channel._write = (piece, encoding, done) => {
+      if (socket.writableLength > unsentBytesMax || protocol._kexinit !== undefined) waiting.push(() => channel._write(piece, encoding, done))
+      else write(piece, encoding, done)
+    }
+  }
+}
+
+/** Hears of what was not for nothing. */
+type Waste = { useful(bytes: number): void; usefulGrant(): void }
+
+/** Looks at what the guest sends for nothing and at what it does not take: while it sends, so that an idle one costs nothing. */
+function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => void): Waste {
+  let usefulBytes = 0
+  let seenBytes = 0
+  let forgivenBytes = 0
+  let levelBefore = 0
+  let smallPackets = 0
+  let timer: NodeJS.Timeout | undefined
+  let isPaused = false
+  /** What came for nothing and is not forgiven yet, with the packet of which the end is still to come. */
+  const level = (): number => seenBytes - usefulBytes - forgivenBytes
+  const pause = (): void => {
+    isPaused = true
+    socket.pause()
+  }
+  const look = (): void => {
+    if (level() > wasteBytesMax) refuse('it sends what is for nobody')
+    if (socket.writableLength > unsentBytesCut) refuse('it asks and does not read')
+  }
+  const endInterval = (): void => {
+    timer = undefined
+    look()
+    // What was useful gives no credit for later.
+    forgivenBytes = Math.min(forgivenBytes + wasteBytesForgiven, seenBytes - usefulBytes)
+    levelBefore = level()
+    smallPackets = 0
+    if (isPaused) socket.resume()
+    isPaused = false
+  }
+  socket.on('data', (piece: Buffer) => {
+    timer ??= setTimeout(endInterval, intervalMs).unref()
+    look()
+    // This piece is still to be taken apart, by those who hear of it after us: it counts with the next.
+    if (level() - levelBefore > wasteBytesPause) pause()
+    seenBytes += piece.length
+  })
+  limitKeyExchanges(client, refuse)
+  socket.once('close', () => clearTimeout(timer))
+  return {
+    useful(bytes) {
+      usefulBytes += bytes + packetOverheadBytes
+      if (bytes < smallPacketBytes && ++smallPackets > smallPacketsMax) pause()
+    },
+    usefulGrant() {
+      usefulBytes += packetOverheadBytes
+    },
+  }
+}
+
+function limitKeyExchanges(client: Client, refuse: (reason: string) => void): void {
+  const minuteMs = 60_000
+  let sinceMs = performance.now()
+  let exchanges = 0
+  client.on('handshake', () => {
+    if (performance.now() - sinceMs > minuteMs) [sinceMs, exchanges] = [performance.now(), 0]
+    if (++exchanges > keyExchangesPerMinute) refuse('it exchanges keys without end')
+  })
+}

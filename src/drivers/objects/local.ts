@@ -1,0 +1,83 @@
+/**
+ * The object store as a folder of this host. Its signed addresses lead to the web process (src/gateway/objects.ts) and
+ * carry the parameters of S3's under the same names, so that a client finds what it looks for there.
+ */
+import { createReadStream, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { nowMs, timestamp } from '#src/platform/clock.ts'
+import type { Config } from '#src/platform/config.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { sameDigest, sha256, type Sealer } from '#src/platform/secrets.ts'
+import { isObjectKey, type ObjectStore, type SignedMethod } from './store.ts'
+import { clearStaging, stage } from './staging.ts'
+
+/** The path below which the web process serves the folder. */
+export const objectsPath = '/objects'
+const algorithm = 'BERTH-HMAC-SHA256'
+/** An address may not be signed for longer. */
+const expirySecondsMax = 7 * 86_400
+
+/** Makes the store; nothing is on disk before the first file. */
+export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir' | 'publicUrl'>, sealer: Sealer): ObjectStore {
+  const root = join(dataDir, 'objects')
+  const place = (key: string): string => {
+    if (!isObjectKey(key)) throw new Error('not a key of the object store')
+    return join(root, 'files', key)
+  }
+  const find: ObjectStore['find'] = async (key) => {
+    const found = await stat(place(key)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+      throw error
+    })
+    return found?.isFile() ? { sizeBytes: found.size } : undefined
+  }
+  const canonicalUrl = (key: string): string => `${publicUrl}${objectsPath}/${key}`
+  return {
+    find, canonicalUrl,
+    put: (key, body, limitBytes, pace) => stage(join(root, 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256: digest }) => {
+      mkdirSync(dirname(place(key)), { recursive: true, mode: 0o700 })
+      renameSync(path, place(key))
+      return { sizeBytes, sha256: digest }
+    }, pace),
+    clear: () => clearStaging(join(root, 'incoming')),
+    async read(key, range) {
+      if (!(await find(key))) throw notFound('file')
+      return createReadStream(place(key), range ? { start: range.startByte, end: range.endByte } : {})
+    },
+    async remove(key) {
+      rmSync(place(key), { force: true })
+    },
+    async signedUrl(method, key, { expiresInSeconds, fileName = '' }) {
+      const parameters = new URLSearchParams({
+        'X-Amz-Algorithm': algorithm, 'X-Amz-Date': amzDate(), 'X-Amz-Expires': String(expiresInSeconds),
+        ...(fileName ? { 'response-content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"` } : {}),
+      })
+      parameters.set('X-Amz-Signature', signature(sealer, method, key, parameters))
+      return `${canonicalUrl(key)}?${parameters.toString()}`
+    },
+  }
+}
+
+/** Whether an address was signed here for this method and has not expired. */
+export function isSigned(sealer: Sealer, method: SignedMethod, key: string, query: URLSearchParams): boolean {
+  const parameters = new URLSearchParams(query)
+  const given = parameters.get('X-Amz-Signature') ?? ''
+  parameters.delete('X-Amz-Signature')
+  if (!isObjectKey(key) || parameters.get('X-Amz-Algorithm') !== algorithm) return false
+  if (!sameDigest(sha256(given), sha256(signature(sealer, method, key, parameters)))) return false
+  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(parameters.get('X-Amz-Date') ?? '') ?? []
+  const signedMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+  const expiresInSeconds = Number(parameters.get('X-Amz-Expires'))
+  return expiresInSeconds > 0 && expiresInSeconds <= expirySecondsMax && nowMs() < signedMs + expiresInSeconds * 1000
+}
+
+function signature(sealer: Sealer, method: SignedMethod, key: string, parameters: URLSearchParams): string {
+  const sorted = new URLSearchParams(parameters)
+  sorted.sort()
+  return sealer.derive(`object\n${method}\n${key}\n${sorted.toString()}`)
+}
+
+function amzDate(): string {
+  return timestamp(nowMs()).replace(/[-:]|\.\d+/g, '')
+}

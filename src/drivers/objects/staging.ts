@@ -1,0 +1,73 @@
+/**
+ * A stream on its way into the object store: a file beside it, measured, and gone unless it is taken. A file's name says
+ * whose process writes it, so that what a killed one left is cleared away.
+ */
+import { once } from 'node:events'
+import { createWriteStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { BerthError } from '#src/platform/errors.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { isDeadProcess, processName } from '#src/platform/locks/process-marks.ts'
+import { startSha256 } from '#src/platform/secrets.ts'
+import { tooLarge, type Pace, type StoredObject } from './store.ts'
+
+/** A whole file that waits to be taken. */
+export type StagedFile = StoredObject & { path: string }
+
+/** Between the process's name and the file's own. */
+const separator = '~'
+
+/**
+ * Writes the stream to disk and hands the file on; afterwards it is removed, if it is still there.
+ * @throws BerthError request_too_large; timeout for one that does not keep the pace; whatever the stream, the disk or the taker throws.
+ */
+export async function stage<Result>(folder: string, body: Readable, limitBytes: number, take: (file: StagedFile) => Promise<Result>, pace?: Pace): Promise<Result> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, `${processName}${separator}${newUuid()}`)
+  const digest = startSha256()
+  const file = createWriteStream(path, { mode: 0o600, flags: 'wx', flush: true })
+  const closed = once(file, 'close')
+  closed.catch(() => undefined) // the pipeline below tells of it
+  let sizeBytes = 0
+  const stopWatching = pace ? watchPace(body, pace, () => sizeBytes) : () => { /* nobody has to hurry */ }
+  try {
+    await pipeline(body, async function* (pieces: AsyncIterable<Buffer>) {
+      for await (const piece of pieces) {
+        sizeBytes += piece.length
+        if (sizeBytes > limitBytes) throw tooLarge(limitBytes)
+        digest.update(piece)
+        yield piece
+      }
+    }, file)
+    stopWatching()
+    return await take({ path, sizeBytes, sha256: digest.hex() })
+  } finally {
+    stopWatching()
+    await closed.catch(() => undefined) // a file that is still being opened would outlive its removal
+    rmSync(path, { force: true })
+  }
+}
+
+/** Ends the stream when it does not keep the pace; the returned function stops watching. */
+function watchPace(body: Readable, { stalledSeconds, bytesPerSecondMin }: Pace, sizeBytes: () => number): () => void {
+  let before = 0
+  let periods = 0
+  const timer = setInterval(() => {
+    periods++
+    const size = sizeBytes()
+    if (size === before || size < bytesPerSecondMin * stalledSeconds * (periods - 1)) body.destroy(new BerthError('timeout', 'The file came too slowly, so it was given up. Send it again.'))
+    before = size
+  }, stalledSeconds * 1000)
+  return () => clearInterval(timer)
+}
+
+/** Removes what processes of this host have left there that are dead. For the start of a process. */
+export function clearStaging(folder: string): void {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) {
+    const [writer = ''] = name.split(separator)
+    if (isDeadProcess(writer)) rmSync(join(folder, name), { force: true })
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * JSON as callers send it: read strictly, so that nothing gets as far as Postgres that Postgres or a resolver cannot
+ * hold. Used for every surface, for GraphQL and for web socket messages.
+ */
+import { isUtf8 } from 'node:buffer'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { BerthError } from '#src/platform/errors.ts'
+import { notJson, prototypeKey, readInPieces, type Json } from './pieces.ts'
+import { limits } from '#src/platform/limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body as it came, for the digest of an idempotency key; null when there was none. */
+    rawBody: Buffer | null
+  }
+  interface FastifyContextConfig {
+    /** This route refuses what it does not know, so a key that is not read is refused too: `__proto__`. */
+    refusesUnknownKeys?: boolean
+  }
+}
+
+/**
+ * Reads a JSON text. An empty one is undefined: a body that may be left out.
+ * @param refusesUnknownKeys as checkJson.
+ * @throws BerthError invalid_request saying what is wrong with it, without quoting it.
+ */
+export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Json | undefined {
+  if (text.length === 0) return undefined
+  if (typeof text !== 'string' && !isUtf8(text)) throw notUtf8()
+  const source = typeof text === 'string' ? text : text.toString('utf8')
+  let value: Json
+  try {
+    value = JSON.parse(source) as Json // what JSON.parse answers is JSON
+  } catch {
+    throw notJson()
+  }
+  return typeof text !== 'string' && isPlain(source) ? value : checkJson(value, refusesUnknownKeys)
+}
+
+/**
+ * The same for a body that is too large to be read at once: the event loop goes on meanwhile. Bodies that may have more bytes may have more parts.
+ * @throws BerthError invalid_request, request_too_large.
+ */
+async function parseLargeJson(bytes: Buffer, bytesMax: number, refusesUnknownKeys: boolean): Promise<Json> {
+  await nextTurn() // its chunks were put together just now, which is a step of its own
+  if (!isUtf8(bytes)) throw notUtf8()
+  await nextTurn()
+  return readInPieces(bytes, { parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts, numbers: limits.jsonNumbers, refusesUnknownKeys })
+}
+
+function notUtf8(): BerthError {
+  return new BerthError('invalid_request', 'The body is not valid UTF-8. Send JSON encoded as UTF-8.')
+}
+
+/**
+ * Whether the text of a value, read from UTF-8, cannot hold anything that `checkJson` refuses or drops: no escaped
+ * character, no `__proto__`, too few brackets to be nested too deep. Most bodies are so, and this is cheaper than a walk.
+ */
+function isPlain(source: string): boolean {
+  return !source.includes('\\u') && !source.includes('__proto__') && hasFew(source, '{') && hasFew(source, '[')
+}
+
+function hasFew(source: string, bracket: string): boolean {
+  let at = -1
+  for (let found = 0; found < limits.jsonDepth / 2; found++) {
+    at = source.indexOf(bracket, at + 1)
+    if (at < 0) return true
+  }
+  return false
+}
+
+/**
+ * Refuses what cannot be stored or is a trap: NUL, lone surrogates, and nesting deeper than 64. A key `__proto__` is dropped.
+ * @param refusesUnknownKeys whether that key is refused instead.
+ * @returns the same value.
+ * @throws BerthError invalid_request.
+ */
+export function checkJson<Value>(value: Value, refusesUnknownKeys = false): Value {
+  check(value, 1, refusesUnknownKeys)
+  return value
+}
+
+function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void {
+  if (typeof value === 'string') return checkText(value)
+  if (typeof value !== 'object' || value === null) return
+  if (depth > limits.jsonDepth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`)
+  if (Array.isArray(value)) {
+    for (const item of value) check(item, depth + 1, refusesUnknownKeys)
+    return
+  }
+  for (const [key, item] of Object.entries(value)) {
+    checkText(key)
+    // An own key of this name is harmless until somebody copies it by assignment.
+    if (key !== '__proto__') check(item, depth + 1, refusesUnknownKeys)
+    else if (refusesUnknownKeys) throw prototypeKey()
+    else delete (value as Record<string, unknown>)[key]
+  }
+}
+
+function checkText(text: string): void {
+  if (text.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
+  if (!text.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
+}
+
+/** Makes the app and its scopes read bodies as JSON and refuse every other type. How large one may be is each route's `bodyLimit`. */
+export function acceptJsonBodies(app: FastifyInstance): void {
+  app.decorateRequest('rawBody', null)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<Buffer>(/^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
+    request.rawBody = body
+    const { refusesUnknownKeys = false } = request.routeOptions.config
+    if (body.length > limits.jsonInlineBytes) return void parseLargeJson(body, request.routeOptions.bodyLimit, refusesUnknownKeys).then((value) => done(null, value), done)
+    try {
+      done(null, parseJson(body, refusesUnknownKeys))
+    } catch (error) {
+      done(error as BerthError) // parseJson throws nothing else
+    }
+  })
+  app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    if (body.length === 0) done(null, undefined)
+    else done(new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'))
+  })
+}
+
+const frameworkErrors: Readonly<Record<string, BerthError>> = {
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new BerthError('invalid_request', 'The body is not as long as its content-length says.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'),
+  FST_ERR_BAD_URL: new BerthError('invalid_request', 'The address is not well formed: its percent signs do not make sense.'),
+  FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
+}
+
+/** Of a body that is too large, this much more is read and thrown away, bytes; for how long, the app says as for any body. Ours. */
+const discardedBytesMax = 64 * 1024 * 1024
+
+/** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */
+export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string') return thrown
+  // Node's error for a client that left in the middle of its body; nobody reads the answer, but it is no failure of ours.
+  if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted') return new BerthError('invalid_request', 'The connection ended before the body did.')
+  if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    readOn(request, reply)
+    return bodyTooLarge(request.routeOptions.bodyLimit)
+  }
+  return frameworkErrors[thrown.code] ?? thrown
+}
+
+/** The 413 for a body, with the limit. */
+export function bodyTooLarge(bytesMax: number): BerthError {
+  return new BerthError('request_too_large', `The body is larger than the ${inUnits(bytesMax)} that this address takes. Send less at once.`)
+}
+
+/** Bytes as people read them: `4 MiB`, `700 KiB`. */
+function inUnits(bytes: number): string {
+  const kibibytes = bytes / 1024
+  return kibibytes >= 1024 ? `${+(kibibytes / 1024).toFixed(1)} MiB` : `${+kibibytes.toFixed(1)} KiB`
+}
+
+/** Takes the rest of a body that was refused: a client that finds the connection closed while it still sends never reads why. */
+function readOn({ raw }: FastifyRequest, reply: FastifyReply): void {
+  reply.removeHeader('connection') // the library closes it here
+  raw.unpipe() // from what unpacked it
+  let bytes = 0
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > discardedBytesMax) raw.socket.destroy()
+  })
+  raw.resume()
+}

@@ -1,0 +1,254 @@
+/**
+ * Large JSON, read in steps between which the event loop goes on: JSON.parse holds everybody until it is done, for
+ * seconds where 32 MiB are brackets. What it makes is what JSON.parse makes, within limits of how many parts it may have.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+
+/** Any JSON value, with plain objects. */
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/**
+ * How many objects, lists, keys and texts one body may have, and how many other values.
+ * @property refusesUnknownKeys a key `__proto__` is refused instead of dropped.
+ * @property keys how many one object may have; as many as one of a body unless said.
+ * @property depth how deep they may be nested; 64 levels unless said.
+ * @property anyText texts may hold what cannot be stored: NUL and halves of surrogate pairs.
+ */
+export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean; keys?: number; depth?: number; anyText?: boolean }
+
+/** How long a step may take, ms; looked at after so many tokens or so much text. */
+const stepMs = 8
+const tokensBetweenLooks = 256
+const textPieceBytes = 128 * 1024
+const numberBytesMax = 1024
+/** A token that is longer is looked at as a step of its own. */
+const longTokenBytes = 4096
+
+type List = { list: Json[]; object: null; key: ''; keys: 0 }
+type Fields = { list: null; object: Record<string, Json>; key: string; keys: number }
+type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma' | 'end'
+
+const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, colon: 0x3a, openList: 0x5b, closeList: 0x5d, openObject: 0x7b, closeObject: 0x7d, u: 0x75, space: 0x20 } as const
+const literals: readonly [string, Json][] = [['true', true], ['false', false], ['null', null]]
+
+/** The 400 for what is no JSON. */
+export function notJson(): BerthError {
+  return new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
+}
+
+/** The 400 for a key `__proto__` where unknown keys are refused: objects of ours cannot hold it. */
+export function prototypeKey(): BerthError {
+  return new BerthError('invalid_request', 'Unknown field __proto__. Leave it out.')
+}
+
+/** Reads valid UTF-8. @throws BerthError invalid_request, and request_too_large naming the limit that is met. */
+export async function readInPieces(bytes: Buffer, most: JsonLimits): Promise<Json> {
+  const reader = new PieceReader(bytes, most)
+  while (!reader.step()) await nextTurn()
+  return reader.value
+}
+
+/** Whether JSON has more commas, colons and brackets outside of its texts: as many as its values, more or less. It is read no further than it must be. */
+export function hasManyParts(bytes: Buffer, most: number): boolean {
+  let parts = 0
+  let isText = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (isText && byte === code.backslash) at++
+    else if (byte === code.quote) isText = !isText
+    else if (!isText && (byte === code.comma || byte === code.colon || byte === code.openList || byte === code.openObject) && ++parts > most) return true
+  }
+  return false
+}
+
+class PieceReader {
+  value: Json = null
+  readonly #bytes: Buffer
+  readonly #most: JsonLimits
+  readonly #open: (List | Fields)[] = []
+  #at = 0
+  #expected: Expected = 'value'
+  #parts = 0
+  #numbers = 0
+  /** The text that is being read, as far as it is; half a character at its end is kept apart until the rest is there. */
+  #text: { said: string; half: string } | null = null
+
+  constructor(bytes: Buffer, most: JsonLimits) {
+    this.#bytes = bytes
+    this.#most = most
+  }
+
+  /** Reads on until its time is over. @returns whether all is read. */
+  step(): boolean {
+    const untilMs = performance.now() + stepMs
+    for (let tokens = 1; ; tokens++) {
+      const from = this.#at
+      if (this.#text) this.#readText(this.#text)
+      else if (isSpace(this.#bytes[this.#at])) this.#skipSpace()
+      else if (this.#at < this.#bytes.length) this.#readToken(this.#bytes[this.#at]!) // it is there: its place was just looked at
+      else if (this.#expected === 'end') return true
+      else throw notJson()
+      if ((this.#at - from > longTokenBytes || tokens % tokensBetweenLooks === 0) && performance.now() >= untilMs) return false
+    }
+  }
+
+  #skipSpace(): void {
+    const bytes = this.#bytes
+    const end = Math.min(bytes.length, this.#at + textPieceBytes)
+    while (this.#at < end && isSpace(bytes[this.#at])) this.#at++
+  }
+
+  #readToken(byte: number): void {
+    const open = this.#open.at(-1)
+    switch (this.#expected) {
+      case 'value or ]':
+        if (byte === code.closeList) return this.#close()
+        return this.#readValue(byte)
+      case 'value': return this.#readValue(byte)
+      case 'key or }':
+        if (byte === code.closeObject) return this.#close()
+        return this.#beginText(byte)
+      case 'key': return this.#beginText(byte)
+      case 'colon': return this.#expect(byte === code.colon, 'value')
+      case 'comma':
+        if (byte === (open?.list ? code.closeList : code.closeObject)) return this.#close()
+        return this.#expect(byte === code.comma, open?.list ? 'value' : 'key')
+      case 'end': throw notJson()
+    }
+  }
+
+  #expect(isRight: boolean, next: Expected): void {
+    if (!isRight) throw notJson()
+    this.#at++
+    this.#expected = next
+  }
+
+  #readValue(byte: number): void {
+    if (byte === code.quote) return this.#beginText(byte)
+    if (byte === code.openList || byte === code.openObject) {
+      this.#countPart()
+      const { depth = limits.jsonDepth } = this.#most
+      if (this.#open.length >= depth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${depth} levels. Send a flatter value.`)
+      this.#open.push(byte === code.openList ? { list: [], object: null, key: '', keys: 0 } : { list: null, object: {}, key: '', keys: 0 })
+      return this.#expect(true, byte === code.openList ? 'value or ]' : 'key or }')
+    }
+    if (++this.#numbers > this.#most.numbers) throw tooMany('numbers', this.#most.numbers)
+    this.#take(this.#readNumber() ?? this.#readLiteral())
+  }
+
+  #readNumber(): number | undefined {
+    let end = this.#at
+    const last = Math.min(this.#bytes.length, this.#at + numberBytesMax)
+    while (end < last && isOfNumber(this.#bytes[end]!)) end++ // below the length
+    if (end === this.#at) return undefined
+    const text = this.#bytes.toString('latin1', this.#at, end)
+    this.#at = end
+    return parse(text) as number // JSON of these characters is a number
+  }
+
+  #readLiteral(): Json {
+    for (const [text, value] of literals) {
+      if (this.#bytes.toString('latin1', this.#at, this.#at + text.length) !== text) continue
+      this.#at += text.length
+      return value
+    }
+    throw notJson()
+  }
+
+  #beginText(byte: number): void {
+    if (byte !== code.quote) throw notJson()
+    this.#countPart()
+    this.#at++
+    this.#text = { said: '', half: '' }
+  }
+
+  #readText(text: { said: string; half: string }): void {
+    const bytes = this.#bytes
+    const start = this.#at
+    const stop = start + textPieceBytes
+    let end = start
+    let hasEscape = false
+    while (end < stop && end < bytes.length) {
+      const byte = bytes[end]!
+      if (byte === code.quote) break
+      if (byte < code.space) throw notJson()
+      if (byte === code.backslash) {
+        hasEscape = true
+        end += bytes[end + 1] === code.u ? 6 : 2
+      } else end++
+    }
+    while (end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end++ // a character is not cut in two
+    if (end >= bytes.length) throw notJson() // its quote is missing
+    const isWhole = bytes[end] === code.quote
+    const piece = bytes.toString('utf8', start, end)
+    this.#at = isWhole ? end + 1 : end
+    this.#addText(text, hasEscape ? parse(`"${piece}"`) as string : piece, hasEscape, isWhole) // JSON in quotes is text
+    if (!isWhole) return
+    this.#text = null
+    text.said.charCodeAt(text.said.length >> 1) // V8 puts its pieces together now, and not where it is used
+    this.#takeText(text.said)
+  }
+
+  /** Only what is escaped can be a NUL or half a character: the bytes are UTF-8. */
+  #addText(text: { said: string; half: string }, piece: string, hasEscape: boolean, isWhole: boolean): void {
+    let more = text.half + piece
+    text.half = ''
+    if (hasEscape && !this.#most.anyText && piece.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
+    const last = more.charCodeAt(more.length - 1)
+    if (!isWhole && last >= 0xd800 && last <= 0xdbff) {
+      text.half = more.slice(-1)
+      more = more.slice(0, -1)
+    }
+    if (!this.#most.anyText && !more.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
+    text.said += more
+  }
+
+  #takeText(said: string): void {
+    const open = this.#open.at(-1)
+    if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
+    if (++open.keys > (this.#most.keys ?? limits.jsonKeys)) throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // each time they are listed takes long
+    open.key = said
+    if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
+    this.#expected = 'colon'
+  }
+
+  #take(value: Json): void {
+    const open = this.#open.at(-1)
+    if (!open) this.value = value
+    else if (open.list) open.list.push(value)
+    else if (open.key !== '__proto__') open.object[open.key] = value // such a key is harmless until somebody copies it by assignment
+    this.#expected = open ? 'comma' : 'end'
+  }
+
+  #close(): void {
+    const closed = this.#open.pop()
+    this.#at++
+    this.#take(closed?.list ?? closed?.object ?? null)
+  }
+
+  #countPart(): void {
+    if (++this.#parts > this.#most.parts) throw tooMany('objects, lists, keys and texts', this.#most.parts)
+  }
+}
+
+function tooMany(what: string, most: number): BerthError {
+  return new BerthError('request_too_large', `The body holds more than ${most} ${what}, which is the most. Send less at once.`)
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === code.space || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+function isOfNumber(byte: number): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || byte === 0x65 || byte === 0x45
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw notJson()
+  }
+}

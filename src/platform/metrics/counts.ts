@@ -1,0 +1,50 @@
+/** How many of something an organization may have: counted where one more is made. */
+import { sql, type RawBuilder } from 'kysely'
+import { BerthError } from '#src/platform/errors.ts'
+import { change, getOne, type Db, type Tx } from '#src/platform/postgres.ts'
+
+const retryAfterSeconds = 60
+/** What was counted without a lock holds this long; then it is counted anew. */
+const rememberedMs = 60_000
+const rememberedMax = 10_000
+
+/** What is counted: the rows, what to call them, how many there may be, and what to do then. */
+export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; advice: string }
+
+/**
+ * Refuses one more. Those of one organization wait for each other here until the transaction ends, so that the count holds.
+ * @param rows a condition with its table: sql`agents where organization_id = …`.
+ * @throws BerthError rate_limited.
+ */
+export async function checkCount(tx: Tx, organizationId: string, counted: Counted): Promise<void> {
+  await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
+  if ((await countUpTo(tx, counted)) >= counted.most) throw tooMany(counted)
+}
+
+const remembered = new Map<string, { count: number; untilMs: number }>()
+
+/**
+ * The same where so many are made that counting each time would be slow, or waiting: counted once a minute by each
+ * process, which adds what it let through since. So it may be overshot by what others make within a minute.
+ */
+export async function checkRoughCount(db: Db, organizationId: string, counted: Counted): Promise<void> {
+  const key = `${counted.nouns} ${organizationId}`
+  let known = remembered.get(key)
+  if (!known || performance.now() > known.untilMs) {
+    if (remembered.size >= rememberedMax) remembered.clear()
+    remembered.set(key, (known = { count: await countUpTo(db, counted), untilMs: performance.now() + rememberedMs }))
+  }
+  if (known.count >= counted.most) {
+    remembered.delete(key) // somebody may have made room: the next one counts anew
+    throw tooMany(counted)
+  }
+  known.count++
+}
+
+async function countUpTo(db: Db, { rows, most }: Counted): Promise<number> {
+  return (await getOne<{ count: number }>(db, sql`select count(*) from (select 1 from ${rows} limit ${most}) counted`)).count
+}
+
+function tooMany({ nouns, most, advice }: Counted): BerthError {
+  return new BerthError('rate_limited', `Your organization has ${most} ${nouns}, which is all it may have. ${advice}`, { retryAfterSeconds })
+}

@@ -1,0 +1,192 @@
+/**
+ * Those who follow one thing in this process, and the hub that they share: it hears or reads what is new once for
+ * all of them, and hands every one the same objects. Who falls behind reads the table by its own position again.
+ */
+import { log } from '#src/platform/log.ts'
+import { patiently } from '#src/platform/patience.ts'
+import type { Db } from '#src/platform/postgres.ts'
+import type { Pubsub } from '#src/platform/pubsub.ts'
+import { createSeats, type Handed, type Seat, type Seats } from '#src/platform/locks/seats.ts'
+
+/** Items in order, and whether there may be more now. */
+export type Piece<Item> = { items: readonly Item[]; more: boolean }
+
+/** A kind of thing that is followed: its items stand in a table, and their positions grow. */
+export type Followed<Item, Position> = Handed<Item> & {
+  /** What it is called where its followers are told that it could not be read. */
+  name: string
+  /** The items of the table after a position. */
+  read(db: Db, id: string, after: Position): Promise<Piece<Item>>
+  /** Begins to listen for one of them. Whatever comes after this must ring, or be told. */
+  watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
+  /** Null for what stands in no table. */
+  positionOf(item: Item): Position | null
+  isAfter(one: Position, other: Position): boolean
+  /** Whether one follows the other with nothing between them; without it that is never known. */
+  isNext?(one: Position, other: Position): boolean
+  /** Whether nothing follows this item. */
+  isLast(item: Item): boolean
+}
+
+/** What a hub lends to those who watch for it; the signal fires when the last follower has left. */
+export type Listening<Item> = {
+  /** Something is new, and must be read. */
+  ring(): void
+  /** These are new; what does not follow the last that is known is read all the same. */
+  tell(items: readonly Item[]): void
+  /** Calls back for notices of this topic about what is followed, with what they say. */
+  listen(topic: string, onNotice: (said: string | null) => void): void
+  signal: AbortSignal
+}
+
+/** What is watched for a hub. */
+export type Watch<Item, Position> = {
+  /** Where the table ends. What stands before is for those who follow to read. */
+  start: Promise<Position>
+  /** Items after a position, and asides; asked for when it rang. */
+  read(after: Position): Promise<Piece<Item>>
+  /** Asides are wanted from now on. */
+  beginAsides?: () => Promise<void>
+}
+
+/** Where something is followed. */
+export type Place = { db: Db; pubsub: Pubsub }
+
+/** How things of one kind are followed. */
+export type Followers<Item, Position> = {
+  /** Takes a seat. What was there before this resolved must be read from the table, after it resolved. */
+  join(place: Place, id: string, signal: AbortSignal, hearsAsides?: boolean): Promise<Seat<Item>>
+  /**
+   * The items after a position without gap or repeat, and then those that come; ends after the last.
+   * @param shows which items to tell, asides too; all that stand in the table without it.
+   */
+  follow(call: Place & { signal?: AbortSignal }, id: string, after: Position, shows?: (item: Item) => boolean): AsyncIterableIterator<Item>
+}
+
+type Hub<Item, Position> = { seats: Seats<Item>; watch: Watch<Item, Position>; stop: AbortController }
+
+/** Makes what follows things of this kind: one hub for each that has followers. */
+export function createFollowers<Item, Position>(kind: Followed<Item, Position>): Followers<Item, Position> {
+  const hubs = new WeakMap<Pubsub, Map<string, Hub<Item, Position>>>()
+
+  async function join(place: Place, id: string, signal: AbortSignal, hearsAsides = false): Promise<Seat<Item>> {
+    const here = hubs.get(place.pubsub) ?? new Map<string, Hub<Item, Position>>()
+    hubs.set(place.pubsub, here)
+    const hub = here.get(id) ?? openHub(kind, place, id, (gone) => here.get(id) === gone && here.delete(id))
+    here.set(id, hub)
+    const { seats, watch, stop } = hub
+    const seat = seats.sit(signal, hearsAsides)
+    const leave = (): void => {
+      seat.leave()
+      if (!seats.areEmpty || here.get(id) !== hub) return
+      here.delete(id)
+      stop.abort()
+    }
+    try {
+      await watch.start
+      if (hearsAsides) await watch.beginAsides?.()
+    } catch (error) {
+      leave()
+      throw error
+    }
+    return { take: seat.take, leave }
+  }
+
+  return {
+    join,
+    async *follow(call, id, after, shows) {
+      const left = new AbortController()
+      const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
+      const { take, leave } = await join(call, id, signal, shows !== undefined)
+      let position = after
+      try {
+        let fromTable = true
+        while (!signal.aborted) {
+          let items: readonly Item[]
+          if (fromTable) ({ items, more: fromTable } = await patiently(() => kind.read(call.db, id, position), signal))
+          else {
+            const taken = await take()
+            if (taken?.length === 0) return
+            items = taken ?? []
+            fromTable = taken === null
+          }
+          for (const item of items) {
+            const at = kind.positionOf(item)
+            if (at !== null && !kind.isAfter(at, position)) continue
+            position = at ?? position
+            if (shows && !shows(item)) continue
+            yield item
+            if (kind.isLast(item)) return
+          }
+        }
+      } finally {
+        left.abort()
+        leave()
+      }
+    },
+  }
+}
+
+function openHub<Item, Position>(kind: Followed<Item, Position>, { db, pubsub }: Place, id: string, forget: (hub: Hub<Item, Position>) => void): Hub<Item, Position> {
+  const stop = new AbortController()
+  const { signal } = stop
+  const seats = createSeats(kind)
+  const { ring, rung } = createBell(signal)
+  let position: Position | undefined // until it is known where the table ends
+  const hand = (items: readonly Item[]): void => {
+    seats.hand(items)
+    for (const item of items) position = kind.positionOf(item) ?? position
+  }
+  const isNew = (item: Item): boolean => {
+    const at = kind.positionOf(item)
+    return at === null || position === undefined || kind.isAfter(at, position)
+  }
+  const tell = (items: readonly Item[]): void => {
+    const fresh = items.filter(isNew)
+    const [first] = fresh
+    const at = first === undefined ? null : kind.positionOf(first)
+    if (at !== null && position !== undefined && kind.isNext?.(at, position) && !fresh.some(kind.isLast)) hand(fresh)
+    else if (fresh.length > 0) ring()
+  }
+  const listen: Listening<Item>['listen'] = (topic, onNotice) => pubsub.hear(topic, id, signal, onNotice)
+  const watch = kind.watch(db, id, { ring, tell, listen, signal })
+  const hub = { seats, watch, stop }
+  const readOn = async (): Promise<void> => {
+    position = await watch.start
+    ring()
+    while (await rung()) {
+      const { items, more } = await watch.read(position)
+      hand(items.filter(isNew)) // some may have been told meanwhile
+      if (items.some(kind.isLast)) return
+      if (more) ring()
+    }
+  }
+  readOn()
+    .catch((error: Error) => signal.aborted || log.warn({ reason: error.message }, `${kind.name} could not be read; those who follow it come back`)) // told to them as the end of their stream
+    .finally(() => {
+      forget(hub)
+      stop.abort()
+      seats.end()
+    })
+  return hub
+}
+
+/** Hears what rang while nobody waited. `rung` is false once the signal fired. */
+function createBell(signal: AbortSignal): { ring: () => void; rung: () => Promise<boolean> } {
+  let due = false
+  let wake: (() => void) | null = null
+  const ring = (): void => {
+    due = true
+    wake?.()
+  }
+  signal.addEventListener('abort', ring, { once: true })
+  return {
+    ring,
+    async rung() {
+      if (!due) await new Promise<void>((resolve) => (wake = resolve))
+      wake = null
+      due = false
+      return !signal.aborted
+    },
+  }
+}

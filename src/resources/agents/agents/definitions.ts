@@ -1,0 +1,97 @@
+/** What an agent is: read from a create request, and changed by an update, whole and with every default filled in. */
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import type { Config } from '#src/platform/config.ts'
+import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { readAgentModel } from './models.ts'
+import type { AgentDefinition, AgentSkill, McpServer, McpService } from './rows.ts'
+import { latestVersion } from './wire.ts'
+import { readTools, refuseTwice } from './tools.ts'
+import { mergeMetadata, nameShape, readDescription, readMetadata, readName, readShape, readText, usually } from './field-rules.ts'
+
+/** The fields of an agent as a caller gives them: absent means the default, or unchanged. */
+export type AgentFields = {
+  name?: unknown; model?: unknown; description?: unknown; system?: unknown; tools?: unknown
+  mcpServers?: unknown; mcpServices?: unknown; skills?: unknown; multiagent?: unknown; executionIdentity?: unknown; metadata?: unknown
+}
+
+const servers = z.array(exact({
+  type: z.literal('url'),
+  name: nameShape,
+  url: z.string(),
+})).max(limits.agentMcpServersMax, `an agent has at most ${limits.agentMcpServersMax} tool servers`)
+
+const services = z.array(exact({
+  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'it must be the id of a connector, such as linear'),
+  disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
+})).max(limits.agentMcpServicesMax, `an agent has at most ${limits.agentMcpServicesMax} connectors`)
+
+const skills = z.array(exact({
+  type: z.enum(['anthropic', 'custom']), skill_id: nameShape, version: usually(nameShape, latestVersion),
+})).max(limits.agentSkillsMax, `an agent has at most ${limits.agentSkillsMax} skills`)
+
+/** The definition of a new agent. @throws BerthError invalid_request, unknown_model, unknown_tool. */
+export function readDefinition(config: Config, given: AgentFields): AgentDefinition {
+  refuseUnsupported(given)
+  const mcpServers = readServers(config, given.mcpServers)
+  return {
+    name: readName(given.name), description: readDescription(given.description), model: readAgentModel(config, given.model), system: readSystem(given.system),
+    tools: readTools(given.tools, mcpServers), mcp_servers: mcpServers, mcp_services: readServices(given.mcpServices), skills: readSkills(given.skills), metadata: readMetadata(given.metadata),
+  }
+}
+
+/**
+ * The definition after an update: what is not named stays, null clears, lists replace, metadata is merged.
+ * @throws BerthError as readDefinition.
+ */
+export function changeDefinition(config: Config, before: AgentDefinition, given: AgentFields): AgentDefinition {
+  refuseUnsupported(given)
+  const mcpServers = given.mcpServers === undefined ? before.mcp_servers : readServers(config, given.mcpServers)
+  return {
+    name: given.name === undefined ? before.name : readName(given.name),
+    description: given.description === undefined ? before.description : readDescription(given.description),
+    model: given.model === undefined ? before.model : readAgentModel(config, given.model),
+    system: given.system === undefined ? before.system : readSystem(given.system),
+    tools: readTools(given.tools === undefined ? before.tools : given.tools, mcpServers), // also unchanged ones must fit the servers
+    mcp_servers: mcpServers,
+    mcp_services: given.mcpServices === undefined ? before.mcp_services : readServices(given.mcpServices),
+    skills: given.skills === undefined ? before.skills : readSkills(given.skills),
+    metadata: mergeMetadata(before.metadata, given.metadata),
+  }
+}
+
+/** Whether two definitions say the same; the order of keys says nothing. */
+export function sameDefinition(one: AgentDefinition, other: AgentDefinition): boolean {
+  return isDeepStrictEqual(one, other)
+}
+
+function readServers(config: Config, given: unknown): McpServer[] {
+  const read = readShape(servers, given ?? [], 'mcp_servers')
+  for (const [index, { url }] of read.entries()) readServerUrl(config, url, `mcp_servers[${index}].url`)
+  refuseTwice(read.map(({ name }) => name), 'mcp_servers')
+  return read
+}
+
+function readServices(given: unknown): McpService[] {
+  const read = readShape(services, given ?? [], 'mcp_services')
+  refuseTwice(read.map(({ id }) => id), 'mcp_services')
+  return read
+}
+
+function readSkills(given: unknown): AgentSkill[] {
+  return readShape(skills, given ?? [], 'skills')
+}
+
+function readSystem(given: unknown): string | null {
+  return readText(given, 'system', limits.agentSystemLength)
+}
+
+const identity = exact({ type: z.literal('service_account', 'it must be service_account: sessions act as whoever began them') }).nullish()
+
+function refuseUnsupported({ multiagent, executionIdentity }: AgentFields): void {
+  if (multiagent !== undefined && multiagent !== null) throw new BerthError('invalid_request', 'multiagent is not supported; leave it out, and use groups for several sessions.')
+  readShape(identity, executionIdentity, 'execution_identity')
+}

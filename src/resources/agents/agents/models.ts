@@ -1,0 +1,32 @@
+/** The model of an agent: its name or `{id, effort, speed}`, checked against the catalog. */
+import { z } from 'zod'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { exact } from '#src/platform/shapes.ts'
+import { findModel } from '#src/resources/llm/models.ts'
+import type { AgentModel } from './rows.ts'
+import { readShape, usually } from './field-rules.ts'
+
+const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+const effort = z.enum(levels)
+// Anthropic's client sends the effort as text or as {type}; the speed that is not given is the usual one.
+const shape = exact({
+  id: z.string().min(1),
+  effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
+  speed: usually(z.enum(['standard', 'fast']), 'standard'),
+}, { inference_geo: 'is not supported: a model works where its upstream does. Leave it out, and choose the upstream in the table of models.' })
+
+/**
+ * Reads an agent's `model`.
+ * @returns it with the catalog's whole id, so that a bare name means the same for ever.
+ * @throws BerthError unknown_model; invalid_request.
+ */
+export function readAgentModel(config: Config, given: unknown): AgentModel {
+  const model = readShape(shape, typeof given === 'string' ? { id: given } : given, 'model')
+  const known = findModel(config, model.id)
+  if (!known) throw new BerthError('unknown_model', 'model is not one that is served here; GET /v1/models lists them.')
+  if (model.effort && !known.reasoningLevels.includes(model.effort)) {
+    throw new BerthError('invalid_request', `model.effort is not one of this model’s: ${known.reasoningLevels.join(', ') || 'it has none'}.`)
+  }
+  return { ...model, id: known.id }
+}

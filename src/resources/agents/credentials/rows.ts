@@ -1,0 +1,72 @@
+/** A credential's row: what may be shown of it, and its secrets, sealed and bound to the row. */
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Sealer } from '#src/platform/secrets.ts'
+import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
+import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+
+/** What is shown of each kind, as callers see it: no secret is in it (decisions.md §5). */
+export type StaticBearerAuth = { type: 'static_bearer'; mcp_server_url: string }
+export type RefreshSettings = { client_id: string; token_endpoint: string; token_endpoint_auth: { type: ClientAuth }; scope: string | null; resource: string | null }
+export type McpOauthAuth = { type: 'mcp_oauth'; mcp_server_url: string; expires_at: string | null; refresh: RefreshSettings | null }
+export type CredentialNetworking = { type: 'unrestricted' } | { type: 'limited'; allowed_hosts: string[] }
+export type EnvironmentVariableAuth = {
+  type: 'environment_variable'; secret_name: string
+  /** Null: the VM holds the value itself. Otherwise it holds a placeholder, which the way out replaces towards these hosts. */
+  networking: CredentialNetworking | null
+  injection_location: { header: boolean; body: boolean } | null
+}
+/** Any of them. */
+export type CredentialAuth = StaticBearerAuth | McpOauthAuth | EnvironmentVariableAuth
+
+/** The secrets of each kind. */
+export type StaticBearerSecrets = { token: string }
+export type McpOauthSecrets = { access_token: string; refresh_token: string | null; client_secret: string | null }
+export type EnvironmentVariableSecrets = { secret_value: string }
+export type CredentialSecrets = StaticBearerSecrets | McpOauthSecrets | EnvironmentVariableSecrets
+
+/** A credential as it is stored; moments are wire text, ids are uuids. `sealedSecrets` is null once it is archived. */
+export type Credential = {
+  id: string; vaultId: string; displayName: string | null; auth: CredentialAuth; keyKind: 'mcp_server_url' | 'secret_name'; key: string
+  sealedSecrets: Buffer | null; tokenGeneration: number; refusedGeneration: number | null; metadata: Metadata
+  createdAt: string; updatedAt: string; archivedAt: string | null
+}
+
+/** The credential of the caller's vault. @throws BerthError not_found, with the same words for both. */
+export async function readCredential(db: Db, scope: Scope, vaultPublicId: string, publicId: string): Promise<Credential> {
+  const vaultId = decodeId('vault', vaultPublicId)
+  const id = decodeId('credential', publicId)
+  const credential = vaultId && id && (await findOne<Credential>(db, sql`
+    select * from vault_credentials where id = ${id} and vault_id = (select id from vaults where id = ${vaultId} and ${ownedByCaller(scope)})`))
+  if (!credential) throw notFound('credential')
+  return credential
+}
+
+/** The credential, whoever it belongs to: for what runs on behalf of its owner. */
+export async function findCredentialRow(db: Db, id: string): Promise<Credential | undefined> {
+  return findOne<Credential>(db, sql`select * from vault_credentials where id = ${id}`)
+}
+
+/** Seals the secrets for this row. */
+export function sealSecrets(sealer: Sealer, id: string, secrets: CredentialSecrets): Buffer {
+  return sealer.seal(JSON.stringify(secrets), placeOf(id))
+}
+
+/** The secrets of a row that has them; the kind of secrets follows from the kind of credential. */
+export function openSecrets<Secrets extends CredentialSecrets>(sealer: Sealer, { id, sealedSecrets }: Pick<Credential, 'id' | 'sealedSecrets'>): Secrets | null {
+  return sealedSecrets && (JSON.parse(sealer.open(sealedSecrets, placeOf(id))) as Secrets) // sealSecrets wrote it
+}
+
+/** What archiving sets: the secrets are purged; the key is free, being unique among credentials in use. */
+export const archivedColumns = sql`archived_at = now(), updated_at = now(), sealed_secrets = null`
+
+/** Archives every credential of a vault. */
+export async function archiveCredentialsOf(tx: Tx, vaultId: string): Promise<void> {
+  await change(tx, sql`update vault_credentials set ${archivedColumns} where vault_id = ${vaultId} and archived_at is null`)
+}
+
+function placeOf(id: string): string {
+  return `vault_credentials.sealed_secrets:${id}`
+}

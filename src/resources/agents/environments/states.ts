@@ -1,0 +1,35 @@
+/** The states of an environment, and the only place that moves one: row, event and notice change together (decisions.md §5). */
+import type { RawBuilder } from 'kysely'
+import { change, sql, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import { states, transition, type States } from '#src/platform/states.ts'
+import type { Environment, EnvironmentStatus } from './rows.ts'
+
+/** Where each status may go. An error is tried again, with a new VM, at the next use. */
+const environmentStates: States<EnvironmentStatus> = states<EnvironmentStatus>('environments', 'environment', {
+  ready: ['provisioning', 'archived'],
+  provisioning: ['ready', 'error', 'archived'],
+  error: ['provisioning', 'archived'],
+  archived: [],
+})
+
+/** What tells that an organization may have one environment less on its way; the id is the organization's. */
+export const inFlightTopic = 'environments_in_flight'
+
+/**
+ * Moves an environment when it may go there from where it is; undefined when it may not.
+ * @param reason the sentence of an error; null clears it.
+ */
+export async function moveEnvironment(tx: Tx, id: string, to: EnvironmentStatus, reason: string | null = null, set: RawBuilder<unknown> = sql`updated_at = now()`): Promise<Environment | undefined> {
+  const moved = await transition<Environment, EnvironmentStatus>(tx, environmentStates, id, to, sql`event_position = event_position + 1, status_reason = ${reason}, ${set}`)
+  if (!moved) return undefined
+  await addEnvironmentEvent(tx, moved)
+  if (to !== 'provisioning') await publish(tx, inFlightTopic, moved.organizationId)
+  return moved
+}
+
+/** Records the environment's state as an event, and tells everybody. The row must be locked by this transaction. */
+export async function addEnvironmentEvent(tx: Tx, { id, eventPosition, status, statusReason, vmId }: Environment): Promise<void> {
+  await change(tx, sql`insert into environment_events (environment_id, position, status, status_reason, vm_id) values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${vmId})`)
+  await publish(tx, 'environment', id)
+}

@@ -1,0 +1,85 @@
+/** The tools of an agent's tool servers within a session: listed once in a turn, called with the session's credentials. */
+import { noMasker, type Masker } from '#src/platform/masking.ts'
+import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
+import type { Session } from '#src/resources/agents/sessions/rows.ts'
+import { credentialFor, type BearerCredential } from '#src/resources/agents/credentials/use.ts'
+import { askMcpServer, listServerTools, type McpTool } from './servers.ts'
+import type { RefreshServices } from '#src/resources/agents/credentials/oauth-refresh.ts'
+import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
+import { errorEvent } from '#src/resources/agents/turns/step-events.ts'
+import { mcpToolResult, type McpResult } from './results.ts'
+import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
+
+/** What the servers offer, by the server's name; and an event for each that could not be asked. */
+export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; errors: NewEvent[] }
+
+/** Whose servers and credentials. */
+export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
+
+const callMs = 120_000 // ours
+/** So many listings are kept, and so many characters of them as JSON; in memory that is a few times as much. Ours. */
+const keptMax = 500
+const keptCharactersMax = 32 * 1024 * 1024
+
+/** In this process, by session and turn; who does not find one here lists once more. */
+const listings = new Map<string, McpListing & { characters: number }>()
+let keptCharacters = 0
+
+/** What was listed in this turn; undefined when it has to be asked, which may take 10 s. */
+export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
+  if (session.agentDefinition.mcp_servers.length === 0) return { tools: new Map(), errors: [] }
+  return listings.get(keyOf(session, turnId))
+}
+
+/** Asks all servers at once. What they answered holds for the turn; the errors are told once, here. */
+export async function listSessionTools(services: RefreshServices, session: McpSession, turnId: string, signal: AbortSignal): Promise<McpListing> {
+  const tools = new Map<string, readonly McpTool[]>()
+  const errors: NewEvent[] = []
+  await Promise.all(session.agentDefinition.mcp_servers.map(async ({ name, url }) => {
+    const outcome = await listServerTools(services, { url, bearer: () => bearerFor(services, session, url), signal })
+    if (outcome.status === 'ok') tools.set(name, outcome.result)
+    else errors.push(failure(outcome.status, outcome.error, name))
+  }))
+  signal.throwIfAborted()
+  keep(keyOf(session, turnId), tools)
+  return { tools, errors }
+}
+
+/** Keeps a listing, and as many of the newest others as have room. */
+function keep(key: string, tools: McpListing['tools']): void {
+  const characters = JSON.stringify([...tools]).length
+  keptCharacters += characters - (listings.get(key)?.characters ?? 0)
+  listings.delete(key) // so that it is the newest
+  listings.set(key, { tools, errors: [], characters })
+  for (const [oldest, { characters: freed }] of listings) {
+    if (oldest === key || (listings.size <= keptMax && keptCharacters <= keptCharactersMax)) return
+    listings.delete(oldest)
+    keptCharacters -= freed
+  }
+}
+
+/** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */
+export async function callMcpTool(services: RefreshServices, session: McpSession, call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> }, signal: AbortSignal, masker: Masker = noMasker): Promise<{ result: ToolResult; errors: NewEvent[] }> {
+  const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
+  if (!server) return { result: failed('This tool server is not the agent’s any more.'), errors: [] }
+  const outcome = await askMcpServer(services, { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal }, (client, over) => client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then((result): McpResult => result as McpResult, (error: unknown): McpResult => { // the client has read its shape
+    // What the server itself answered is for the model; what kept it from answering is not.
+    if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000) return { content: [{ type: 'text', text: error.message }], isError: true }
+    throw error
+  }))
+  signal.throwIfAborted()
+  if (outcome.status === 'ok') return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // before it is cut: a piece of a secret would not be known for one
+  return { result: failed(`${outcome.error} The call may have been made.`), errors: [failure(outcome.status, outcome.error, server.name)] }
+}
+
+function bearerFor(services: RefreshServices, { organizationId, ownerUserId: userId, vaultIds }: McpSession, url: string): Promise<BearerCredential | null> {
+  return credentialFor(services, { organizationId, userId }, vaultIds, url)
+}
+
+function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {
+  return errorEvent(status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error', message, 'retrying', { mcp_server_name: serverName })
+}
+
+function keyOf({ id, agentDefinition }: McpSession, turnId: string): string {
+  return `${id} ${turnId} ${agentDefinition.mcp_servers.map(({ url }) => url).join(' ')}`
+}

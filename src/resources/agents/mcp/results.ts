@@ -1,0 +1,83 @@
+/** What a tool of a tool server answers, as blocks that sessions and models know: text, images, and words for the rest. */
+import { isBase64 } from '#src/platform/json/base64.ts'
+import { limits } from '#src/platform/limits.ts'
+import { answered, cutEnd, failed, resultLimits, type ResultBlock, type ToolResult } from '#src/resources/agents/tools/results.ts'
+
+/** A result as the Model Context Protocol has it; a server may leave anything out of it. */
+export type McpResult = { content?: readonly McpContent[]; structuredContent?: unknown; isError?: boolean | undefined }
+
+type McpContent = {
+  type: string; text?: unknown; data?: unknown; mimeType?: unknown; uri?: unknown; name?: unknown; title?: unknown
+  resource?: { uri?: unknown; mimeType?: unknown; text?: unknown; blob?: unknown } | undefined
+}
+
+/** How images begin. What a server calls one is not believed: a model refuses an image that is none, and would at every step after it. */
+const signatures = [
+  { mediaType: 'image/png', begins: /^\x89PNG\r\n\x1a\n/ }, { mediaType: 'image/jpeg', begins: /^\xff\xd8\xff/ }, { mediaType: 'image/gif', begins: /^GIF8[79]a/ }, { mediaType: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
+] as const
+/** What is shown of a name or an address, characters. */
+const nameCharacters = 300
+
+/** The result as it is logged and told to the model. */
+export function mcpToolResult({ content = [], structuredContent, isError }: McpResult): ToolResult {
+  const blocks = bounded(content.map(blockOf))
+  const first = structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
+  const text = blocks.length > 0 ? blocks.map((block) => (block.type === 'text' ? block.text : '[image]')).join('\n') : first
+  const result = isError === true ? failed(text) : answered(text)
+  return blocks.some(({ type }) => type === 'image') ? { ...result, content: blocks } : result
+}
+
+function blockOf({ type, text, data, mimeType, uri, name, title, resource }: McpContent): ResultBlock {
+  if (type === 'text') return textBlock(String(text))
+  if (type === 'image') return imageBlock(data) ?? cannotBeShown('An image', mimeType, data)
+  if (type === 'audio') return cannotBeShown('A sound', mimeType, data)
+  if (type === 'resource_link') return textBlock([shown(title ?? name), shown(uri)].filter(Boolean).join(': '))
+  if (type !== 'resource' || !resource) return textBlock(`[${shown(type)}]`)
+  if (typeof resource.text === 'string') return textBlock(`${shown(resource.uri)}\n${resource.text}`)
+  return imageBlock(resource.blob) ?? cannotBeShown(`The resource ${shown(resource.uri)}`, resource.mimeType, resource.blob)
+}
+
+function textBlock(text: string): ResultBlock {
+  return { type: 'text', text }
+}
+
+/** Base64 as an image, when it is one of a kind that models take, and not too large. */
+function imageBlock(data: unknown): ResultBlock | null {
+  if (!isPacked(data) || sizeOf(data) > limits.imageBytes) return null
+  const first = Buffer.from(data.slice(0, 24), 'base64').toString('latin1')
+  const kind = signatures.find(({ begins }) => begins.test(first))
+  return kind ? { type: 'image', source: { type: 'base64', media_type: kind.mediaType, data } } : null
+}
+
+function cannotBeShown(what: string, mimeType: unknown, data: unknown): ResultBlock {
+  return textBlock(`[${what} of the type ${shown(mimeType) || 'unknown'}${isPacked(data) ? ` and ${sizeOf(data)} bytes` : ''}, which cannot be shown here.]`)
+}
+
+/** The blocks as far as a result has room for them: texts together as for any tool, images up to a number and a size. */
+function bounded(blocks: readonly ResultBlock[]): ResultBlock[] {
+  let characters = 0
+  let images = 0
+  let imageCharacters = 0
+  return blocks.flatMap((block): ResultBlock[] => {
+    if (block.type === 'image') {
+      images++
+      imageCharacters += block.source.data.length
+      return images <= resultLimits.images && imageCharacters <= resultLimits.imageBytes * (4 / 3) + 4 ? [block] : [textBlock('[An image was left out: this result has too many, or they are too large together.]')]
+    }
+    const left = resultLimits.characters - characters
+    characters += block.text.length
+    return left > 0 || block.text === '' ? [block.text.length <= left ? block : textBlock(cutEnd(block.text, left))] : []
+  })
+}
+
+function isPacked(data: unknown): data is string {
+  return typeof data === 'string' && data.length > 0 && isBase64(data)
+}
+
+function sizeOf(base64: string): number {
+  return Buffer.byteLength(base64, 'base64')
+}
+
+function shown(text: unknown): string {
+  return typeof text === 'string' ? text.slice(0, nameCharacters) : ''
+}

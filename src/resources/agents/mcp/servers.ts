@@ -1,0 +1,88 @@
+/** Talking to an agent's tool servers: with a credential, renewed once when it is refused, and with plain words for what went wrong. */
+import type { Client } from '@modelcontextprotocol/client'
+import { readMcpAnswers } from '#src/drivers/mcp-answers.ts'
+import { withMcp } from '#src/drivers/mcp.ts'
+import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
+import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.ts'
+import { limits } from '#src/platform/limits.ts'
+import { log } from '#src/platform/log.ts'
+import { createMasker } from '#src/platform/masking.ts'
+import { refreshBearer, type BearerCredential } from '#src/resources/agents/credentials/use.ts'
+import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
+import type { RefreshServices } from '#src/resources/agents/credentials/oauth-refresh.ts'
+
+/** A tool as its server describes it; `inputSchema` is JSON Schema. */
+export type McpTool = { name: string; description: string | null; inputSchema: unknown }
+
+/** What came of asking a server. `error` is a sentence of ours: what a server says may hold anything. */
+export type McpOutcome<Result> = { status: 'ok'; result: Result } | { status: 'auth_required' | 'unreachable'; error: string }
+
+/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it; `bytesMax` is for all that it answers, 16 MiB unless said. */
+export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; bytesMax?: number; signal?: AbortSignal }
+
+const toolsMax = 1000 // ours: of one server
+const listMs = limits.mcpDiscoverySeconds * 1000
+
+/** Connects, works, and leaves; within `limitMs` in all. */
+export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
+  const late = AbortSignal.timeout(limitMs)
+  const full = new AbortController()
+  const over = AbortSignal.any([late, full.signal, ...(signal ? [signal] : [])])
+  const tooMuch = (error: OutboundError): void => full.abort(error)
+  const noticed = noticing(outboundFetch(services.config, { bytesMax, tooMuch }))
+  const answers = readMcpAnswers(noticed.fetch, tooMuch)
+  // A server may say the token that it was sent, in a description as well as in a result.
+  const ask = async (token: string | null): Promise<Result> => maskedValue(createMasker(token === null ? [] : [token]), answers.restore(await withMcp({ url, token, fetch: answers.fetch, limitMs, signal: over }, (client) => work(client, over))), false) as Promise<Result>
+  let credential: BearerCredential | null = null
+  try {
+    credential = await bearer()
+    try {
+      return { status: 'ok', result: await ask(credential?.token ?? null) }
+    } catch (error) {
+      const newer = credential && noticed.refused() ? await refreshBearer(services, credential) : null
+      if (!newer) throw error
+      return { status: 'ok', result: await ask(newer.token) }
+    }
+  } catch (error) {
+    if (noticed.refused()) return { status: 'auth_required', error: credential ? 'The server refuses the credential that your vault has for its address. Give it a new one.' : 'The server wants a credential. Put one for its address into a vault.' }
+    const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
+    log.debug({ reason: why }, 'a tool server could not be asked') // not its own words: they may hold what it was sent
+    return { status: 'unreachable', error: why }
+  }
+}
+
+/** Asks a server for all its tools, for 10 s and 1 MiB: the client follows the pages, within its own bound. */
+export function listServerTools(services: RefreshServices, order: Omit<McpOrder, 'limitMs' | 'bytesMax'>): Promise<McpOutcome<McpTool[]>> {
+  return askMcpServer(services, { ...order, limitMs: listMs, bytesMax: limits.mcpListingBytes }, async (client, signal) => {
+    const { tools } = await client.listTools(undefined, { timeout: listMs, signal })
+    return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
+  })
+}
+
+type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }
+
+/** The same fetch, remembering what the client's own errors do not tell: a refused credential, a connection that was not made. */
+function noticing(fetch: OutboundFetch): Noticed {
+  let refused = false
+  let failure: unknown
+  return {
+    refused: () => refused,
+    failure: () => failure,
+    async fetch(url, init) {
+      try {
+        const response = await fetch(url, init)
+        if (response.status === 401 || response.status === 403) refused = true
+        return response
+      } catch (error) {
+        failure = error
+        throw error
+      }
+    },
+  }
+}
+
+function whyUnreachable(error: unknown, late: AbortSignal, limitMs: number): string {
+  if (late.aborted) return `The server did not answer within ${limitMs / 1000} s.`
+  const outbound = causesOf(error).find((cause) => cause instanceof OutboundError)
+  return outbound ? outbound.message : 'The server could not be reached, or does not speak the Model Context Protocol at this address.'
+}

@@ -1,0 +1,46 @@
+/**
+ * The grading of outcomes: whenever the agent rests, the open one is held against its rubric; what is missing is told to
+ * the agent, until it is reached or its cycles are used up.
+ */
+import { nowMs, timestamp } from '#src/platform/clock.ts'
+import type { Usage } from '#src/drivers/models/model.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
+import type { Outcome, OutcomeChange } from './rows.ts'
+import type { Session } from '#src/resources/agents/sessions/rows.ts'
+import { modelUsage } from '#src/resources/agents/turns/step-events.ts'
+import { storableText } from '#src/resources/agents/storable.ts'
+
+/** What a grader says. */
+export type Verdict = { result: 'satisfied' | 'needs_revision' | 'failed'; explanation: string }
+
+const explanationLength = 10_000 // characters
+
+/** Changes an outcome in its session's row. @returns the session after it; undefined when it is gone. */
+export async function changeOutcome(tx: Tx, sessionId: string, { id, change }: OutcomeChange): Promise<Session | undefined> {
+  return findOne<Session>(tx, sql`
+    update sessions set outcomes = (
+      select jsonb_agg(case when one ->> 'outcome_id' = ${id} then one || ${JSON.stringify(change)}::jsonb else one end order by place)
+      from jsonb_array_elements(outcomes) with ordinality as every (one, place))
+    where id = ${sessionId} and outcomes @> ${JSON.stringify([{ outcome_id: id }])}::jsonb returning *`)
+}
+
+/** Says that the grader begins. */
+export function evaluationStart(id: string, { outcome_id, iteration }: Outcome): NewEvent {
+  return { type: 'span.outcome_evaluation_start', id, data: { outcome_id, iteration } }
+}
+
+/** What a verdict, or the end without one, comes to: its event, and what it changes of the outcome. */
+export function evaluationEnd(startId: string, { outcome_id, iteration, max_iterations }: Outcome, said: Verdict | { result: 'interrupted'; explanation: string }, usage: Usage | null): { event: NewEvent; outcome: OutcomeChange } {
+  const wasLast = said.result === 'needs_revision' && iteration + 1 >= max_iterations
+  const result = wasLast ? 'max_iterations_reached' : said.result
+  const explanation = storableText(said.explanation.slice(0, explanationLength))
+  return {
+    event: { type: 'span.outcome_evaluation_end', data: { outcome_evaluation_start_id: encodeId('sessionEvent', startId), outcome_id, iteration, result, explanation, usage: modelUsage(usage) } },
+    outcome: {
+      id: outcome_id,
+      change: result === 'needs_revision' ? { result: 'running', iteration: iteration + 1, explanation } : { result, explanation, completed_at: timestamp(nowMs()) },
+    },
+  }
+}

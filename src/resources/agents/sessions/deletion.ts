@@ -1,0 +1,62 @@
+/** Deleting a session: what it does is interrupted first, and what was made for it alone goes with it (decisions.md §5). */
+import { allow } from '#src/platform/access.ts'
+import { limits } from '#src/platform/limits.ts'
+import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Call, Services } from '#src/platform/services.ts'
+import { discardEnvironment } from '#src/resources/agents/environments.ts'
+import { noticeOrLater } from '#src/resources/agents/notices.ts'
+import { stepJob } from './jobs.ts'
+import { appendEvents, sessionTopic } from './log.ts'
+import { findSessionRow, isAtWork, readSession } from './rows.ts'
+
+const lookAgainMs = 1_000
+
+/**
+ * Deletes a session with its log. One that is at work is interrupted and given 5 s to stop; its VM, when it was made
+ * for it alone, goes in any case. Whoever follows it is told `session.deleted`.
+ * @throws BerthError not_found.
+ */
+export async function deleteSession(call: Call, publicId: string): Promise<void> {
+  const scope = allow(call.caller, 'sessions:write')
+  const { id } = await interrupt(call, publicId)
+  await untilStopped(call, id)
+  await transaction(call.db, async (tx) => {
+    const { environmentId } = await readSession(tx, scope, publicId, sql`for update`)
+    await removeSession(call, tx, { id, environmentId })
+  })
+}
+
+/** Removes a session's rows and its own environment, and tells whoever follows. The row must be locked by this transaction. */
+export async function removeSession(services: Services, tx: Tx, { id, environmentId }: { id: string; environmentId: string | null }): Promise<void> {
+  await change(tx, sql`delete from sessions where id = ${id}`)
+  if (environmentId) await discardEnvironment(services, tx, environmentId)
+  await publish(tx, sessionTopic, id)
+}
+
+async function interrupt(call: Call, publicId: string): Promise<{ id: string }> {
+  const scope = allow(call.caller, 'sessions:write')
+  return transaction(call.db, async (tx) => {
+    const session = await readSession(tx, scope, publicId, sql`for no key update`)
+    if (!isAtWork(session)) return session
+    await appendEvents(tx, session.id, [{ type: 'user.interrupt' }])
+    await call.jobs.enqueue(tx, stepJob, { sessionId: session.id })
+    return session
+  })
+}
+
+async function untilStopped({ db, pubsub }: Call, id: string): Promise<void> {
+  const left = AbortSignal.timeout(limits.interruptSeconds * 1000)
+  const heardOrLater = noticeOrLater(pubsub.subscribe(sessionTopic, id, left), lookAgainMs)
+  while (!left.aborted) {
+    const session = await findSessionRow(db, id)
+    if (!session || !isAtWork(session)) return
+    await heardOrLater()
+  }
+}
+
+/** Removes the idle sessions of an agent that is being deleted, and tells whoever follows them. Their rows are locked by hasActiveWork. */
+export async function endWorkOf(services: Services, tx: Tx, agentId: string): Promise<void> {
+  const sessions = await findAll<{ id: string; environmentId: string | null }>(tx, sql`select id, environment_id from sessions where agent_id = ${agentId} order by id`)
+  for (const session of sessions) await removeSession(services, tx, session)
+}

@@ -1,0 +1,57 @@
+/** A session as its followers are handed it: one reader of the log, and of previews, for each session in this process. */
+import { createFollowers } from '#src/platform/streams/followers.ts'
+import { patiently } from '#src/platform/patience.ts'
+import { getOne, sql } from '#src/platform/postgres.ts'
+import { emit, emitPreview, readEmissions, type Emission } from './emissions.ts'
+import { previewTopic, readNotice, sessionTopic } from './log.ts'
+import { lastPreview, readPreviews } from './previews.ts'
+
+/** Follows a session by its stored id; previews are its asides; see followers.ts. */
+export const { follow: followEmissions } = createFollowers<Emission, number>({
+  name: 'the log of a session',
+  read: readEmissions,
+  watch(db, id, { listen, ring, tell, signal }) {
+    let previewed: Promise<number> | undefined
+    let previewsDue = false
+    let held: Emission[] = []
+    const readPieces = async (): Promise<Emission[]> => {
+      if (!previewsDue) return []
+      previewsDue = false
+      const since = (await previewed) ?? 0
+      const pieces = await patiently(() => readPreviews(db, id, since), signal)
+      previewed = Promise.resolve(pieces.at(-1)?.seq ?? since)
+      return pieces.map(emitPreview)
+    }
+    listen(sessionTopic, (said) => (said === null ? ring() : tell([emit(readNotice(said))]))) // before the position is read: nothing can be missed
+    return {
+      start: patiently(() => getOne<{ position: number }>(db, sql`select coalesce(max(event_position), 0) as position from sessions where id = ${id}`), signal).then(({ position }) => position),
+      /**
+       * Pieces of previews are read before the log and told behind it, so none comes before what was logged before it.
+       * The append of an event removes its pieces, so those of one that is not in the log yet come before it.
+       */
+      async read(after) {
+        held.push(...(await readPieces()))
+        const { items, more } = await patiently(() => readEmissions(db, id, after), signal)
+        held = held.filter(({ preview }) => !items.some(({ event }) => event['id'] === preview))
+        if (more) return { items, more }
+        const pieces = held
+        held = []
+        return { items: [...items, ...pieces], more }
+      },
+      async beginAsides() {
+        if (previewed) return void (await previewed)
+        listen(previewTopic, () => {
+          previewsDue = true
+          ring()
+        })
+        await (previewed = patiently(() => lastPreview(db, id), signal))
+      },
+    }
+  },
+  positionOf: ({ position }) => position,
+  isAfter: (one, other) => one > other,
+  isNext: (one, other) => one === other + 1, // the log has no gaps
+  isAside: ({ preview }) => preview !== null,
+  isLast: ({ isLast }) => isLast,
+  sizeBytes: ({ sizeBytes }) => sizeBytes,
+})

@@ -1,0 +1,87 @@
+/** A session's row and the entries of its log, and how they are found. */
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { RawBuilder } from 'kysely'
+import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
+import { wireDefinition } from '#src/resources/agents/agents/wire.ts'
+import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
+import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+import type { Outcome } from '#src/resources/agents/outcomes/rows.ts'
+
+/** Terminated is for ever (decisions.md §6.1). */
+export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'
+
+/** Why a session is idle; keys as on the wire, event ids public. */
+export type StopReason = { type: 'end_turn' } | { type: 'requires_action'; event_ids: string[] } | { type: 'retries_exhausted' } | { type: 'budget_reached' }
+
+/** Who began a session. */
+export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'run' | 'peer'
+
+/** A session as it is stored; moments are wire text, ids are uuids, money is in nano-dollars. One of Berth's own agents has a name instead of an id. */
+export type Session = {
+  id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null; agentVersion: number; agentDefinition: AgentDefinition
+  environmentId: string | null; deploymentId: string | null; kind: 'chat' | 'computer'; source: SessionSource
+  title: string | null; metadata: Metadata; vaultIds: string[]; keepsSecrets: boolean; budgetNanoUsd: number | null; outcomes: Outcome[]
+  status: SessionStatus; stopReason: StopReason | null; runningSince: string | null; activeMs: number
+  inputTokens: number; outputTokens: number; cacheReadInputTokens: number;
+  cacheCreation5mInputTokens: number; cacheCreation1hInputTokens: number; webSearchRequests: number; webFetchRequests: number; costNanoUsd: number
+  eventPosition: number; lastEventId: string | null; lastEventAt: string | null; serviceEvents: number
+  readEventId: string | null; readPosition: number; readServiceEvents: number
+  sharedAt: string | null; createdAt: string; updatedAt: string; archivedAt: string | null
+}
+
+/** One event of a session's log. `processedAt` null: queued. `data` is what its type says, with public ids. */
+export type SessionEvent = {
+  sessionId: string; position: number; id: string; type: string; data: Readonly<Record<string, unknown>>
+  answers: string | null; processedAt: string | null; takenPosition: number | null; createdAt: string
+}
+
+/** The columns of a SessionEvent. */
+export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`
+
+/** The session, whoever it belongs to: for workers. */
+export async function findSessionRow(db: Db, id: string): Promise<Session | undefined> {
+  return findOne<Session>(db, sql`select * from sessions where id = ${id}`)
+}
+
+/** The same, held until the transaction ends: its log and its state stay as they are. */
+export async function lockSession(tx: Tx, id: string): Promise<Session | undefined> {
+  return findOne<Session>(tx, sql`select * from sessions where id = ${id} for no key update`)
+}
+
+/** The caller's session. @param lock `for no key update` to hold it. @throws BerthError not_found. */
+export async function readSession(db: Db, scope: Scope, publicId: string, lock: RawBuilder<unknown> = sql``): Promise<Session> {
+  const id = decodeId('session', publicId)
+  const session = id && (await findOne<Session>(db, sql`select * from sessions where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  if (!session) throw notFound('session')
+  return session
+}
+
+/** Whether a session works, or waits to be tried again. */
+export function isAtWork({ status }: Pick<Session, 'status'>): boolean {
+  return status === 'running' || status === 'rescheduling'
+}
+
+/** The 409 for what cannot be done with a session that is over. */
+export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthError {
+  return new BerthError('session_archived', archivedAt ? 'This session is archived, so nothing can be sent to it. Begin a new one.' : 'This session has ended for ever. Begin a new one.')
+}
+
+/** The agent of a session as callers see it: what it was when the session began. One of Berth's own has a fixed id, which GET /v1/agents does not know. */
+export function wireAgent({ agentId, builtinAgent, agentVersion, agentDefinition: definition }: Pick<Session, 'agentId' | 'builtinAgent' | 'agentVersion' | 'agentDefinition'>): Record<string, unknown> {
+  return { type: 'agent', id: agentId ? encodeId('agent', agentId) : builtinAgentId(builtinAgent ?? ''), version: agentVersion, ...wireDefinition(definition) }
+}
+
+/**
+ * Refuses one more session at work: each takes its turn at the workers, which all organizations share. Ours. Counted
+ * without a lock, so what begins in the same moment may overshoot it.
+ * @throws BerthError rate_limited.
+ */
+export async function checkAtWork({ rateLimitFactor }: { rateLimitFactor: number }, tx: Tx, organizationId: string): Promise<void> {
+  const most = limits.sessionsAtWorkMax * rateLimitFactor
+  const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`)
+  if (count >= most) throw new BerthError('rate_limited', `${count} sessions of your organization are at work, which is all that may be at once. Try again when one of them is idle, or interrupt one.`, { retryAfterSeconds: 5 })
+}

@@ -1,0 +1,114 @@
+/**
+ * What must not be read in a session: the secrets of its vaults and the `secret` variables of its VM. They are taken out
+ * of everything before it is stored, so every reader, and the model too, has the masked log. Whatever was once in reach
+ * is kept, sealed, until the session is over: a credential that is rotated or archived was printed before.
+ */
+import { BerthError } from '#src/platform/errors.ts'
+import { blankMasker, noMasker, prepareMasker, type Masker } from '#src/platform/masking.ts'
+import { change, findAll, sql, type Db } from '#src/platform/postgres.ts'
+import { sha256 } from '#src/platform/secrets.ts'
+import type { Background } from '#src/platform/services.ts'
+import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
+import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
+import { readSecretValues } from '#src/resources/agents/credentials/use.ts'
+import { findEnvironmentRow } from '#src/resources/agents/environments/rows.ts'
+import { maskedValue } from './masked-values.ts'
+import type { NewEvent } from './log.ts'
+import type { Session } from './rows.ts'
+
+/** A session as far as its secrets go. */
+export type SecretSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'environmentId' | 'keepsSecrets'>
+
+type Opened = { db: Db } & Pick<Background, 'sealer'>
+type Recorded = { digest: string; sealedValue: Buffer }
+
+/** Masks what is said in a session, by what is in its reach now and what was before. @throws BerthError invalid_request when these are too many. */
+export async function sessionMasker({ db, sealer }: Opened, session: SecretSession): Promise<Masker> {
+  const { id, organizationId, ownerUserId: userId, vaultIds, environmentId, keepsSecrets } = session
+  if (vaultIds.length === 0 && environmentId === null && !keepsSecrets) return noMasker
+  const vmId = environmentId === null ? null : (await findEnvironmentRow(db, environmentId))?.vmId ?? null
+  const inReach = [...(await readSecretValues({ db, sealer }, { organizationId, userId }, vaultIds)), ...(vmId === null ? [] : await openSecretVariables({ db, sealer }, vmId))]
+  const recorded = keepsSecrets || inReach.length > 0 ? await findAll<Recorded>(db, sql`select digest, sealed_value from session_secrets where session_id = ${id} order by digest`) : []
+  const known = new Map(recorded.map(({ digest, sealedValue }) => [digest, sealedValue]))
+  const fresh = new Map(inReach.filter((secret) => secret !== '' && !isPlaceholder(secret)).map((secret) => [sealer.derive(`session secret ${secret}`), secret]))
+  for (const digest of known.keys()) fresh.delete(digest)
+  if (fresh.size > 0) await record({ db, sealer }, id, fresh)
+  const secrets = [...fresh.values(), ...[...known].map(([digest, sealed]) => sealer.open(sealed, placeOf(id, digest)))]
+  return keptMasker(secrets)
+}
+
+/** The same for a step of the loop, which must go on: where the secrets are too many, all that is said is masked. */
+export async function stepMasker(opened: Opened, session: SecretSession): Promise<Masker> {
+  try {
+    return await sessionMasker(opened, session)
+  } catch (error) {
+    if (!(error instanceof BerthError)) throw error
+    return blankMasker
+  }
+}
+
+/** The same for a session that is about to begin with these vaults. */
+export async function vaultsMasker(opened: Opened, owner: { organizationId: string; userId: string }, vaultIds: readonly string[]): Promise<Masker> {
+  return vaultIds.length === 0 ? noMasker : keptMasker(await readSecretValues(opened, owner, vaultIds))
+}
+
+/** Forgets what was kept for a session that is over: nothing is said in it any more. */
+export async function forgetSessionSecrets(db: Db, sessionId: string): Promise<void> {
+  await change(db, sql`delete from session_secrets where session_id = ${sessionId}`)
+}
+
+async function record({ db, sealer }: Opened, sessionId: string, secrets: ReadonlyMap<string, string>): Promise<void> {
+  const sealed = [...secrets].map(([digest, secret]) => sealer.seal(secret, placeOf(sessionId, digest)))
+  await change(db, sql`
+    with session as (update sessions set keeps_secrets = true where id = ${sessionId} and archived_at is null returning id)
+    insert into session_secrets (session_id, digest, sealed_value) select session.id, digest, sealed_value
+    from session, unnest(${[...secrets.keys()]}::text[], ${sealed}::bytea[]) as given (digest, sealed_value) on conflict do nothing`)
+}
+
+/** The same secrets are looked for step after step; what looks for them takes a while to be made. */
+const kept = new Map<string, Promise<Masker>>()
+const keptBytesMax = 4 * 1024 * 1024
+const keptMax = 200
+
+async function keptMasker(secrets: readonly string[]): Promise<Masker> {
+  if (secrets.length === 0) return noMasker
+  const key = sha256(JSON.stringify([...new Set(secrets)].sort())).toString('base64')
+  const making = kept.get(key) ?? prepareMasker(secrets)
+  kept.delete(key) // set again, it is the latest
+  kept.set(key, making)
+  try {
+    const masker = await making
+    let bytes = 0
+    for (const [other, one] of [...kept].reverse()) if ((bytes += (await one.catch(() => noMasker)).sizeBytes) > keptBytesMax || kept.size > keptMax) kept.delete(other)
+    return masker
+  } catch (error) {
+    kept.delete(key)
+    throw error
+  }
+}
+
+/** What of an event is said by somebody; the rest are ids and words of ours. */
+const saidFields = ['content', 'error', 'explanation', 'description', 'rubric', 'deny_message', 'title'] as const
+
+/** Events with no secret in them. Tool inputs are masked whole, names of their fields too. */
+export async function maskedEvents(masker: Masker, events: readonly NewEvent[]): Promise<NewEvent[]> {
+  if (masker === noMasker) return [...events]
+  const masked: NewEvent[] = []
+  for (const event of events) {
+    const data: Record<string, unknown> = { ...event.data }
+    for (const field of saidFields) if (data[field] !== undefined) data[field] = await maskedValue(masker, data[field], false)
+    if (data['input'] !== undefined) data['input'] = await maskedValue(masker, data['input'], true)
+    if (event.type === 'agent.tool_use' && !findBuiltInTool(String(data['name']))) data['name'] = await masker.longText(String(data['name'])) // a model may call what is not there
+    masked.push({ ...event, ...(event.data ? { data } : {}) })
+  }
+  return masked
+}
+
+/** What stands in a VM for a secret that it does not hold is no secret. */
+function isPlaceholder(value: string): boolean {
+  return /^berth-secret-vcrd_[0-9a-z]{26}$/.test(value)
+}
+
+function placeOf(sessionId: string, digest: string): string {
+  return `session_secrets.sealed_value:${sessionId}:${digest}`
+}

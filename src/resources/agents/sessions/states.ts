@@ -1,0 +1,56 @@
+/** The states of a session, and the only place that moves one: row, event of the log and notice change together (decisions.md §6.1). */
+import type { RawBuilder } from 'kysely'
+import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
+import { states, transition, type States } from '#src/platform/states.ts'
+import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
+import { appendEvents, isClientType, type NewEvent } from './log.ts'
+import type { Session, SessionEvent, SessionStatus, StopReason } from './rows.ts'
+
+/** Where each status may go. A session that waits to be tried again can be stopped, or give up. */
+export const sessionStates: States<SessionStatus> = states<SessionStatus>('sessions', 'session', {
+  idle: ['running', 'terminated'],
+  running: ['idle', 'rescheduling', 'terminated'],
+  rescheduling: ['running', 'idle', 'terminated'],
+  terminated: [],
+})
+
+/** A move of a session, and what is logged around it. `stopReason` is required for idle. */
+export type SessionMove =
+  | { to: 'idle'; stopReason: StopReason; before?: readonly NewEvent[] }
+  | { to: 'running' | 'rescheduling' | 'terminated'; stopReason?: undefined; before?: readonly NewEvent[] }
+
+/**
+ * Moves a session when it may go there from where it is, and logs `before` and then its new status.
+ * @param set further assignments.
+ * @returns the session and what was logged; undefined, with nothing logged, when it is elsewhere or gone.
+ */
+export async function moveSession(tx: Tx, id: string, { to, stopReason, before = [] }: SessionMove, set: RawBuilder<unknown> = sql`updated_at = now()`): Promise<{ session: Session; events: SessionEvent[] } | undefined> {
+  const moved = await transition<Session, SessionStatus>(tx, sessionStates, id, to, sql`
+    stop_reason = ${stopReason ? JSON.stringify(stopReason) : null}::jsonb,
+    active_ms = active_ms + coalesce((extract(epoch from now() - running_since) * 1000)::bigint, 0),
+    running_since = ${to === 'running' ? sql`now()` : sql`null`}, ${set}`)
+  if (!moved) return undefined
+  const events = await appendEvents(tx, id, [...before, statusEvent(to, stopReason)])
+  return { session: afterAppending(moved, events), events }
+}
+
+/**
+ * Logs what a session that is idle waits for now, when some of it was answered: its status stays (decisions.md §6.1).
+ * @returns what was logged.
+ */
+export async function waitOn(tx: Tx, id: string, stopReason: StopReason, before: readonly NewEvent[]): Promise<SessionEvent[]> {
+  await findOne(tx, sql`update sessions set stop_reason = ${JSON.stringify(stopReason)}::jsonb where id = ${id} and status = 'idle'`)
+  return appendEvents(tx, id, [...before, statusEvent('idle', stopReason)])
+}
+
+/** The row as it is after events were appended to its log. */
+export function afterAppending(session: Session, events: readonly SessionEvent[]): Session {
+  const last = events.at(-1)
+  const fromService = events.filter(({ type }) => !isClientType(type)).length
+  return last ? { ...session, eventPosition: last.position, serviceEvents: session.serviceEvents + fromService, lastEventId: last.id, lastEventAt: last.createdAt, outcomes: [...session.outcomes, ...definedBy(events)] } : session
+}
+
+function statusEvent(status: SessionStatus, stopReason: StopReason | undefined): NewEvent {
+  if (status === 'idle') return { type: 'session.status_idle', data: { stop_reason: stopReason, stop_details: null } }
+  return { type: status === 'rescheduling' ? 'session.status_rescheduled' : `session.status_${status}` }
+}

@@ -1,0 +1,105 @@
+/** A session followed: its events from any position without gap or repeat, and its state. */
+import { allow } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { patiently } from '#src/platform/patience.ts'
+import { findOne, sql } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { Emission } from './emissions.ts'
+import { followEmissions } from './hubs.ts'
+import { isPreviewable, sessionTopic } from './log.ts'
+import { previewTypes, type PreviewType } from './previews.ts'
+import { findSessionRow, readSession, type Session } from './rows.ts'
+
+const saidMax = 100 // events whose previews may still be on their way
+
+type Following = Call & { signal?: AbortSignal }
+
+/** Where a stream begins: behind a position or an event, at the beginning, or now; and what it shows before it is said. */
+export type StreamStart = { after?: string | null; replay?: boolean | null; previews?: readonly string[] | null }
+
+/**
+ * The session's events from the start on, then new ones as they come; ends after the session does.
+ * @throws BerthError not_found; invalid_request for a position or an event that the session has not. Both before the first event.
+ */
+export async function followSession(call: Following, publicId: string, { after, replay, previews }: StreamStart): Promise<AsyncIterableIterator<Emission>> {
+  const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
+  const wanted = (previews ?? []).map(readPreviewType)
+  const position = after ? await readPosition(call, session, after) : replay ? 0 : session.eventPosition
+  if (session.status === 'terminated' && position >= session.eventPosition) return nothing()
+  return followEmissions(call, session.id, position, wanted.length > 0 ? previewFilter(new Set(wanted)) : undefined)
+}
+
+async function* nothing(): AsyncIterableIterator<never> {}
+
+/**
+ * Lets a preview's pieces through when its kind is wanted, its beginning was seen, and its event was not: who caught up
+ * from the log, or was told by a notice while the pieces were read, may have that already.
+ */
+function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
+  const said = new Set<unknown>()
+  let begun: string | null = null
+  return ({ event, preview }) => {
+    if (preview === null) {
+      if (isPreviewable(String(event['type']))) said.add(event['id'])
+      if (said.size > saidMax) said.delete(said.values().next().value)
+      return true
+    }
+    if (event['type'] !== 'event_start') return preview === begun && !said.has(preview)
+    const type = (event['event'] as { type: PreviewType }).type // session-previews.ts made it
+    begun = wanted.has(type) && !said.has(preview) ? preview : null
+    return begun !== null
+  }
+}
+
+/** A session as it became. `position` resumes behind it. */
+export type SessionState = { position: number; session: Session }
+
+/**
+ * The session's state whenever it changed: now, unless nothing was logged after `after`, and from then on. States that
+ * follow each other closely come as the last of them. Ends when the session does.
+ * @throws BerthError not_found; invalid_request. Both before the first state.
+ */
+export async function followSessionState(call: Following, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<SessionState>> {
+  const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
+  return statesAfter(call, session.id, after ? await readPosition(call, session, after) : null)
+}
+
+async function* statesAfter(call: Following, id: string, after: number | null): AsyncIterableIterator<SessionState> {
+  const left = new AbortController()
+  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
+  const notices = call.pubsub.subscribe(sessionTopic, id, signal)
+  let shown: string | null = null
+  try {
+    do {
+      const session = await patiently(() => findSessionRow(call.db, id), signal)
+      if (!session) return
+      const version = `${session.eventPosition} ${session.updatedAt} ${session.readPosition}`
+      const isNew = shown === null ? after === null || session.eventPosition > after : version !== shown
+      shown = version
+      if (isNew) yield { position: session.eventPosition, session }
+      if (session.status === 'terminated') return
+    } while (!(await notices.next()).done)
+  } finally {
+    left.abort()
+  }
+}
+
+/** Ours: an event's id stands for where it was sent, so that its taking, which came later, is not missed. */
+async function readPosition({ db }: Call, { id, eventPosition }: Session, after: string): Promise<number> {
+  const unknown = (): BerthError => new BerthError('invalid_request', 'after must be the position or the id of an event of this session; pass the id of the last one that you saw.')
+  if (/^\d{1,15}$/.test(after)) {
+    if (Number(after) > eventPosition) throw unknown()
+    return Number(after)
+  }
+  const eventId = decodeId('sessionEvent', after)
+  const event = eventId && (await findOne<{ position: number }>(db, sql`select position from session_events where id = ${eventId} and session_id = ${id}`))
+  if (!event) throw unknown()
+  return event.position
+}
+
+function readPreviewType(given: string): PreviewType {
+  const type = previewTypes.find((one) => one === given)
+  if (!type) throw new BerthError('invalid_request', `event_deltas must name ${previewTypes.join(' or ')}.`)
+  return type
+}

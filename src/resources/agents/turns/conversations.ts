@@ -1,0 +1,135 @@
+/** The conversation that a model is given, made from a session's log: the same log makes the same conversation. */
+import { messageTokens } from '#src/drivers/models/estimates.ts'
+import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { messageTypes, resultTypes, toolUseTypes } from '#src/resources/agents/sessions/event-types.ts'
+import { feedbackOf } from '#src/resources/agents/outcomes/feedback.ts'
+import { placeOf, type TurnEvent } from '#src/resources/agents/turns.ts'
+
+/** What the log does not show: a model's reasoning, by the uuid of the request's start. */
+export type Reasoning = ReadonlyMap<string, readonly ReasoningBlock[]>
+
+/** For which model, and what it is told first. `nameOf`: what the model calls the tool of a use. */
+export type ConversationOrder = { system: string | null; model: string; seesImages: boolean; readsPdf: boolean; reasoning: Reasoning; nameOf: (use: TurnEvent) => string }
+
+/** Limits of a conversation; ours. */
+export const conversationLimits = {
+  /** A conversation that is estimated at more than this share of the model's window is compacted. */
+  windowShare: 0.7,
+  /** The newest results stay whole when older ones are cut. */
+  resultsKept: 6,
+  /** What is left of a result that was cut, characters. */
+  cutResultCharacters: 200,
+} as const
+
+const compacted = 'agent.thread_context_compacted'
+
+/** The conversation so far. Results that an `agent.thread_context_compacted` has behind it are cut. */
+export function conversationOf(log: readonly TurnEvent[], order: ConversationOrder): Message[] {
+  const events = [...log].filter(({ processedAt }) => processedAt !== null).sort((one, other) => placeOf(one) - placeOf(other))
+  const cut = cutResults(events)
+  const results = new Map(events.filter(({ type }) => resultTypes.includes(type)).map((event) => [event.answers, event]))
+  const messages: Message[] = order.system === null ? [] : [{ role: 'system', text: order.system }]
+  for (const answer of answersOf(events)) {
+    if (!('spanId' in answer)) {
+      messages.push(...said(answer, order))
+      continue
+    }
+    const reasoning = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
+    if (answer.text === '' && answer.uses.length === 0) continue // an answer of nothing would be refused
+    messages.push({ role: 'assistant', reasoning, text: answer.text, toolCalls: answer.uses.map((use) => callOf(use, order)) })
+    for (const use of answer.uses) messages.push(resultOf(use, results.get(use.id), cut.has(use.id), order))
+  }
+  return messages
+}
+
+/** Whether a conversation is too long for a model, and there are older results of tools to cut. */
+export function needsCompaction(log: readonly TurnEvent[], messages: readonly Message[], contextWindow: number): boolean {
+  return messageTokens(messages) > contextWindow * conversationLimits.windowShare && canCompact(log)
+}
+
+/** Whether there is a result that a compaction would cut. */
+export function canCompact(log: readonly TurnEvent[]): boolean {
+  return cutResults(log, Infinity).size > cutResults(log).size
+}
+
+/** The tool uses whose results are cut: all before the last compaction but the newest of them. */
+function cutResults(events: readonly TurnEvent[], at = events.findLast(({ type }) => type === compacted)?.position ?? 0): Set<string | null> {
+  const before = events.filter(({ type, position }) => resultTypes.includes(type) && position < at)
+  return new Set(before.slice(0, Math.max(0, before.length - conversationLimits.resultsKept)).map(({ answers }) => answers))
+}
+
+/** A model's answer: what it said and used within one request. */
+type Answer = { spanId: string; text: string; uses: TurnEvent[] }
+
+/** The answers of the model, and between them what others said, in order. Requests that failed are none. */
+function answersOf(events: readonly TurnEvent[]): (Answer | TurnEvent)[] {
+  const found: (Answer | TurnEvent)[] = []
+  let answer: Answer | null = null
+  for (const event of events) {
+    if (messageTypes.includes(event.type) || feedbackOf(event) !== null) found.push(event)
+    else if (event.type === 'span.model_request_start') answer = push(found, { spanId: event.id, text: '', uses: [] })
+    else if (event.type === 'agent.message' && answer) answer.text += textsOf(event.data['content'])
+    else if (toolUseTypes.includes(event.type) && answer) answer.uses.push(event)
+  }
+  return found
+}
+
+function push(found: (Answer | TurnEvent)[], answer: Answer): Answer {
+  found.push(answer)
+  return answer
+}
+
+function callOf(use: TurnEvent, { nameOf }: ConversationOrder): ToolCall {
+  return { id: encodeId('sessionEvent', use.id), name: nameOf(use), arguments: JSON.stringify(use.data['input'] ?? {}) }
+}
+
+function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean, order: ConversationOrder): Message {
+  const toolCallId = encodeId('sessionEvent', use.id)
+  if (!result) return { role: 'tool', toolCallId, text: 'This call has no result.', isError: true }
+  const whole = textsOf(result.data['content'], order.seesImages ? '[image]' : '[An image, which this model cannot see.]')
+  const { cutResultCharacters } = conversationLimits
+  const text = isCut && whole.length > cutResultCharacters ? `${whole.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${whole.length} characters. Call the tool again if you need it.]` : whole
+  const isError = result.data['is_error'] === true
+  // Anthropic takes nothing but text with an error.
+  const images = isCut || isError || !order.seesImages ? [] : blocksOf(result.data['content']).map((block) => partOf(block, order)).filter((part) => part.type === 'image')
+  return { role: 'tool', toolCallId, text: text === '' ? '(no output)' : text, isError, ...(images.length > 0 ? { images } : {}) }
+}
+
+function said(event: TurnEvent, order: ConversationOrder): Message[] {
+  const { type, data } = event
+  if (type === 'system.message') return [{ role: 'system', text: textsOf(data['content']) }]
+  const text = type === 'user.define_outcome' ? outcomeText(data) : feedbackOf(event)
+  if (text !== null) return [{ role: 'user', name: null, parts: [{ type: 'text', text }] }]
+  const parts = blocksOf(data['content']).map((block) => partOf(block, order))
+  return parts.length === 0 ? [] : [{ role: 'user', name: null, parts }]
+}
+
+function outcomeText(data: TurnEvent['data']): string {
+  const rubric = (data['rubric'] as { content?: unknown } | undefined)?.content // as event-shapes.ts read it
+  return `Work until this outcome is reached: ${String(data['description'])}\n\nIt is reached when all of this holds:\n${String(rubric)}`
+}
+
+type Block = { type?: unknown; text?: unknown; title?: unknown; context?: unknown; source?: { type?: unknown; media_type?: unknown; data?: unknown; url?: unknown } }
+
+function blocksOf(content: unknown): Block[] {
+  return Array.isArray(content) ? (content as Block[]) : [] // event-shapes.ts let nothing else in
+}
+
+/** What a model may read of a block; what it cannot see is told in words. */
+function partOf({ type, text, title, context, source }: Block, { seesImages, readsPdf }: ConversationOrder): UserPart {
+  if (type === 'text') return { type: 'text', text: String(text) }
+  const about = [title, context].filter((one) => typeof one === 'string' && one !== '').join(': ')
+  if (type === 'image') {
+    if (!seesImages) return { type: 'text', text: '[An image is attached, which this model cannot see.]' }
+    return { type: 'image', detail: null, url: source?.type === 'url' ? String(source.url) : `data:${String(source?.media_type)};base64,${String(source?.data)}` }
+  }
+  if (source?.type === 'text') return { type: 'text', text: [about, String(source.data)].filter(Boolean).join('\n\n') }
+  if (source?.type === 'url') return { type: 'text', text: `[A document is attached${about && ` (${about})`}: ${String(source.url)}]` }
+  if (!readsPdf) return { type: 'text', text: `[A PDF is attached${about && ` (${about})`}, which this model cannot read.]` }
+  return { type: 'file', filename: typeof title === 'string' ? title : null, mediaType: String(source?.media_type), data: String(source?.data) }
+}
+
+function textsOf(content: unknown, image = '[image]'): string {
+  return blocksOf(content).map(({ type, text, source, title }) => (type === 'text' ? String(text) : type === 'image' ? image : source?.type === 'text' ? String(source.data) : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`)).join('\n')
+}

@@ -1,0 +1,143 @@
+/** One request to a session's model: gathered as it comes, previewed to whoever looks, cut where it is too long. */
+import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, Usage } from '#src/drivers/models/model.ts'
+import { UsageCount } from '#src/drivers/models/usage-count.ts'
+import { log } from '#src/platform/log.ts'
+import type { Masker } from '#src/platform/masking.ts'
+import type { Background } from '#src/platform/services.ts'
+import { startCompletion } from '#src/resources/llm/chats/completions.ts'
+import { noUsage } from '#src/resources/llm/billing/costs.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
+import { addToPreview, startPreview, type PreviewType } from '#src/resources/agents/sessions/previews.ts'
+import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/secrets.ts'
+
+/** Limits of an answer; ours. */
+export const answerLimits = {
+  /** Of text; what is longer is cut, and the answer ends there. */
+  textCharacters: 256 * 1024,
+  /** Of the arguments of all calls together. */
+  argumentCharacters: 1024 * 1024,
+  /** Of calls that are read at all; the loop runs fewer. */
+  calls: 128,
+} as const
+
+/** A preview gathers what comes within this time. */
+const previewMs = 50
+
+/** What a model answered. `cut`: it was longer than it may be, or the signal ended it. `messageId`: of the event that was previewed. */
+export type ModelTurn = {
+  text: string; calls: ToolCall[]; reasoning: ReasoningBlock[]; hasThought: boolean; finishReason: FinishReason | null; usage: Usage
+  cut: 'length' | 'signal' | null; messageId: string | null; thinkingId: string | null
+}
+
+/** What is asked of which model, for which session. `isPrivate`: nobody sees the answer while it is made. */
+export type ModelOrder = { session: SecretSession; model: Model; request: ModelRequest; isPrivate?: true }
+
+/**
+ * Asks the model, and waits for the whole answer.
+ * @param signal ends the request; what came until then is answered.
+ * @throws BerthError as startCompletion, also in the middle.
+ */
+export async function askModel(services: Background, { session, model, request, isPrivate }: ModelOrder, signal: AbortSignal): Promise<ModelTurn> {
+  const answer = gather(request)
+  const preview = previewing(services, session.id, await stepMasker(services, session))
+  try {
+    const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
+    const { events } = await startCompletion(services, { payer, model, request, route: 'agent' }, signal)
+    for await (const batch of events) {
+      for (const event of batch) {
+        if (!isPrivate && event.type === 'text') preview.text(event.text)
+        else if (!isPrivate && event.type === 'reasoning') preview.thinking()
+        answer.add(event)
+      }
+      if (answer.isTooLong()) {
+        answer.turn.cut = 'length'
+        break // leaving the loop ends the request, and settles what was seen
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    answer.turn.cut = 'signal'
+  } finally {
+    await preview.end()
+  }
+  return { ...answer.whole(), messageId: preview.ids['agent.message'], thinkingId: preview.ids['agent.thinking'] }
+}
+
+type Gathered = Omit<ModelTurn, 'messageId' | 'thinkingId'>
+
+function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEvent) => void; isTooLong: () => boolean; whole: () => Gathered } {
+  const turn: Gathered = { text: '', calls: [], reasoning: [], hasThought: false, finishReason: null, usage: noUsage, cut: null }
+  let argumentCharacters = 0
+  const count = new UsageCount(request)
+  return {
+    turn,
+    add(event) {
+      count.add(event)
+      switch (event.type) {
+        case 'text': turn.text += event.text; return
+        case 'reasoning': turn.hasThought = true; return
+        case 'reasoning_end':
+          turn.hasThought = true
+          turn.reasoning.push(event.block)
+          return
+        case 'tool': turn.calls[event.index] = { id: event.id, name: event.name, arguments: '' }; return
+        case 'arguments': {
+          const call = turn.calls[event.index]
+          argumentCharacters += event.text.length
+          if (call) call.arguments += event.text
+          return
+        }
+        case 'end':
+          turn.finishReason = event.finishReason
+          turn.usage = event.usage
+      }
+    },
+    isTooLong: () => turn.text.length > answerLimits.textCharacters || argumentCharacters > answerLimits.argumentCharacters || turn.calls.length > answerLimits.calls,
+    whole() {
+      if (turn.finishReason === null) turn.usage = count.soFar() // cut: as the ledger has it
+      if (turn.text.length > answerLimits.textCharacters) turn.text = `${turn.text.slice(0, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
+      if (turn.cut) turn.calls = [] // whether the last one was whole nobody knows
+      return { ...turn, calls: turn.calls.filter(Boolean).slice(0, answerLimits.calls) }
+    },
+  }
+}
+
+/** Previews go out on the side: what they cost is not waited for, and what fails of them is nobody's loss. */
+function previewing({ db }: Background, sessionId: string, masker: Masker): { ids: Record<PreviewType, string | null>; text: (text: string) => void; thinking: () => void; end: () => Promise<void> } {
+  const ids: Record<PreviewType, string | null> = { 'agent.message': null, 'agent.thinking': null }
+  const masking = masker.stream() // what may be the beginning of a secret waits for the next piece
+  let due = ''
+  let wantsThinking = false
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<void> = Promise.resolve()
+  const write = async (): Promise<void> => {
+    if (wantsThinking && ids['agent.thinking'] === null && due === '') ids['agent.thinking'] = await startPreview(db, sessionId, 'agent.thinking')
+    if (due === '') return
+    const text = masking.push(Buffer.from(due)).toString()
+    due = ''
+    if (text === '') return
+    ids['agent.message'] ??= await startPreview(db, sessionId, 'agent.message')
+    await addToPreview(db, sessionId, ids['agent.message'], text)
+  }
+  const soon = (): void => {
+    timer ??= setTimeout(() => {
+      timer = null
+      writing = writing.then(write).catch((error: Error) => log.debug({ reason: error.message }, 'a preview could not be shown'))
+    }, previewMs)
+  }
+  return {
+    ids,
+    text(text) {
+      due += text
+      soon()
+    },
+    thinking() {
+      wantsThinking = true
+      soon()
+    },
+    async end() {
+      if (timer) clearTimeout(timer)
+      await writing
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/** A vault's row, and how it is found: by its owner only. */
+import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
+
+/** A vault as it is stored; moments are wire text, ids are uuids. */
+export type Vault = {
+  id: string; organizationId: string; ownerUserId: string; displayName: string; metadata: Metadata
+  eventPosition: number; createdAt: string; updatedAt: string; archivedAt: string | null
+}
+
+/** The caller's vault. @throws BerthError not_found. */
+export async function readVault(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Vault> {
+  const id = decodeId('vault', publicId)
+  const vault = id && (await findOne<Vault>(db, sql`select * from vaults where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  if (!vault) throw notFound('vault')
+  return vault
+}
+
+/** The same, held until the transaction ends: what changes a vault or its credentials comes one after the other. @throws BerthError not_found. */
+export async function lockVault(tx: Tx, scope: Scope, publicId: string): Promise<Vault> {
+  return readVault(tx, scope, publicId, sql`for no key update`)
+}
+
+/** Holds the vault, whoever it belongs to, until the transaction ends: as every change of its credentials does. */
+export async function holdVault(tx: Tx, id: string): Promise<void> {
+  await change(tx, sql`select 1 from vaults where id = ${id} for no key update`)
+}
+
+/** The 409 for a change of what is archived. */
+export function vaultArchived(): BerthError {
+  return new BerthError('vault_archived', 'This vault is archived, so it cannot be changed. Create another one.')
+}

@@ -1,0 +1,106 @@
+/**
+ * The members of an organization: everybody in it may see who they are; admins change roles and remove people, and only
+ * owners touch owners. There is always an owner. What a removed person was doing stops: see agents/member-work.ts.
+ */
+import { allow, isAtLeast, type Role } from '#src/platform/access.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background, Call } from '#src/platform/services.ts'
+import { endWorkOfMember } from '#src/resources/agents/member-work.ts'
+
+/** A membership and its person; ids are uuids. */
+export type Member = { id: string; organizationId: string; userId: string; userName: string; email: string | null; role: Role; createdAt: string }
+
+/** Who changes it: a person and their role in the organization, or whoever runs this Berth. */
+type Actor = { userId: string; role: Role } | 'operator'
+
+const columns = sql`m.id, m.organization_id, m.user_id, u.name as user_name, u.email, m.role, m.created_at from memberships m join users u on u.id = m.user_id`
+
+/** The organization's members, newest first. */
+export async function pageMembers(call: Call, { first, after }: PageWindow): Promise<Page<Member>> {
+  const scope = allow(call.caller, 'members:read')
+  const size = pageSize(first)
+  const cursor = cursorId('membership', after)
+  const rows = await findAll<Member>(call.db, sql`
+    select ${columns} where m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${cursor}::uuid is null or m.id < ${cursor}) order by m.id desc limit ${size + 1}`)
+  return page('membership', rows, size, after)
+}
+
+/** All of them by name: for the operator's command. */
+export async function listMembers(db: Db, organizationId: string): Promise<Member[]> {
+  return findAll<Member>(db, sql`select ${columns} where m.organization_id = ${organizationId} and m.deactivated_at is null order by u.name`)
+}
+
+/**
+ * Removes a person from the caller's organization: their tokens are refused within a second, and what runs for them stops.
+ * @throws BerthError not_found; not_permitted_for_role for an owner when the caller is none; last_owner.
+ */
+export async function removeMember(call: Call, publicId: string): Promise<Member> {
+  const { organizationId, userId, role } = allow(call.caller, 'members:write')
+  return removeMembership(call, organizationId, decodeId('membership', publicId), actorOf(userId, role))
+}
+
+/** The same for whoever may act without a caller. */
+export async function removeMembership(services: Pick<Background, 'db' | 'jobs' | 'config'>, organizationId: string, id: string | undefined, actor: Actor = 'operator'): Promise<Member> {
+  return transaction(services.db, async (tx) => {
+    const member = await lockMember(tx, organizationId, id)
+    checkOwners(actor, member, null)
+    if (member.role === 'owner') await checkLastOwner(tx, member)
+    await endWorkOfMember(services, tx, organizationId, member.userId)
+    await change(tx, sql`update memberships set deactivated_at = now() where id = ${member.id}`)
+    await publish(tx, 'membership', member.id)
+    return member
+  })
+}
+
+/**
+ * Gives a member another role, which also counts for the tokens that they have, up to what those say.
+ * @throws BerthError not_found; not_permitted_for_role for an owner, or a new one, when the caller is none, and for raising oneself; last_owner.
+ */
+export async function changeRole(call: Call, publicId: string, role: Role): Promise<Member> {
+  const scope = allow(call.caller, 'members:write')
+  return changeMembershipRole(call.db, scope.organizationId, decodeId('membership', publicId), role, actorOf(scope.userId, scope.role))
+}
+
+/** The same for whoever may act without a caller. */
+export async function changeMembershipRole(db: Db, organizationId: string, id: string | undefined, role: Role, actor: Actor = 'operator'): Promise<Member> {
+  return transaction(db, async (tx) => {
+    const member = await lockMember(tx, organizationId, id)
+    if (member.role === role) return member
+    checkOwners(actor, member, role)
+    if (member.role === 'owner') await checkLastOwner(tx, member)
+    await change(tx, sql`update memberships set role = ${role} where id = ${member.id}`)
+    await publish(tx, 'membership', member.id)
+    return { ...member, role }
+  })
+}
+
+function actorOf(userId: string | null, role: Role | null): Actor {
+  if (userId === null || role === null) throw new Error('a key was let through to members')
+  return { userId, role }
+}
+
+/**
+ * The member, held until the transaction ends, and with them every owner of the organization, in the order of their ids:
+ * whether there is another one stays true until then.
+ */
+async function lockMember(tx: Tx, organizationId: string, id: string | undefined): Promise<Member> {
+  const held = id ? await findAll<{ id: string }>(tx, sql`
+    select id from memberships where organization_id = ${organizationId} and deactivated_at is null and (role = 'owner' or id = ${id}) order by id for update`) : []
+  if (!held.some((one) => one.id === id)) throw notFound('member')
+  return getOne<Member>(tx, sql`select ${columns} where m.id = ${id}`)
+}
+
+function checkOwners(actor: Actor, member: Member, next: Role | null): void {
+  if (actor === 'operator') return
+  if ((member.role === 'owner' || next === 'owner') && actor.role !== 'owner') throw new BerthError('not_permitted_for_role', 'Only an owner may make, change or remove an owner. Ask one of them.')
+  if (next && actor.userId === member.userId && !isAtLeast(member.role, next)) throw new BerthError('not_permitted_for_role', 'Nobody raises their own role. Ask another owner.')
+}
+
+async function checkLastOwner(tx: Tx, { id, organizationId, userName }: Member): Promise<void> {
+  const other = await findOne(tx, sql`select 1 from memberships where organization_id = ${organizationId} and deactivated_at is null and role = 'owner' and id <> ${id} limit 1`)
+  if (!other) throw new BerthError('last_owner', `${userName} is the last owner of the organization. Make somebody else an owner first.`)
+}

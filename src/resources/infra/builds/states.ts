@@ -1,0 +1,87 @@
+/** The states of a build, and the only place that moves one: row, event, end of the log and notice change together (decisions.md §4.9). */
+import { buildsFinished } from '#src/platform/metrics.ts'
+import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background } from '#src/platform/services.ts'
+import { states, transition, type States } from '#src/platform/states.ts'
+import type { RawBuilder } from 'kysely'
+import { dispatchJob } from './jobs.ts'
+import { endOfLog } from '#src/resources/infra/build-logs.ts'
+import type { Build, BuildStatus, Ending } from './rows.ts'
+import { endBuildRun, type BuildClaim } from './runs.ts'
+import { closeBuildUsage } from './usage.ts'
+import type { EndReason } from '#src/resources/infra/usage.ts'
+
+/** Where each status may go. */
+export const buildStates: States<BuildStatus> = states<BuildStatus>('build_jobs', 'build', {
+  queued: ['running', 'cancelled', 'failed'],
+  running: ['succeeded', 'failed', 'cancelled'],
+  succeeded: [],
+  failed: [],
+  cancelled: [],
+})
+
+/** Whether nothing will happen to a build any more. */
+export function isFinished({ status }: Pick<Build, 'status'>): boolean {
+  return buildStates.moves[status].length === 0
+}
+
+/**
+ * Ends a build: its log gets its last entry, its last lines are kept, and whoever waits for its place gets a turn.
+ * Every line must have been appended before.
+ * @param claim of the worker that has the build; who needs none ends it for whoever has it.
+ * @returns the build after it, or undefined when it had ended already, or another worker has it.
+ */
+export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>, id: string, ending: Ending, from?: readonly BuildStatus[], claim?: BuildClaim): Promise<Build | undefined> {
+  const ended = await transaction(db, async (tx) => {
+    const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
+    if (!before || isFinished(before)) return undefined
+    if (!(await endBuildRun(tx, id, claim))) return undefined // no line is appended from here on
+    const { tail, ms, seq } = await endOfLog(tx, before)
+    const { status, error = null, exitCode = null, failingStep = null, output = null } = ending
+    const finished = await moveBuild(tx, id, status, sql`
+      finished_at = now(), error = ${error}, exit_code = ${exitCode}, failing_step = ${failingStep}, output = ${output && JSON.stringify(output)}::jsonb,
+      tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`, from)
+    if (!finished) return undefined
+    await closeBuildUsage(tx, id, usageEnd(ending))
+    await publish(tx, 'build_log', id)
+    await jobs.enqueue(tx, dispatchJob, {})
+    return finished
+  })
+  if (ended) buildsFinished.inc({ status: ended.status })
+  return ended
+}
+
+/** Why its usage ends with a build. */
+function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
+  if (status === 'cancelled') return 'request'
+  if (error === 'timed_out') return 'timeout'
+  if (error === 'builder_lost') return 'orphaned'
+  return exitCode === null ? 'error' : 'guest_exit'
+}
+
+/** Moves a build when it may go there from where it is; undefined when it may not. */
+export async function moveBuild(tx: Tx, id: string, to: BuildStatus, set: RawBuilder<unknown>, from?: readonly BuildStatus[]): Promise<Build | undefined> {
+  const build = await transition<Build, BuildStatus>(tx, buildStates, id, to, sql`event_position = event_position + 1, ${set}`, from)
+  if (build) await addBuildEvent(tx, build)
+  return build
+}
+
+/** Records the build's state as an event, and tells everybody. The row must be locked by this transaction. */
+export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
+  await change(tx, sql`
+    insert into build_events (job_id, position, status, cancel_requested, error)
+    values (${build.id}, ${build.eventPosition}, ${build.status}, ${build.cancelRequested}, ${build.error})`)
+  await publish(tx, 'build', build.id)
+}
+
+/** Writes down which commit is being built, once it is checked out. Idempotent. */
+export async function setBuildCommit(db: Db, { buildId, workerNumber }: BuildClaim, commitSha: string): Promise<void> {
+  await transaction(db, async (tx) => {
+    const build = await findOne<Build>(tx, sql`
+      update build_jobs set commit_sha = ${commitSha}, event_position = event_position + 1
+      where id = ${buildId} and status = 'running' and commit_sha is distinct from ${commitSha}
+        and exists (select from build_runs where job_id = ${buildId} and worker_number = ${workerNumber}) returning *`)
+    if (build) await addBuildEvent(tx, build)
+  })
+}

@@ -1,0 +1,40 @@
+/** How long uploads are kept: a day when nothing was put there, otherwise a while after a build last needed them. */
+import { objectStore } from '#src/drivers/objects.ts'
+import { limits } from '#src/platform/limits.ts'
+import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { sweep } from '#src/platform/jobs/sweeps.ts'
+import { uploadKey } from '#src/resources/infra/uploads.ts'
+
+type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
+type UploadRow = { id: string; organizationId: string }
+
+/** Removes unfinished uploads after a day (decisions.md §4.10), and remembers which were finished. For housekeeping. */
+export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
+  const { db } = services
+  await sweep('an unfinished upload', (batchMax, stuckIds) => findAll<UploadRow>(db, sql`
+    select id, organization_id from uploads
+    where checked_at is null and created_at < now() - ${limits.uploadUnfinishedHours} * interval '1 hour' and id <> all(${stuckIds}::uuid[])
+    order by created_at limit ${batchMax}`), async ({ id, organizationId }) => {
+    const finished = await objectStore(services).find(uploadKey(organizationId, id))
+    await change(db, finished ? sql`update uploads set checked_at = now(), size_bytes = ${finished.sizeBytes} where id = ${id}` : sql`delete from uploads where id = ${id}`)
+  })
+}
+
+/**
+ * Removes finished uploads that no build has asked for in so many days (BERTH_UPLOAD_DAYS; 0 keeps them): a day is more
+ * than a build may wait and run. For housekeeping.
+ */
+export async function forgetUnusedUploads(services: Stores): Promise<void> {
+  const { db, config: { uploadDays } } = services
+  if (uploadDays === 0) return
+  const unused = sql`checked_at is not null and used_at < now() - ${uploadDays} * interval '1 day'`
+  await sweep('an unused upload', (batchMax, stuckIds) => findAll<UploadRow>(db, sql`
+    select id, organization_id from uploads where ${unused} and id <> all(${stuckIds}::uuid[]) order by used_at limit ${batchMax}`), async ({ id, organizationId }) => {
+    await transaction(db, async (tx) => {
+      // The row goes first: a build that asks for it now waits for our end, and is then told that there is no such upload.
+      const removed = await change(tx, sql`delete from uploads where id = ${id} and ${unused}`)
+      if (removed > 0) await objectStore(services).remove(uploadKey(organizationId, id))
+    })
+  })
+}

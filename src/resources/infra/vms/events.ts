@@ -1,0 +1,32 @@
+/** What happens to a VM, followed from any position without gap or repeat. */
+import { allow } from '#src/platform/access.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { eventPosition } from '#src/platform/pages.ts'
+import { findAll, findOne, sql } from '#src/platform/postgres.ts'
+import { eventsAfter, type RowEvents } from '#src/platform/streams/row-events.ts'
+import type { Call } from '#src/platform/services.ts'
+import { knownVms, type Vm, type VmEvent } from './rows.ts'
+
+/**
+ * The VM's events after the cursor (its latest one without), then new ones as they come; ends after `deleted`.
+ * @throws BerthError not_found; invalid_request for a text that is no cursor. Both before the first event.
+ */
+export async function followVm(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<VmEvent>> {
+  const scope = allow(call.caller, 'vms:read')
+  const id = decodeId('vm', publicId)
+  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)}`))
+  if (!vm) throw notFound('VM')
+  const position = after ? eventPosition(after) : vm.eventPosition - 1
+  // Nothing will ever follow: refused, so that a client that reconnects by itself stops.
+  if (vm.status === 'deleted' && (!after || position >= vm.eventPosition)) throw notFound('VM')
+  return eventsAfter(call, vm.id, position, eventsOf(call, vm.id))
+}
+
+function eventsOf({ db }: Call, vmId: string): RowEvents<VmEvent> {
+  return {
+    topic: 'vm', isLast: ({ status }) => status === 'deleted',
+    read: (position, most) => findAll(db, sql`select * from vm_events where vm_id = ${vmId} and position > ${position} order by position limit ${most}`),
+    isOver: async () => (await findOne(db, sql`select 1 from vms where id = ${vmId} and status <> 'deleted'`)) === undefined,
+  }
+}

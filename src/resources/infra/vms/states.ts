@@ -1,0 +1,67 @@
+/**
+ * The states of a VM, and the only place that moves one: row, event, usage session and notice change together
+ * (decisions.md §4.1 and §4.4).
+ */
+import { change, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { publish } from '#src/platform/pubsub.ts'
+import type { Background } from '#src/platform/services.ts'
+import { states, transition, type States } from '#src/platform/states.ts'
+import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usage.ts'
+import type { Vm, VmStatus } from './rows.ts'
+import type { RawBuilder } from 'kysely'
+
+/** Where each status may go. Every transient one may also fail, and everything may be deleted. */
+export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
+  creating: ['running', 'error', 'deleting'],
+  running: ['stopping', 'pausing', 'error', 'deleting'],
+  stopping: ['stopped', 'error', 'deleting'],
+  stopped: ['starting', 'error', 'deleting'],
+  starting: ['running', 'error', 'deleting'],
+  pausing: ['paused', 'error', 'deleting'],
+  paused: ['resuming', 'error', 'deleting'],
+  resuming: ['running', 'error', 'deleting'],
+  error: ['starting', 'deleting'],
+  deleting: ['deleted'],
+  deleted: [],
+})
+
+/** The statuses that need no further work. */
+export const steadyStatuses: readonly VmStatus[] = ['running', 'stopped', 'paused', 'deleted', 'error']
+
+/** Why a VM moves, and what else its row gets. */
+export type Move = { reason?: string | null; usageEnd?: EndReason; set?: RawBuilder<unknown> }
+
+/**
+ * Moves a VM, when it may go there from where it is.
+ * @returns the VM after the move, or undefined when it may not: somebody else was first.
+ */
+export async function moveVm(db: Db, services: Pick<Background, 'config'>, id: string, to: VmStatus, move: Move = {}, from?: readonly VmStatus[]): Promise<Vm | undefined> {
+  return transaction(db, async (tx) => {
+    const set = sql`status_reason = ${move.reason ?? null}, event_position = event_position + 1, updated_at = now(), ${stamps(to)} ${move.set ? sql`, ${move.set}` : sql``}`
+    const vm = await transition<Vm, VmStatus>(tx, vmStates, id, to, set, from)
+    if (!vm) return undefined
+    if (to === 'running') await openUsage(tx, services, vm)
+    else await closeUsage(tx, id, move.usageEnd ?? usageEnds[to] ?? 'request')
+    await addEvent(tx, vm)
+    return vm
+  })
+}
+
+const usageEnds: Partial<Record<VmStatus, EndReason>> = { error: 'error' }
+
+/** Records the VM's status as an event, and tells everybody. The row must be locked by this transaction. */
+export async function addEvent(tx: Tx, vm: Pick<Vm, 'id' | 'eventPosition' | 'status' | 'statusReason'>): Promise<void> {
+  await change(tx, sql`insert into vm_events (vm_id, position, status, status_reason) values (${vm.id}, ${vm.eventPosition}, ${vm.status}, ${vm.statusReason})`)
+  await publish(tx, 'vm', vm.id)
+}
+
+function stamps(to: VmStatus): RawBuilder<unknown> {
+  switch (to) {
+    case 'running': return sql`started_at = now(), boot_failures = 0`
+    case 'stopped': return sql`stopped_at = now(), ip_address = null`
+    case 'error': return sql`stopped_at = now(), ip_address = null`
+    case 'paused': return sql`stopped_at = now()`
+    case 'deleted': return sql`deleted_at = now(), ip_address = null, sealed_git_repos = null`
+    default: return sql`stopped_at = stopped_at`
+  }
+}

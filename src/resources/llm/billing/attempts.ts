@@ -1,0 +1,92 @@
+/**
+ * Asks a model's upstreams in turn until one answers: the first in its order, some a second time, then the next. Only
+ * before the first byte: what has begun is never begun again, because the caller has seen it.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { askUpstream } from '#src/drivers/models/ask.ts'
+import { WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest } from '#src/drivers/models/model.ts'
+import { knowsAll } from '#src/drivers/models/known-parameters.ts'
+import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
+import type { Model, ModelUpstream } from '#src/resources/llm/models/rows.ts'
+
+/** One question to one upstream: its slug, and how that went. */
+export type Attempt = { upstream: string; status: 'ok' | ErrorCode }
+
+/** An answer that has begun. */
+export type BegunAnswer = { upstream: string; attempts: readonly Attempt[]; events: ModelAnswer }
+
+const attemptsMax = 4
+/** An upstream that fails at once may be asked again; one that let us wait until the timeout is not. */
+const triesPerUpstream: Partial<Record<ErrorCode, number>> = { upstream_error: 2, upstream_overloaded: 2, upstream_rate_limited: 2, upstream_timeout: 1 }
+const waitMsFirst = 200
+const waitMsMax = 1_000
+
+/** Hears when an upstream has taken the request, from when on it costs, and what it says of that before its answer begins. */
+export type HearUpstream = (upstream: string, events: readonly ModelEvent[]) => void
+
+/**
+ * The first answer of the model's upstreams that know all that the request needs known.
+ * @throws BerthError the last upstream's error when none answered, or at once what is the request's own fault.
+ */
+export async function askInTurn(model: Model, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<BegunAnswer> {
+  const attempts: Attempt[] = []
+  let last: BerthError | undefined
+  const able = request.needed ? model.upstreams.filter(({ kind }) => knowsAll(kind, request)) : model.upstreams
+  for (const [place, upstream] of able.entries()) {
+    const isLast = place === able.length - 1
+    for (let tries = 1; attempts.length < attemptsMax; tries++) {
+      try {
+        const events = await begin(upstream, request, signal, hear)
+        attempts.push({ upstream: upstream.target.slug, status: 'ok' })
+        return { upstream: upstream.target.slug, attempts, events }
+      } catch (error) {
+        if (!(error instanceof BerthError) || signal.aborted) throw error
+        const triesMax = triesPerUpstream[error.code]
+        if (triesMax === undefined) throw error
+        attempts.push({ upstream: upstream.target.slug, status: error.code })
+        last = error
+        const waitMs = waitBefore(error, tries)
+        // Elsewhere it may go at once; only the last one is worth waiting for longer.
+        if (tries >= triesMax || waitMs > waitMsMax || (!isLast && error.code === 'upstream_rate_limited')) break
+        await wait(waitMs, undefined, { signal })
+      }
+    }
+  }
+  throw last ? new BerthError(last.code, last.message, { ...last.details, attempts }) : new Error('a model without upstreams was asked')
+}
+
+function waitBefore(error: BerthError, tries: number): number {
+  const { retryAfterSeconds } = error.details
+  return typeof retryAfterSeconds === 'number' ? retryAfterSeconds * 1000 : waitMsFirst * 2 ** (tries - 1)
+}
+
+/** Asks one upstream, and waits until it has said something: an upstream that answers 200 and then fails may still be left. */
+async function begin({ kind, target }: ModelUpstream, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<ModelAnswer> {
+  const begun = await askUpstream(kind)(target, request, signal)
+  if (begun instanceof WholeAnswer) return begun
+  hear(target.slug, [])
+  const answer = begun[Symbol.asyncIterator]()
+  const held: ModelEvent[] = []
+  for (;;) {
+    const { value, done } = await answer.next()
+    if (done) throw new BerthError('upstream_error', `The upstream ${target.slug} ended without an answer.`, { upstream: target.slug })
+    held.push(...value)
+    if (value.some((event) => event.type !== 'usage')) return resumed(held, answer)
+    hear(target.slug, value)
+  }
+}
+
+/** The events that were taken to look at, then the rest. */
+function resumed(held: readonly ModelEvent[], rest: AsyncIterator<readonly ModelEvent[]>): ModelAnswer {
+  let first: readonly ModelEvent[] | null = held
+  const iterator: AsyncIterator<readonly ModelEvent[]> = {
+    next() {
+      if (!first) return rest.next()
+      const value = first
+      first = null
+      return Promise.resolve({ value, done: false })
+    },
+    return: () => rest.return?.() ?? Promise.resolve({ value: undefined, done: true }),
+  }
+  return { [Symbol.asyncIterator]: () => iterator }
+}

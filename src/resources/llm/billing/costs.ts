@@ -1,0 +1,31 @@
+/** What a request to a model costs, in whole billionths of a US dollar. */
+import type { Usage } from '#src/drivers/models/model.ts'
+import type { Pricing } from '#src/resources/llm/models/rows.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
+
+/** Billionths in a US dollar. */
+export const nanoUsdPerUsd = 1_000_000_000
+
+/** No tokens. */
+export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+
+/** Tokens of several requests together. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens, cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens, reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+  }
+}
+
+/** What these tokens cost at these prices: those read from or written to the cache at prices of their own, reasoning as output. */
+export function costNanoUsd(pricing: Pricing, usage: Usage): number {
+  const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage
+  const plainTokens = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens)
+  return plainTokens * pricing.inputNanoUsd + cacheReadTokens * pricing.cacheReadNanoUsd + cacheWriteTokens * pricing.cacheWriteNanoUsd + usage.outputTokens * pricing.outputNanoUsd
+}
+
+/** An amount as US dollars for people: `$25`, `$0.0003`. */
+export function dollars(nanoUsd: number): string {
+  const text = withoutEnding(withoutEnding(Math.abs(nanoUsd / nanoUsdPerUsd).toFixed(9), '0'), '.')
+  return `${nanoUsd < 0 ? '-' : ''}$${text}`
+}

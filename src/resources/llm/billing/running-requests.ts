@@ -1,0 +1,136 @@
+/** A request to a model while it runs: what it has set aside, what it has used, and how it is written down. */
+import type { Usage } from '#src/drivers/models/model.ts'
+import { nowMs } from '#src/platform/clock.ts'
+import { newUuid } from '#src/platform/ids.ts'
+import { countTokens } from '#src/platform/metrics.ts'
+import type { Account, Purse } from './accounts.ts'
+import { costNanoUsd, noUsage } from './costs.ts'
+import type { LedgerQueue } from './ledger-queue.ts'
+import type { LedgerRow, Payer, RequestRoute, RequestStatus } from './ledger.ts'
+import type { Pricing } from '#src/resources/llm/models/rows.ts'
+
+/** More than any model takes: a provider's count beyond it is a fault of the provider. */
+const tokensMax = 1_000_000_000
+/** Those who follow an organization's requests are told so often at most. */
+const noticeEveryMs = 100
+
+/** What shall be opened: who pays, for which model, and what it may cost at most. */
+export type InferenceOrder = { payer: Payer; model: string; pricing: Pricing; route: RequestRoute; maxCostNanoUsd: number }
+
+/** The requests of a process, those in `old` written down already as open; when organizations were told, and which must be. */
+export type Running = { young: Set<RunningRequest>; old: Set<RunningRequest>; queue: LedgerQueue; toldAtMs: Map<string, number>; untold: Set<string> }
+
+/** One of them. Its methods are those of `Metered`. */
+export class RunningRequest implements LedgerRow {
+  readonly id = newUuid()
+  readonly startedMs = nowMs()
+  readonly payer: Payer
+  readonly model: string
+  readonly route: RequestRoute
+  endedMs = 0
+  status: RequestStatus = 'open'
+  upstream: string | null = null
+  usage: Usage = noUsage
+  costNanoUsd = 0
+  written: LedgerRow['written'] = null
+  batch: LedgerRow['batch'] = null
+  /** Whether there is usage that the ledger does not have. */
+  changed = false
+  #pricing: Pricing
+  #reservedNanoUsd: number
+  #account: Account
+  #key: Purse | null
+  #running: Running
+  #done: Promise<void> | null = null
+  #usedSoFar: (() => Usage) | null = null
+
+  constructor({ payer, model, route, pricing, maxCostNanoUsd }: InferenceOrder, account: Account, key: Purse | null, running: Running) {
+    this.payer = payer
+    this.model = model
+    this.route = route
+    this.#pricing = pricing
+    this.#reservedNanoUsd = maxCostNanoUsd
+    this.#account = account
+    this.#key = key
+    this.#running = running
+    account.reservedNanoUsd += maxCostNanoUsd
+    if (key) key.reservedNanoUsd += maxCostNanoUsd
+  }
+
+  progress(upstream: string, usedSoFar: () => Usage): void {
+    if (this.#done) return
+    this.upstream = upstream
+    this.#usedSoFar = usedSoFar
+    this.changed = true
+  }
+
+  /** What it has used so far. */
+  used(): Usage {
+    return this.#usedSoFar?.() ?? this.usage
+  }
+
+  finish(outcome: RequestStatus, upstream: string | null, usage: Usage): Promise<void> {
+    return this.end(outcome, upstream, usage)
+  }
+
+  /** As finish, with any status. */
+  end(status: RequestStatus, upstream: string | null, usage: Usage): Promise<void> {
+    if (this.#done) return this.#done
+    const { young, old, queue } = this.#running
+    if (!young.delete(this)) old.delete(this)
+    this.status = status
+    this.upstream = upstream
+    this.usage = usage
+    this.endedMs = Math.max(nowMs(), this.startedMs)
+    this.charge()
+    countTokens(this.model, this.usage)
+    this.#account.usedAtMs = performance.now()
+    tellOf(this.#running, this.payer.organizationId)
+    return (this.#done = queue.push(this))
+  }
+
+  /** Called before it is written: moves what it has cost so far from what is set aside to what is owed; at its end, the rest is free again. */
+  charge(): void {
+    this.changed = false
+    this.usage = soundUsage(this.status === 'open' ? this.used() : this.usage)
+    const cost = costNanoUsd(this.#pricing, this.usage)
+    const more = cost - this.costNanoUsd
+    this.costNanoUsd = cost
+    const free = this.status === 'open' ? Math.min(Math.max(more, 0), this.#reservedNanoUsd) : this.#reservedNanoUsd
+    this.#reservedNanoUsd -= free
+    for (const purse of [this.#account, this.#key]) {
+      if (!purse) continue
+      purse.reservedNanoUsd -= free
+      purse.finishedNanoUsd += more
+    }
+  }
+
+  /** Called when so much more of its cost is written. */
+  paid(nanoUsd: number): void {
+    this.#account.flushedNanoUsd += nanoUsd
+    if (this.#key) this.#key.flushedNanoUsd += nanoUsd
+  }
+}
+
+/** Lets the batch that will be written tell those who follow; more often than they need, the next sweep tells them. */
+function tellOf({ queue, toldAtMs, untold }: Running, organizationId: string): void {
+  const atMs = performance.now()
+  if (atMs - (toldAtMs.get(organizationId) ?? -Infinity) < noticeEveryMs) return void untold.add(organizationId)
+  toldAtMs.set(organizationId, atMs)
+  queue.tell(organizationId)
+}
+
+/** The same tokens as whole numbers that can be added up, whatever a provider said. */
+function soundUsage(usage: Usage): Usage {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
+  if (isSound(inputTokens) && isSound(outputTokens) && isSound(cacheReadTokens) && isSound(cacheWriteTokens) && isSound(reasoningTokens)) return usage
+  return { inputTokens: sound(inputTokens), outputTokens: sound(outputTokens), cacheReadTokens: sound(cacheReadTokens), cacheWriteTokens: sound(cacheWriteTokens), reasoningTokens: sound(reasoningTokens) }
+}
+
+function isSound(tokens: number): boolean {
+  return Number.isInteger(tokens) && tokens >= 0 && tokens <= tokensMax
+}
+
+function sound(tokens: number): number {
+  return tokens > 0 ? Math.min(Math.floor(tokens), tokensMax) : 0
+}

@@ -1,0 +1,100 @@
+/**
+ * A completion: one request to a model, paid for and written down. Every route goes through here (the two chat routes,
+ * GraphQL, the steps of agents), so that money is counted once and a cut stream is settled wherever it was asked for.
+ */
+import { requestTokens } from '#src/drivers/models/estimates.ts'
+import { endOf, WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest } from '#src/drivers/models/model.ts'
+import { UsageCount } from '#src/drivers/models/usage-count.ts'
+import { nowMs } from '#src/platform/clock.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import type { Background } from '#src/platform/services.ts'
+import { askInTurn, type Attempt, type BegunAnswer } from '#src/resources/llm/billing/attempts.ts'
+import { noUsage } from '#src/resources/llm/billing/costs.ts'
+import { inferenceOf, type Metered, type Payer, type RequestRoute } from '#src/resources/llm/inference.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
+
+/** What is asked, of which model, and who pays. */
+export type CompletionOrder = { payer: Payer; model: Model; request: ModelRequest; route: RequestRoute }
+
+/** An answer that has begun. Its events end with `end` only after the ledger has the request. */
+export type Completion = {
+  /** `chatcmpl-` and 26 characters. */
+  id: string
+  createdSeconds: number
+  model: Model
+  /** Who answers, and who was asked before. */
+  upstream: string
+  attempts: readonly Attempt[]
+  events: ModelAnswer
+}
+
+/**
+ * Asks a model. Nothing has been sent to the caller when this throws.
+ * @param signal ends the request at the upstream; what was seen by then is settled.
+ * @throws BerthError 402 for a plan, credits or a budget; what the upstreams said after retries and fallbacks. Its events
+ * throw BerthError when the upstream cuts the answer later.
+ */
+export async function startCompletion(services: Background, order: CompletionOrder, signal: AbortSignal): Promise<Completion> {
+  const { payer, model, request, route } = order
+  const opening = inferenceOf(services).open({ payer, model: model.id, pricing: model.pricing, route, maxCostNanoUsd: maxCost(model, request) })
+  const metered = opening instanceof Promise ? await opening : opening
+  const count = new UsageCount(request)
+  let taker: string | null = null
+  const begun = await askInTurn(model, request, signal, (upstream, events) => {
+    taker = upstream
+    for (const event of events) count.add(event)
+    metered.progress(upstream, count.soFar)
+  }).catch(async (error: unknown) => {
+    if (!signal.aborted) await metered.finish('failed', null, noUsage)
+    else await metered.finish('cut_by_client', taker, taker === null ? noUsage : count.soFar()) // who has it reads it, and bills that
+    throw error
+  })
+  return {
+    id: encodeId('completion', metered.id).replace('_', '-'), // its row in the ledger has the same; OpenAI writes ids with a hyphen
+    createdSeconds: Math.floor(nowMs() / 1000),
+    model,
+    upstream: begun.upstream,
+    attempts: begun.attempts,
+    events: begun.events instanceof WholeAnswer ? await settledWhole(begun.events, begun.upstream, metered) : settled(begun, request, metered, count, signal),
+  }
+}
+
+/** What the request can cost at most: all it sends, and as much as it may get. The dearest kind of input is taken. */
+function maxCost({ pricing, maxOutputTokens }: Model, request: ModelRequest): number {
+  const inputNanoUsd = Math.max(pricing.inputNanoUsd, pricing.cacheWriteNanoUsd)
+  if (inputNanoUsd === 0 && pricing.outputNanoUsd === 0) return 0
+  return requestTokens(request) * inputNanoUsd + Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
+}
+
+/** An answer that came whole is settled before anybody sees it. */
+async function settledWhole(answer: WholeAnswer, upstream: string, metered: Metered): Promise<WholeAnswer> {
+  await metered.finish('completed', upstream, endOf(answer.events).usage)
+  return answer
+}
+
+/** The events, counted as they pass; whichever way it ends, the ledger is told once. */
+async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Metered, count: UsageCount, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+  let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // what it is when the reader just leaves
+  try {
+    for await (const batch of begun.events) {
+      const last = batch.at(-1)
+      if (last?.type !== 'end') {
+        for (const event of batch) count.add(event)
+        metered.progress(begun.upstream, count.soFar)
+        yield batch
+        continue
+      }
+      if (request.stream && batch.length > 1) yield batch.slice(0, -1) // not kept back while the ledger is written
+      outcome = 'completed'
+      await metered.finish(outcome, begun.upstream, last.usage)
+      yield request.stream ? [last] : batch
+      return
+    }
+    outcome = 'cut_by_upstream'
+  } catch (error) {
+    if (outcome !== 'completed') outcome = signal.aborted ? 'cut_by_client' : 'cut_by_upstream'
+    throw error
+  } finally {
+    if (outcome !== 'completed') await metered.finish(outcome, begun.upstream, count.soFar())
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The small readings that messages of every route are made of. Written by hand and not with a schema library: thousands
+ * of requests a second pass here, and a refusal must name the place, such as `messages[2].content[0]`.
+ */
+import { isOfBase64 } from '#src/platform/json/base64.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { UserPart } from '#src/drivers/models/model.ts'
+
+/** A JSON object whose keys are not known yet. */
+export type Fields = Readonly<Record<string, unknown>>
+
+/** What names of tools look like (decisions.md §7.2). */
+export const toolName = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** The 400 for what is wrong inside `messages`. The sentence begins with the place and quotes no value of the caller's. */
+export function wrongMessage(place: string, sentence: string): BerthError {
+  return new BerthError('invalid_messages', `${place} ${sentence}`)
+}
+
+/** The value as an object. @throws BerthError invalid_messages. */
+export function fieldsAt(value: unknown, place: string): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongMessage(place, 'must be an object.')
+  return value as Fields // every key is read as unknown
+}
+
+/** The value as text. @throws BerthError invalid_messages. */
+export function textAt(value: unknown, place: string): string {
+  if (typeof value !== 'string') throw wrongMessage(place, 'must be a string.')
+  return value
+}
+
+/** The value as text that is not empty and fits an id or a name. @throws BerthError invalid_messages. */
+export function idAt(value: unknown, place: string): string {
+  if (typeof value !== 'string' || value === '' || value.length > limits.chatIdLength) throw wrongMessage(place, `must be a string of 1 to ${limits.chatIdLength} characters.`)
+  return value
+}
+
+/** The value as text, or null when it is absent. @throws BerthError invalid_messages. */
+export function optionalTextAt(value: unknown, place: string): string | null {
+  return value === undefined || value === null ? null : textAt(value, place)
+}
+
+/** The value as a list of at most so many. @throws BerthError invalid_messages. */
+export function listAt(value: unknown, place: string, most: number): readonly unknown[] {
+  if (!Array.isArray(value)) throw wrongMessage(place, 'must be a list.')
+  if (value.length > most) throw wrongMessage(place, `has more than ${most} items. Send fewer.`)
+  return value
+}
+
+/** A data URL: its media type without parameters, lower case, and its base64. Undefined for any other text. */
+export function parseDataUrl(url: string): { mediaType: string; data: string } | undefined {
+  const comma = url.startsWith('data:') ? url.indexOf(',') : -1
+  if (comma < 0 || comma > limits.chatIdLength) return undefined
+  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).toLowerCase().split(';')
+  const data = url.slice(comma + 1)
+  return parameters.at(-1) === 'base64' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType) && isBase64(data) ? { mediaType, data } : undefined
+}
+
+/** Whether the text is base64 and holds something. */
+export function isBase64(text: string): boolean {
+  return text !== '' && isOfBase64(text)
+}
+
+/** An image part. @throws BerthError invalid_messages unless the address is https or a data URL of an image. */
+export function imageAt(url: string, detail: 'auto' | 'low' | 'high' | null, place: string): UserPart {
+  if (!url.startsWith('data:') && url.length > limits.chatUrlLength) throw wrongMessage(place, `is an address of more than ${limits.chatUrlLength} characters. Send a shorter one, or the image itself as a data URL.`)
+  const isImage = url.startsWith('data:') ? parseDataUrl(url)?.mediaType.startsWith('image/') : url.startsWith('https://') && URL.canParse(url)
+  if (!isImage) throw wrongMessage(place, 'must be an https address, or a data URL of an image such as data:image/png;base64,….')
+  return { type: 'image', url, detail }
+}
+
+const audioFormats: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/x-wav': 'wav', 'audio/wave': 'wav', 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3' }
+
+/** A part for bytes of this kind: an image, a sound that models listen to, or a file. */
+export function partOfBytes(mediaType: string, data: string, filename: string | null): UserPart {
+  const format = audioFormats[mediaType]
+  if (mediaType.startsWith('image/')) return { type: 'image', url: `data:${mediaType};base64,${data}`, detail: null }
+  return format ? { type: 'audio', format, data } : { type: 'file', filename, mediaType, data }
+}

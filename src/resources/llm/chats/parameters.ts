@@ -1,0 +1,108 @@
+/** The plain parameters that both chat routes take beside the messages (decisions.md §7.2): numbers, texts, switches. */
+import { reasoningLevels, type ModelRequest, type ReasoningLevel } from '#src/drivers/models/model.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Fields } from './message-shapes.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
+import { checkUpstreams, readSelective } from './selective-parameters.ts'
+
+/** The 400 for a parameter that is wrong. The sentence begins with its name and quotes no value of the caller's. */
+export function wrongParameter(name: string, sentence: string): BerthError {
+  return new BerthError('invalid_parameter', `${name} ${sentence}`)
+}
+
+type Parameters = Pick<ModelRequest, 'maxTokens' | 'temperature' | 'topP' | 'stop' | 'responseFormat' | 'seed' | 'user' | 'passed' | 'needed'>
+
+/**
+ * Reads them; null is as good as absent, and what no OpenAI client documents is ignored.
+ * @throws BerthError invalid_parameter; unsupported_parameter for what none of the model's upstreams knows.
+ */
+export function readParameters(body: Fields, model: Model): Parameters {
+  const n = body['n'] ?? 1
+  if (n !== 1) throw wrongParameter('n', 'must be 1: one answer is made of each request.')
+  const { user = null } = body
+  if (user !== null && typeof user !== 'string') throw wrongParameter('user', 'must be a string.')
+  const parameters: Parameters = {
+    maxTokens: readMaxTokens(body, model),
+    temperature: numberFrom(body, 'temperature', 0, 2),
+    topP: numberFrom(body, 'top_p', 0, 1),
+    stop: readStop(body['stop']),
+    responseFormat: readResponseFormat(body['response_format']),
+    seed: integerFrom(body, 'seed', Number.MIN_SAFE_INTEGER),
+    user,
+    ...readSelective(body),
+  }
+  const needed = neededOf(parameters)
+  if (!needed) return parameters
+  checkUpstreams(model, { needed })
+  return { ...parameters, needed }
+}
+
+/** What not every upstream knows, also of those that have places of their own; undefined where there is nothing. */
+function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelRequest['needed']> | undefined {
+  const all = [
+    ...needed, ...(seed === null ? [] : [{ name: 'seed' as const, value: seed }]), ...(stop.length === 0 ? [] : [{ name: 'stop' as const, value: stop }]),
+  ]
+  return all.length > 0 ? all : undefined
+}
+
+/** The answer's length at most: the newer name goes first. Ours: more than the model can write is as much as it can. */
+function readMaxTokens(body: Fields, { maxOutputTokens }: Model): number | null {
+  const older = integerFrom(body, 'max_tokens', 1)
+  const asked = integerFrom(body, 'max_completion_tokens', 1) ?? older
+  return asked === null ? null : Math.min(asked, maxOutputTokens)
+}
+
+/**
+ * `reasoning_effort`, which is streaming only, and of the levels that the model has. Ours: `none` suits every model
+ * that does not reason, although it lists no levels.
+ * @throws BerthError invalid_parameter, reasoning_requires_streaming, reasoning_effort_unsupported.
+ */
+export function readReasoningEffort(value: unknown, model: Model, stream: boolean): ReasoningLevel | null {
+  if (value === undefined || value === null) return null
+  const level = reasoningLevels.find((one) => one === value)
+  if (!level) throw wrongParameter('reasoning_effort', `must be one of ${reasoningLevels.join(', ')}.`)
+  if (level !== 'none' && !stream) throw new BerthError('reasoning_requires_streaming', 'Reasoning takes a streamed answer. Send stream: true, or leave reasoning_effort out.')
+  if (model.reasoningLevels.includes(level)) return level
+  if (level === 'none' && model.reasoningLevels.length === 0) return null
+  const offered = model.reasoningLevels.length > 0 ? `offers ${model.reasoningLevels.join(', ')}` : 'does not reason'
+  throw new BerthError('reasoning_effort_unsupported', `reasoning_effort cannot be ${level}: ${model.id} ${offered}.`)
+}
+
+/** `true`, `false`, or null when it is absent. @throws BerthError invalid_parameter. */
+export function switchFrom(fields: Fields, name: string, shownName = name): boolean | null {
+  const value = fields[name] ?? null
+  if (value !== null && typeof value !== 'boolean') throw wrongParameter(shownName, 'must be true or false.')
+  return value
+}
+
+function numberFrom(body: Fields, name: string, least: number, most: number): number | null {
+  const value = body[name] ?? null
+  if (value !== null && (typeof value !== 'number' || !(value >= least && value <= most))) throw wrongParameter(name, `must be a number from ${least} to ${most}.`)
+  return value
+}
+
+function integerFrom(body: Fields, name: string, least: number): number | null {
+  const value = body[name] ?? null
+  if (value !== null && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least)) throw wrongParameter(name, least === 1 ? 'must be a whole number from 1.' : 'must be a whole number.')
+  return value
+}
+
+function readStop(value: unknown): readonly string[] {
+  if (value === undefined || value === null) return []
+  const stops: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const isRight = (stop: unknown): stop is string => typeof stop === 'string' && stop !== '' && stop.length <= limits.chatStopLength
+  if (stops.length > limits.chatStopsMax || !stops.every(isRight)) throw wrongParameter('stop', `must be a string of 1 to ${limits.chatStopLength} characters, or a list of at most ${limits.chatStopsMax}.`)
+  return stops
+}
+
+function readResponseFormat(value: unknown): ModelRequest['responseFormat'] {
+  if (value === undefined || value === null) return null
+  const format = typeof value === 'object' ? (value as Fields) : {} // every key is read as unknown
+  if (format['type'] === 'text') return null // what it is anyway
+  if (format['type'] === 'json_object') return format
+  if (format['type'] !== 'json_schema') throw wrongParameter('response_format.type', 'must be text, json_object or json_schema.')
+  const named = format['json_schema']
+  if (typeof named !== 'object' || named === null || !('name' in named) || typeof named.name !== 'string') throw wrongParameter('response_format.json_schema', 'must be an object with a name and a schema.')
+  return format
+}

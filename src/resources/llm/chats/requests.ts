@@ -1,0 +1,75 @@
+/** Bodies of the two chat routes, read into what a model is asked (decisions.md §7.2 and §7.5). Every refusal is made here, before anything is sent. */
+import type { Message, ModelRequest } from '#src/drivers/models/model.ts'
+import type { Config } from '#src/platform/config.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { readMessages } from './messages.ts'
+import { readParameters, readReasoningEffort, switchFrom, wrongParameter } from './parameters.ts'
+import { readTools } from './tools.ts'
+import type { Fields } from './message-shapes.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
+import { modelTable } from '#src/resources/llm/models/table.ts'
+import { findModel } from '#src/resources/llm/models.ts'
+import type { Reader } from './reasoning-replay.ts'
+import { unsupported } from './selective-parameters.ts'
+import { lastAssistantId, readUiMessages } from './ui-messages.ts'
+
+/** What a body asks, and of whom. */
+export type ChatRequest = { model: Model; request: ModelRequest }
+
+/**
+ * Reads the body of `POST /v1/chat/completions`; GraphQL's arguments are read as such a body too.
+ * @param body JSON that parseJson or checkJson let through.
+ * @returns also whether the stream ends with its usage.
+ * @throws BerthError 400 with a code of decisions.md §2.3.
+ */
+export function readChatRequest(config: Config, body: unknown): ChatRequest & { includeUsage: boolean } {
+  const fields = readBody(body)
+  const stream = switchFrom(fields, 'stream') ?? false
+  return { ...readRequest(config, fields, stream, readMessages), includeUsage: stream && readIncludeUsage(fields['stream_options']) }
+}
+
+/**
+ * Reads the body of `POST /v1/chat`: UI messages, and otherwise the same. What the clients' transport adds (`id`,
+ * `trigger`, `messageId`) is ignored.
+ * @returns also the id of the message that the answer continues: the last one, when it is the assistant's.
+ * @throws BerthError 400 with a code of decisions.md §2.3; stream_required for `stream: false`.
+ */
+export function readUiChatRequest(config: Config, body: unknown): ChatRequest & { continuedId: string | null } {
+  const fields = readBody(body)
+  if (fields['logprobs'] === true) throw unsupported('logprobs', 'a UI message stream has no place for them. Leave it out, or use /v1/chat/completions.')
+  if (switchFrom(fields, 'stream') === false) throw new BerthError('stream_required', 'This path answers as a stream only. Leave stream out, or use /v1/chat/completions.')
+  return { ...readRequest(config, fields, true, readUiMessages), continuedId: lastAssistantId(fields['messages']) }
+}
+
+function readBody(body: unknown): Fields {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new BerthError('invalid_parameter', 'The body must be a JSON object with model and messages.')
+  return body as Fields // every key is read as unknown
+}
+
+function readRequest(config: Config, fields: Fields, stream: boolean, read: (reader: Reader, messages: unknown) => Message[]): ChatRequest {
+  const model = readModel(config, fields['model'])
+  const tools = readTools(fields, model, stream)
+  const reasoningEffort = readReasoningEffort(fields['reasoning_effort'], model, stream)
+  const parameters = readParameters(fields, model)
+  const messages = read({ config, model }, fields['messages'])
+  return { model, request: { messages, ...tools, reasoningEffort, ...parameters, stream } }
+}
+
+function readModel(config: Config, name: unknown): Model {
+  if (typeof name !== 'string' || name === '') throw wrongParameter('model', 'is required: the id of a model that GET /v1/models lists.')
+  const model = findModel(config, name)
+  if (!model) throw new BerthError('unsupported_model', `There is no such model here. GET /v1/models lists all; there is, for example, ${someModels(config)}.`)
+  return model
+}
+
+const modelsNamed = 3
+
+function someModels(config: Config): string {
+  return [...modelTable(config).models.keys()].slice(0, modelsNamed).join(', ')
+}
+
+function readIncludeUsage(options: unknown): boolean {
+  if (options === undefined || options === null) return false
+  if (typeof options !== 'object' || Array.isArray(options)) throw wrongParameter('stream_options', 'must be an object.')
+  return switchFrom(options as Fields, 'include_usage', 'stream_options.include_usage') ?? false
+}

@@ -1,0 +1,106 @@
+/** Parameters of OpenAI's that not every model's upstreams know: read, and refused by name where nobody would honour them (decisions.md §7.2). */
+import type { ModelRequest } from '#src/drivers/models/model.ts'
+import { isUsualTier, knowsAll, knowsParameter } from '#src/drivers/models/known-parameters.ts'
+import type { PassedParameter, SelectiveParameter } from '#src/drivers/models/parameters.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { Fields } from './message-shapes.ts'
+import type { Model } from '#src/resources/llm/models/rows.ts'
+
+/** How one is read: what is wrong with a value, or null; and whether a value asks for what happens anyway, or is a hint, so that no upstream need know it. */
+type Rule = { wrong: (value: unknown, body: Fields) => string | null; idle?: (value: unknown) => boolean }
+
+const tiers: readonly unknown[] = ['auto', 'default', 'flex', 'scale', 'priority', 'fast']
+const topLogprobsMax = 20
+const biasMax = 100
+const penaltyMax = 2
+
+const always = (): boolean => true
+const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= limits.chatHintLength
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
+const penalty: Rule = { wrong: (value) => (typeof value === 'number' && Math.abs(value) <= penaltyMax ? null : `must be a number from -${penaltyMax} to ${penaltyMax}.`), idle: (value) => value === 0 }
+/** Where and how long a provider may remember the beginning of a conversation: it makes answers cheaper, not other. */
+const hint: Rule = { wrong: (value) => (isText(value) ? null : `must be a string of at most ${limits.chatHintLength} characters.`), idle: always }
+const object: Rule['wrong'] = (value) => (isObject(value) ? null : 'must be an object.')
+
+const rules: Readonly<Record<PassedParameter, Rule>> = {
+  frequency_penalty: penalty,
+  presence_penalty: penalty,
+  logit_bias: { wrong: wrongBias, idle: isEmpty },
+  logprobs: { wrong: (value) => (typeof value === 'boolean' ? null : 'must be true or false.'), idle: (value) => value === false },
+  top_logprobs: { wrong: wrongTopLogprobs, idle: (value) => value === 0 },
+  metadata: { wrong: object, idle: isEmpty },
+  service_tier: { wrong: (value) => (tiers.includes(value) ? null : `must be one of ${tiers.join(', ')}.`), idle: isUsualTier },
+  verbosity: { wrong: (value) => (value === 'low' || value === 'medium' || value === 'high' ? null : 'must be low, medium or high.'), idle: (value) => value === 'medium' },
+  prediction: { wrong: object, idle: always },
+  prompt_cache_key: hint,
+  prompt_cache_retention: hint,
+  prompt_cache_options: { wrong: object, idle: always },
+  safety_identifier: hint,
+}
+
+/** What the gateway has no answer for, whoever the upstream is; by name, what to do instead. */
+const refused: Readonly<Record<string, { harmless?: (value: unknown) => boolean; instead: string }>> = {
+  audio: { instead: 'answers are text here. Leave it out.' },
+  modalities: { harmless: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text', instead: 'answers are text here. Leave it out, or send ["text"].' },
+  functions: { instead: 'it was replaced by tools. Send tools.' },
+  function_call: { instead: 'it was replaced by tool_choice. Send tool_choice.' },
+  moderation: { instead: 'verdicts of a moderation are not passed on. Leave it out.' },
+  web_search_options: { instead: 'models search by tools of your own. Leave it out.' },
+  store: { harmless: (value) => value === false, instead: 'nothing that is said is stored. Leave it out, or send false.' },
+}
+
+/** Names that are looked for; everything else in a body is somebody else's. */
+const names: ReadonlySet<string> = new Set([...Object.keys(rules), ...Object.keys(refused)])
+
+/**
+ * Reads them out of a body. Null is as good as absent.
+ * @throws BerthError invalid_parameter for a value; unsupported_parameter for what nobody here can do.
+ */
+export function readSelective(body: Fields): Pick<ModelRequest, 'passed' | 'needed'> {
+  let passed: Partial<Record<PassedParameter, unknown>> | undefined
+  let needed: { name: SelectiveParameter; value: unknown }[] | undefined
+  for (const name in body) {
+    const value = body[name]
+    if (value === null || value === undefined || !names.has(name)) continue
+    const refusal = refused[name]
+    if (refusal) {
+      if (!refusal.harmless?.(value)) throw unsupported(name, refusal.instead)
+      continue
+    }
+    const parameter = name as PassedParameter // one of the two tables has it
+    const { wrong, idle } = rules[parameter]
+    const problem = wrong(value, body)
+    if (problem !== null) throw new BerthError('invalid_parameter', `${name} ${problem}`)
+    passed = { ...passed, [parameter]: value }
+    if (!idle?.(value)) (needed ??= []).push({ name: parameter, value })
+  }
+  return { ...(passed ? { passed } : {}), ...(needed ? { needed } : {}) }
+}
+
+/**
+ * Refuses what none of the model's upstreams knows; where some do, only they are asked.
+ * @throws BerthError unsupported_parameter naming the first of them.
+ */
+export function checkUpstreams({ id, upstreams }: Model, request: Pick<ModelRequest, 'needed'>): void {
+  if (request.needed === undefined || upstreams.some(({ kind }) => knowsAll(kind, request))) return
+  const unknown = request.needed.find(({ name, value }) => !upstreams.some(({ kind }) => knowsParameter(kind, name, value)))
+  const name = unknown?.name ?? request.needed.map((one) => one.name).join(' together with ')
+  throw unsupported(name, `${id} has no upstream that knows it. Leave it out, or choose another model.`)
+}
+
+/** The 400 for a parameter that would change the answer and that nobody would honour. */
+export function unsupported(name: string, sentence: string): BerthError {
+  return new BerthError('unsupported_parameter', `${name} is not supported: ${sentence}`)
+}
+
+function wrongBias(value: unknown): string | null {
+  const isRight = (one: unknown): boolean => typeof one === 'number' && Math.abs(one) <= biasMax
+  return isObject(value) && Object.keys(value).length <= limits.chatBiasMax && Object.values(value).every(isRight) ? null : `must be an object of at most ${limits.chatBiasMax} tokens, each with a number from -${biasMax} to ${biasMax}.`
+}
+
+function wrongTopLogprobs(value: unknown, body: Fields): string | null {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > topLogprobsMax) return `must be a whole number from 0 to ${topLogprobsMax}.`
+  return body['logprobs'] === true || value === 0 ? null : 'takes logprobs: true.'
+}

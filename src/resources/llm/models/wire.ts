@@ -1,0 +1,37 @@
+/** What a model can do, as Anthropic's client has types for it, beside Berth's own words. */
+import type { ReasoningLevel } from '#src/drivers/models/model.ts'
+import type { Model } from './rows.ts'
+
+/** The stages of a model's life that a list can ask for. Nothing here is ever `retired`: what is not served is not listed. */
+export const lifecycles = ['active', 'deprecated', 'retired'] as const
+export type Lifecycle = (typeof lifecycles)[number]
+
+/** Where a model is in its life. */
+export function lifecycleOf({ status }: Pick<Model, 'status'>): Lifecycle {
+  return status === 'available' ? 'active' : 'deprecated'
+}
+
+/**
+ * The abilities: `{supported}` for each that Anthropic's API knows, and `tools`, `vision`, `pdf` and `streaming` as
+ * plain facts. What Berth does not pass on, such as batches, no model supports here.
+ */
+export function wireCapabilities({ capabilities, reasoningLevels }: Pick<Model, 'capabilities' | 'reasoningLevels'>): Record<string, unknown> {
+  const { tools, vision, pdf, structuredOutputs, streaming } = capabilities
+  const can = (level: ReasoningLevel): Support => support(reasoningLevels.includes(level))
+  const reasons = reasoningLevels.some((level) => level !== 'none')
+  return {
+    tools, vision, pdf, streaming,
+    batch: support(false), citations: support(false), code_execution: support(false), compaction: null,
+    context_management: { supported: false, clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null },
+    effort: { supported: reasons, low: can('low'), medium: can('medium'), high: can('high'), xhigh: can('xhigh'), max: can('max') },
+    image_input: support(vision), pdf_input: support(pdf), structured_outputs: support(structuredOutputs),
+    server_tools: { supported: false, code_execution: support(false), web_search: support(false) },
+    thinking: { supported: reasons, types: { adaptive: support(false), between_tools: support(reasons && tools), disabled: support(!reasons || reasoningLevels.includes('none')), enabled: support(reasons) } },
+  }
+}
+
+type Support = { supported: boolean }
+
+function support(supported: boolean): Support {
+  return { supported }
+}

@@ -1,0 +1,91 @@
+/** The sockets of a machine whose other end is no longer ours: a QEMU that was broken out of, or root on the guest's line. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { openLine } from '#src/drivers/compute/guest/line.ts'
+import { connectQmp } from '#src/drivers/compute/qemu/qmp.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'berth-sockets-'))
+const path = join(folder, 'socket')
+const mebibyte = 1024 ** 2
+const grownBytesMax = 20 * mebibyte
+let server: Server | undefined
+afterEach(() => server?.close())
+afterAll(() => rmSync(folder, { recursive: true }))
+
+async function listen(onConnection: (socket: Socket) => void): Promise<void> {
+  rmSync(path, { force: true })
+  server = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    onConnection(socket)
+  }).listen(path)
+  await once(server, 'listening')
+}
+
+/** Writes as fast as the other side takes it, until it is gone. */
+function flood(socket: Socket, piece: string): void {
+  const bytes = Buffer.from(piece.repeat(Math.ceil((64 * 1024) / piece.length)))
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(bytes)) continue
+  }
+  socket.on('drain', more)
+  more()
+}
+
+/** A QEMU that greets, answers the first command, and then does this. */
+function qemu(then: (socket: Socket) => void): (socket: Socket) => void {
+  return (socket) => {
+    socket.write('{"QMP": {}}\n')
+    socket.once('data', () => {
+      socket.write('{"return": {}}\n')
+      then(socket)
+    })
+  }
+}
+
+const floods: [what: string, piece: string][] = [
+  ['a line without end', 'x'],
+  ['events without end', '{"event": "RTC_CHANGE", "data": {}}\n'],
+  ['answers that nobody asked for', '{"return": {}}\n'],
+  ['what is not JSON', '{{{\n'],
+  ['JSON that is no object', '17\n'],
+  ['an event without a name', '{"event": {"a": 1}, "data": 3}\n'],
+]
+test.each(floods)('a QEMU that says %s loses its control connection', async (_what, piece) => {
+  await listen(qemu((socket) => flood(socket, piece)))
+  await (await connectQmp(path, () => true)).closed // what the flood itself takes of this process is taken before
+  const before = process.memoryUsage().rss
+  const qmp = await connectQmp(path, () => true)
+  expect(await qmp.closed).toEqual({ guestEnd: null })
+  expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
+  await expect(qmp.execute('stop')).rejects.toThrow('QEMU has gone')
+})
+
+test.each([['lines', 'ready\n'], ['a line without end', 'x'], ['nothing but ends of lines', '\n']])('a guest that floods its line with %s is without a line', async (_what, piece) => {
+  const closed = Promise.withResolvers<void>()
+  await listen((socket) => {
+    socket.once('close', () => closed.resolve())
+    flood(socket, piece)
+  })
+  const before = process.memoryUsage().rss
+  const line = await openLine(path)
+  await closed.promise
+  await expect(line.endSessions()).rejects.toThrow('the line to the guest is closed')
+  expect(process.memoryUsage().rss - before).toBeLessThan(grownBytesMax)
+})
+
+test('a guest that does not read its line is not told the time for ever', async () => {
+  const accepted = Promise.withResolvers<Socket>()
+  await listen((socket) => accepted.resolve(socket.pause()))
+  const line = await openLine(path)
+  const socket = await accepted.promise
+  const everyTenSecondsForAMonth = 260_000
+  const before = process.memoryUsage().arrayBuffers
+  for (let times = 0; times < everyTenSecondsForAMonth / 10; times++) line.refresh()
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(mebibyte)
+  line.close()
+  socket.destroy()
+})

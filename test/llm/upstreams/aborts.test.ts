@@ -1,0 +1,117 @@
+/** Who goes away is seen at once, who reads slowly is waited for, and connections are used again. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { askUpstream } from '#src/drivers/models/ask.ts'
+import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import { askAll, requestOf, targetOf, wireKinds } from '../../support/model-questions.ts'
+import { until } from '../../support/until.ts'
+
+let mock: MockUpstream
+beforeAll(async () => void (mock = await startMockUpstream()))
+beforeEach(() => mock.forget())
+afterAll(() => mock.close())
+
+/** Waits for the end of the first request, and says how long after `sinceMs` the upstream saw the caller go. */
+async function seenAfterMs(sinceMs: number): Promise<number> {
+  const request = await mock.request(0)
+  await request.ended
+  expect(request.outcome).toBe('aborted')
+  return (request.abortedAtMs ?? Infinity) - sinceMs
+}
+
+describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
+  test('who goes before the answer begins is seen within a second, and gets their own reason', async () => {
+    mock.script({ before: 'never' })
+    const abort = new AbortController()
+    const asked = askUpstream(kind)(targetOf(mock), requestOf(), abort.signal)
+    await mock.request(0)
+    const sinceMs = performance.now()
+    const reason = new Error('the caller has gone')
+    abort.abort(reason)
+    await expect(asked).rejects.toBe(reason)
+    expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
+  })
+
+  test('who goes in the middle is seen within a second, streaming or not', async () => {
+    for (const stream of [true, false]) {
+      mock.forget()
+      mock.script({ parts: [{ text: 'so far' }, { hang: true }] })
+      const abort = new AbortController()
+      const asked = askAll(kind, targetOf(mock), requestOf({ stream }), abort.signal)
+      const request = await mock.request(0)
+      await until('the mock has spoken', () => request.characters > 0)
+      const sinceMs = performance.now()
+      const reason = new Error('the caller has gone')
+      abort.abort(reason)
+      await expect(asked).rejects.toBe(reason)
+      expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
+    }
+  })
+
+  test('who stops reading is seen within a second', async () => {
+    mock.script({ parts: [{ text: 'so far' }, { hang: true }] })
+    let sinceMs = Infinity
+    for await (const batch of await askUpstream(kind)(targetOf(mock), requestOf(), new AbortController().signal)) {
+      if (!batch.some(({ type }) => type === 'text')) continue
+      sinceMs = performance.now()
+      break
+    }
+    expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
+  })
+
+  test('who had gone already is never sent on', async () => {
+    const reason = new Error('gone')
+    await expect(askAll(kind, targetOf(mock), requestOf(), AbortSignal.abort(reason))).rejects.toBe(reason)
+    expect(mock.requests).toEqual([])
+  })
+})
+
+test('a signal that outlives many answers holds on to none of them', async () => {
+  const { signal } = new AbortController()
+  let listening = 0
+  const counted = new Proxy(signal, { get(target, name) {
+    if (name === 'addEventListener') return (...rest: Parameters<AbortSignal['addEventListener']>) => { listening++; target.addEventListener(...rest) }
+    if (name === 'removeEventListener') return (...rest: Parameters<AbortSignal['removeEventListener']>) => { listening--; target.removeEventListener(...rest) }
+    const value: unknown = Reflect.get(target, name, target)
+    return typeof value === 'function' ? value.bind(target) as unknown : value
+  } })
+  for (let n = 0; n < 10; n++) await askAll('openai-compatible', targetOf(mock), requestOf({ stream: n % 2 === 0 }), counted)
+  expect(listening).toBe(0)
+})
+
+test('a reader who does not read makes the upstream wait, and then gets everything', async () => {
+  const chunks = 40_000
+  const text = 'x'.repeat(1_000)
+  mock.script({ parts: [{ text: Array.from({ length: chunks }, () => text) }] })
+  const answer = (await askUpstream('openai-compatible')(targetOf(mock), requestOf(), new AbortController().signal))[Symbol.asyncIterator]()
+  let characters = 0
+  const count = ({ value, done }: Awaited<ReturnType<typeof answer.next>>): boolean => {
+    for (const event of done ? [] : value) if (event.type === 'text') characters += event.text.length
+    return done !== true
+  }
+  count(await answer.next())
+  const request = await mock.request(0)
+  let before = -1
+  await until('the mock waits', () => {
+    const still = request.characters === before
+    before = request.characters
+    return still
+  })
+  expect(request.outcome).toBe(null)
+  expect(request.characters).toBeLessThan(chunks * text.length / 2)
+  while (count(await answer.next()));
+  expect(characters).toBe(chunks * text.length)
+})
+
+test('one connection serves one answer after the other', async () => {
+  const other = await startMockUpstream()
+  for (let n = 0; n < 30; n++) await askAll(wireKinds[n % wireKinds.length]!, targetOf(other), requestOf({ stream: n % 2 === 0 }))
+  expect(other.connections).toBeLessThanOrEqual(2)
+  await other.close()
+})
+
+test('an upstream that does not hang up after its last word is left within two seconds', async () => {
+  mock.script({ parts: [{ text: 'done' }, { raw: 'data: [DONE]\n\n' }, { hang: true }] })
+  const events = await askAll('openai-compatible', targetOf(mock))
+  expect(events.at(-1)?.type).toBe('end')
+  expect(await seenAfterMs(performance.now())).toBeLessThan(2_000)
+})
