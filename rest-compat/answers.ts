@@ -17,11 +17,19 @@ export function send(reply: FastifyReply, status: number, body: string | Buffer 
 
 /** Tells what is left of the caller's minute (decisions.md §3). */
 export function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
-  reply.header('ratelimit-limit', limit).header('ratelimit-remaining', remaining).header('ratelimit-reset', resetSeconds)
+  reply
+    .header('ratelimit-limit', limit)
+    .header('ratelimit-remaining', remaining)
+    .header('ratelimit-reset', resetSeconds)
 }
 
 /** Sends an error in the surface's envelope. */
-export function sendError(surface: Surface, error: BerthError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendError(
+  surface: Surface,
+  error: BerthError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
   const { retryAfterSeconds, allowance } = error.details
   if (typeof retryAfterSeconds === 'number') reply.header('retry-after', retryAfterSeconds)
   if (allowance) setAllowance(reply, allowance as Allowance) // put there by platform/rate-limits.ts
@@ -37,18 +45,37 @@ export function contextOf(services: Services, caller: Caller, requestId: string)
 }
 
 /** An idempotency key that is this request's: its response is kept, or the claim given back. */
-export type Claim = { kept: null; keep: (response: Omit<KeptResponse, 'grants'>) => Promise<void>; release: () => Promise<void> }
+export type Claim = {
+  kept: null
+  keep: (response: Omit<KeptResponse, 'grants'>) => Promise<void>
+  release: () => Promise<void>
+}
 
 /**
  * Claims the key of the header `Idempotency-Key`, or answers the response that is kept under it.
  * @param grants what the caller is let through for by the time the response is kept; empty where every request is let in by itself.
  * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress; 403 when the caller may no longer do what made the response.
  */
-export async function claimKey({ idempotency }: Services, caller: Caller, key: string | string[], request: FastifyRequest, grants: readonly Grant[] = []): Promise<Claim | { kept: RepeatedResponse }> {
-  if (typeof key !== 'string' || key.length < 1 || key.length > 255) throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
+export async function claimKey(
+  { idempotency }: Services,
+  caller: Caller,
+  key: string | string[],
+  request: FastifyRequest,
+  grants: readonly Grant[] = [],
+): Promise<Claim | { kept: RepeatedResponse }> {
+  if (typeof key !== 'string' || key.length < 1 || key.length > 255)
+    throw new BerthError('invalid_request', 'Idempotency-Key must have 1 to 255 characters.')
   const name = callerName(caller)
-  const fingerprint = sha256(`${request.method} ${request.url}\n${(await sha256InSteps(request.rawBody ?? Buffer.alloc(0))).toString('base64')}`)
+  const fingerprint = sha256(
+    `${request.method} ${request.url}\n${(await sha256InSteps(request.rawBody ?? Buffer.alloc(0))).toString('base64')}`,
+  )
   const kept = await idempotency.begin(name, key, fingerprint)
   if (kept) allowAgain(caller, kept.grants)
-  return kept ? { kept } : { kept: null, keep: (response) => idempotency.finish(name, key, { ...response, grants }), release: () => idempotency.release(name, key) }
+  return kept
+    ? { kept }
+    : {
+        kept: null,
+        keep: (response) => idempotency.finish(name, key, { ...response, grants }),
+        release: () => idempotency.release(name, key),
+      }
 }

@@ -1,8 +1,16 @@
 /** What the error bodies of two surfaces call a kind of error (decisions.md §2.2, §2.3). */
 
 const types: Readonly<Record<number, string>> = {
-  400: 'invalid_request_error', 401: 'authentication_error', 402: 'billing_error', 403: 'permission_error', 404: 'not_found_error', 409: 'conflict_error',
-  413: 'request_too_large', 415: 'invalid_request_error', 429: 'rate_limit_error', 504: 'timeout_error',
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  415: 'invalid_request_error',
+  429: 'rate_limit_error',
+  504: 'timeout_error',
 }
 
 /** The type that belongs to a status: `api_error` for what is our own fault, whatever the status says. */

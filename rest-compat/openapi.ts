@@ -1,7 +1,20 @@
 /** OpenAPI 3.1, made from the documents and the schema they fit: the description cannot say anything else than the code. */
 import {
-  getNamedType, isEnumType, isInputObjectType, isListType, isNonNullType, isScalarType, Kind, typeFromAST,
-  type FieldNode, type GraphQLOutputType, type GraphQLSchema, type GraphQLType, type OperationDefinitionNode, type SelectionSetNode, type VariableDefinitionNode,
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isScalarType,
+  Kind,
+  typeFromAST,
+  type FieldNode,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type GraphQLType,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type VariableDefinitionNode,
 } from 'graphql'
 import type { HandWritten, Route, Surface } from './routes.ts'
 import type { Runner } from './run.ts'
@@ -9,13 +22,30 @@ import type { Runner } from './run.ts'
 type Json = Record<string, unknown>
 
 const scalars: Readonly<Record<string, Json>> = {
-  ID: { type: 'string' }, String: { type: 'string' }, Int: { type: 'integer' }, Float: { type: 'number' }, Boolean: { type: 'boolean' },
-  DateTime: { type: 'string', format: 'date-time' }, TextMap: { type: 'object', additionalProperties: { type: 'string' } }, JSON: {}, Bytes: { type: 'string', contentEncoding: 'base64' },
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Int: { type: 'integer' },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  DateTime: { type: 'string', format: 'date-time' },
+  TextMap: { type: 'object', additionalProperties: { type: 'string' } },
+  JSON: {},
+  Bytes: { type: 'string', contentEncoding: 'base64' },
   ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
 }
 const meanings: Readonly<Record<number, string>> = {
-  400: 'Invalid request', 401: 'Missing or invalid credentials', 402: 'No active plan or credits', 403: 'Not permitted', 404: 'Absent, or not yours', 409: 'Conflict',
-  413: 'Body too large', 429: 'Too many requests', 500: 'Internal failure', 502: 'Upstream or VM unreachable', 503: 'Capacity or a dependency is unavailable', 504: 'Timed out',
+  400: 'Invalid request',
+  401: 'Missing or invalid credentials',
+  402: 'No active plan or credits',
+  403: 'Not permitted',
+  404: 'Absent, or not yours',
+  409: 'Conflict',
+  413: 'Body too large',
+  429: 'Too many requests',
+  500: 'Internal failure',
+  502: 'Upstream or VM unreachable',
+  503: 'Capacity or a dependency is unavailable',
+  504: 'Timed out',
 }
 /** Answered by every operation, listed or not (decisions.md §1 and §3). */
 const errorsOfAll = [400, 401, 403, 413, 429, 500]
@@ -28,7 +58,10 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
     const { definition } = runner.prepare(route.operation)
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describeRoute(method, path, route, definition, runner.schema) }
+    paths[path] = {
+      ...paths[path],
+      [method.toLowerCase()]: describeRoute(method, path, route, definition, runner.schema),
+    }
   }
   for (const [key, written] of Object.entries(surface.handlers)) {
     const [method = '', path = ''] = key.split(' ')
@@ -36,26 +69,48 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
   }
   return {
     openapi: '3.1.0',
-    info: { title: surface.title, version: '1.0', description: 'Identifiers are strings with a type prefix; moments are RFC 3339, UTC, three fractional digits.', license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
+    info: {
+      title: surface.title,
+      version: '1.0',
+      description: 'Identifiers are strings with a type prefix; moments are RFC 3339, UTC, three fractional digits.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
     servers: [{ url: publicUrl + surface.mount }],
     security: [{ bearer: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'A person’s token, which is a JWT; or an organization key, where its scopes reach.' } },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A person’s token, which is a JWT; or an organization key, where its scopes reach.',
+        },
+      },
       schemas: { Error: errorSchema(surface) },
     },
   }
 }
 
-function describeRoute(method: string, path: string, route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
+function describeRoute(
+  method: string,
+  path: string,
+  route: Route,
+  definition: OperationDefinitionNode,
+  schema: GraphQLSchema,
+): Json {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
   const variables = (definition.variableDefinitions ?? []).filter((one) => !inPath.includes(one.variable.name.value))
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
   const inBody = variables.filter((one) => !inQuery.includes(one))
-  const deleted = { description: 'Done, for a request with the header anthropic-beta', content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } } }
+  const deleted = {
+    description: 'Done, for a request with the header anthropic-beta',
+    content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } },
+  }
   const responses: Json = {
-    [route.status]: describeSuccess(route, definition, schema), ...(route.deletes ? { 200: deleted } : {}), ...(route.ends ? { 204: { description: 'Nothing follows: the stream had ended here' } } : {}),
+    [route.status]: describeSuccess(route, definition, schema),
+    ...(route.deletes ? { 200: deleted } : {}),
+    ...(route.ends ? { 204: { description: 'Nothing follows: the stream had ended here' } } : {}),
     ...describeErrors(method === 'POST' ? [...route.errors, ...errorsOfKeyed] : route.errors),
   }
   return {
@@ -65,57 +120,124 @@ function describeRoute(method: string, path: string, route: Route, definition: O
     ...(route.open ? { security: [] } : {}),
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...inQuery.map((one) => ({ name: route.queryNames?.[one.variable.name.value] ?? one.variable.name.value, in: 'query', required: one.type.kind === Kind.NON_NULL_TYPE, schema: inputSchema(typeOf(one, schema)) })),
-      ...(route.tokenInQuery ? [{ name: 'token', in: 'query', required: false, description: 'The credential, for a browser’s EventSource, which sends no headers; Authorization goes before it', schema: { type: 'string' } }] : []),
+      ...inQuery.map((one) => ({
+        name: route.queryNames?.[one.variable.name.value] ?? one.variable.name.value,
+        in: 'query',
+        required: one.type.kind === Kind.NON_NULL_TYPE,
+        schema: inputSchema(typeOf(one, schema)),
+      })),
+      ...(route.tokenInQuery
+        ? [
+            {
+              name: 'token',
+              in: 'query',
+              required: false,
+              description:
+                'The credential, for a browser’s EventSource, which sends no headers; Authorization goes before it',
+              schema: { type: 'string' },
+            },
+          ]
+        : []),
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
       ...(method === 'POST' ? [idempotencyKey] : []),
     ],
-    ...(inBody.length > 0 ? { requestBody: { required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE), content: { 'application/json': { schema: bodySchema(inBody, route, schema) } } } } : {}),
+    ...(inBody.length > 0
+      ? {
+          requestBody: {
+            required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE),
+            content: { 'application/json': { schema: bodySchema(inBody, route, schema) } },
+          },
+        }
+      : {}),
     responses,
   }
 }
 
 function deletedSchema(kind: string): Json {
-  return { type: 'object', properties: { id: { type: 'string' }, type: { type: 'string', enum: [`${kind}_deleted`] } }, required: ['id', 'type'] }
+  return {
+    type: 'object',
+    properties: { id: { type: 'string' }, type: { type: 'string', enum: [`${kind}_deleted`] } },
+    required: ['id', 'type'],
+  }
 }
 
-const idempotencyKey = { name: 'Idempotency-Key', in: 'header', required: false, schema: { type: 'string', minLength: 1, maxLength: 255 } }
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
 
 function describeErrors(statuses: readonly number[]): Json {
   const described = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
-  return Object.fromEntries([...new Set([...statuses, ...errorsOfAll])].sort().map((status) => [status, { description: meanings[status] ?? 'Error', ...described }]))
+  return Object.fromEntries(
+    [...new Set([...statuses, ...errorsOfAll])]
+      .sort()
+      .map((status) => [status, { description: meanings[status] ?? 'Error', ...described }]),
+  )
 }
 
-function describeHandWritten(method: string, path: string, { status, errors, summary, request, responses, headers }: HandWritten): Json {
+function describeHandWritten(
+  method: string,
+  path: string,
+  { status, errors, summary, request, responses, headers }: HandWritten,
+): Json {
   const content = Object.fromEntries(Object.entries(responses).map(([mediaType, schema]) => [mediaType, { schema }]))
-  const described = Object.fromEntries(Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]))
+  const described = Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  )
   return {
     operationId: operationId(method, path),
     summary,
     parameters: [idempotencyKey],
     requestBody: { required: true, content: { 'application/json': { schema: request } } },
-    responses: { [status]: { description: 'Success', headers: described, content }, ...describeErrors([...errors, ...errorsOfKeyed]) },
+    responses: {
+      [status]: { description: 'Success', headers: described, content },
+      ...describeErrors([...errors, ...errorsOfKeyed]),
+    },
   }
 }
 
 function describeSuccess(route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
   if (route.status === 204) return { description: 'Done; no body' }
-  const root = definition.operation === 'query' ? schema.getQueryType() : definition.operation === 'mutation' ? schema.getMutationType() : schema.getSubscriptionType()
+  const root =
+    definition.operation === 'query'
+      ? schema.getQueryType()
+      : definition.operation === 'mutation'
+        ? schema.getMutationType()
+        : schema.getSubscriptionType()
   if (!root) return { description: route.summary }
   const whole = selectionSchema(root, definition.selectionSet, schema)
   const properties = whole['properties'] as Json
   const content = 'body' in properties ? (properties['body'] as Json) : whole
   // A named frame has the event in its data, and the position in its id: see namedFrames in stream.ts.
   const shown = route.frames === 'named' ? (content['properties'] as Json)['event'] : content
-  return { description: 'Success', content: { [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown } } }
+  return {
+    description: 'Success',
+    content: {
+      [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown },
+    },
+  }
 }
 
-function bodySchema(variables: readonly VariableDefinitionNode[], { neverNull = [], body }: Route, schema: GraphQLSchema): Json {
+function bodySchema(
+  variables: readonly VariableDefinitionNode[],
+  { neverNull = [], body }: Route,
+  schema: GraphQLSchema,
+): Json {
   const whole = variables.find((one) => one.variable.name.value === 'body')
   if (whole) return { ...inputSchema(typeOf(whole, schema)), ...body }
   const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
-  const shapeOf = (one: VariableDefinitionNode): Json => (neverNull.includes(one.variable.name.value) ? inputSchema(typeOf(one, schema)) : bodyFieldSchema(typeOf(one, schema)))
-  return { type: 'object', properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])), ...(required.length > 0 ? { required } : {}), additionalProperties: false }
+  const shapeOf = (one: VariableDefinitionNode): Json =>
+    neverNull.includes(one.variable.name.value)
+      ? inputSchema(typeOf(one, schema))
+      : bodyFieldSchema(typeOf(one, schema))
+  return {
+    type: 'object',
+    properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  }
 }
 
 function typeOf(variable: VariableDefinitionNode, schema: GraphQLSchema): GraphQLType {
@@ -128,7 +250,11 @@ function typeOf(variable: VariableDefinitionNode, schema: GraphQLSchema): GraphQ
 function bodyFieldSchema(type: GraphQLType): Json {
   const shape = inputSchema(type)
   if (isNonNullType(type) || typeof shape['type'] !== 'string') return shape
-  return { ...shape, type: [shape['type'], 'null'], ...(Array.isArray(shape['enum']) ? { enum: [...shape['enum'], null] } : {}) }
+  return {
+    ...shape,
+    type: [shape['type'], 'null'],
+    ...(Array.isArray(shape['enum']) ? { enum: [...shape['enum'], null] } : {}),
+  }
 }
 
 function inputSchema(type: GraphQLType): Json {
@@ -138,14 +264,28 @@ function inputSchema(type: GraphQLType): Json {
   if (isInputObjectType(type)) {
     const fields = Object.values(type.getFields())
     const required = fields.filter((field) => isNonNullType(field.type)).map((field) => field.name)
-    return { type: 'object', properties: Object.fromEntries(fields.map((field) => [field.name, { ...bodyFieldSchema(field.type), ...(field.description ? { description: field.description } : {}) }])), ...(required.length > 0 ? { required } : {}), additionalProperties: false }
+    return {
+      type: 'object',
+      properties: Object.fromEntries(
+        fields.map((field) => [
+          field.name,
+          { ...bodyFieldSchema(field.type), ...(field.description ? { description: field.description } : {}) },
+        ]),
+      ),
+      ...(required.length > 0 ? { required } : {}),
+      additionalProperties: false,
+    }
   }
-  return isScalarType(type) ? scalars[type.name] ?? {} : {}
+  return isScalarType(type) ? (scalars[type.name] ?? {}) : {}
 }
 
 function outputSchema(type: GraphQLOutputType, selections: SelectionSetNode | undefined, schema: GraphQLSchema): Json {
   if (isNonNullType(type)) return outputSchema(type.ofType, selections, schema)
-  const shape = isListType(type) ? { type: 'array', items: outputSchema(type.ofType, selections, schema) } : selections ? selectionSchema(getNamedType(type), selections, schema) : inputSchema(type)
+  const shape = isListType(type)
+    ? { type: 'array', items: outputSchema(type.ofType, selections, schema) }
+    : selections
+      ? selectionSchema(getNamedType(type), selections, schema)
+      : inputSchema(type)
   return shape
 }
 
@@ -169,21 +309,47 @@ function fieldSchema(parent: GraphQLType, selection: FieldNode, schema: GraphQLS
   const described = field.description ? { ...shape, description: field.description } : shape
   // A root field may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
   const isRoot = parent === schema.getQueryType() || parent === schema.getMutationType()
-  return isNonNullType(field.type) || isRoot || typeof described['type'] !== 'string' ? described : { ...described, type: [described['type'], 'null'] }
+  return isNonNullType(field.type) || isRoot || typeof described['type'] !== 'string'
+    ? described
+    : { ...described, type: [described['type'], 'null'] }
 }
 
 function errorSchema(surface: Surface): Json {
-  if (surface.name === 'infra') return { type: 'object', properties: { error: { type: 'string' }, message: { type: 'string' } }, required: ['error'] }
+  if (surface.name === 'infra')
+    return {
+      type: 'object',
+      properties: { error: { type: 'string' }, message: { type: 'string' } },
+      required: ['error'],
+    }
   if (surface.name === 'llm') {
-    const texts = Object.fromEntries(['type', 'code', 'message', 'request_id', 'service_id'].map((name) => [name, { type: 'string' }]))
-    return { type: 'object', properties: { error: { type: 'object', properties: { ...texts, param: { type: 'null' } }, required: Object.keys(texts) } }, required: ['error'] }
+    const texts = Object.fromEntries(
+      ['type', 'code', 'message', 'request_id', 'service_id'].map((name) => [name, { type: 'string' }]),
+    )
+    return {
+      type: 'object',
+      properties: {
+        error: { type: 'object', properties: { ...texts, param: { type: 'null' } }, required: Object.keys(texts) },
+      },
+      required: ['error'],
+    }
   }
   const text = { type: 'string' }
-  const error = { type: 'object', properties: { type: text, message: text, code: { ...text, description: 'The reason, for machines' } }, required: ['type', 'message', 'code'] }
-  return { type: 'object', properties: { type: { ...text, enum: ['error'] }, error, request_id: text }, required: ['type', 'error', 'request_id'] }
+  const error = {
+    type: 'object',
+    properties: { type: text, message: text, code: { ...text, description: 'The reason, for machines' } },
+    required: ['type', 'message', 'code'],
+  }
+  return {
+    type: 'object',
+    properties: { type: { ...text, enum: ['error'] }, error, request_id: text },
+    required: ['type', 'error', 'request_id'],
+  }
 }
 
 function operationId(method: string, path: string): string {
-  const words = path.replace(/[{}]/g, '').split(/[/_-]/).filter((word) => word && !['api', 'v1'].includes(word))
+  const words = path
+    .replace(/[{}]/g, '')
+    .split(/[/_-]/)
+    .filter((word) => word && !['api', 'v1'].includes(word))
   return method.toLowerCase() + words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
 }

@@ -82,7 +82,10 @@ export type HandWritten = {
   /** Headers of the answer, each with a sentence. */
   headers: Readonly<Record<string, string>>
   /** `admit` runs before the body is read, so that nobody's 32 MB are taken in; what it throws is the answer. */
-  make: (parts: SurfaceParts & { stopping: AbortSignal }) => { admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>; handle: Handler }
+  make: (parts: SurfaceParts & { stopping: AbortSignal }) => {
+    admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+    handle: Handler
+  }
 }
 
 /** A documented surface. */

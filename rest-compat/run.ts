@@ -3,7 +3,17 @@
  * compiled plans make a list five times cheaper here than plain execution (performance.md §1).
  */
 import fastify from 'fastify'
-import { createSourceEventStream, execute, getOperationAST, parse, validate, type ExecutionResult, type DocumentNode, type GraphQLSchema, type OperationDefinitionNode } from 'graphql'
+import {
+  createSourceEventStream,
+  execute,
+  getOperationAST,
+  parse,
+  validate,
+  type ExecutionResult,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+} from 'graphql'
 import mercurius, { type MercuriusOptions } from 'mercurius'
 import type { Context } from '#schema/builder.ts'
 import { shownError } from '#schema/public-error.ts'
@@ -31,7 +41,12 @@ export type Runner = {
    * @param shared what was made of events that are the same object for everyone; without it each is made anew.
    * @throws BerthError when it cannot start.
    */
-  follow(operation: Operation, variables: Variables, context: Context, shared?: SharedEvents): Promise<AsyncIterableIterator<Record<string, unknown>>>
+  follow(
+    operation: Operation,
+    variables: Variables,
+    context: Context,
+    shared?: SharedEvents,
+  ): Promise<AsyncIterableIterator<Record<string, unknown>>>
   close: () => Promise<void>
 }
 
@@ -59,7 +74,10 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
       const document = parse(source)
       const problems = validate(schema, document)
       const definition = getOperationAST(document)
-      if (problems.length > 0 || !definition) throw new Error(`a REST document does not fit the schema: ${problems.map((one) => one.message).join(' ')}\n${source}`)
+      if (problems.length > 0 || !definition)
+        throw new Error(
+          `a REST document does not fit the schema: ${problems.map((one) => one.message).join(' ')}\n${source}`,
+        )
       refuseVariablesInLiterals(document, source)
       return { source, document, definition }
     },
@@ -74,17 +92,30 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
       checkVariables(schema, operation, variables)
       const parts = { schema, document: operation.document, variableValues: variables, contextValue: context }
       const source = await createSourceEventStream(parts)
-      if (!(Symbol.asyncIterator in source)) throw shownError(source.errors?.[0] ?? new Error('a subscription without events'), context.requestId)
-      const make = async (event: unknown): Promise<Record<string, unknown>> => dataOf(await execute({ ...parts, rootValue: event }), context.requestId)
+      if (!(Symbol.asyncIterator in source))
+        throw shownError(source.errors?.[0] ?? new Error('a subscription without events'), context.requestId)
+      const make = async (event: unknown): Promise<Record<string, unknown>> =>
+        dataOf(await execute({ ...parts, rootValue: event }), context.requestId)
       return eventsMade(source, shared, make)
     },
     close: () => inner.close(),
   }
 }
 
-type Inner = { graphql: (source: string, context?: Record<string, unknown>, variables?: Record<string, unknown>) => Promise<{ data?: unknown; errors?: readonly Error[] | undefined }> }
+type Inner = {
+  graphql: (
+    source: string,
+    context?: Record<string, unknown>,
+    variables?: Record<string, unknown>,
+  ) => Promise<{ data?: unknown; errors?: readonly Error[] | undefined }>
+}
 
-async function runWith(inner: Inner, operation: Operation, variables: Variables, context: Context): Promise<{ data?: unknown; errors?: readonly Error[] | undefined }> {
+async function runWith(
+  inner: Inner,
+  operation: Operation,
+  variables: Variables,
+  context: Context,
+): Promise<{ data?: unknown; errors?: readonly Error[] | undefined }> {
   try {
     return await inner.graphql(operation.source, context, variables)
   } catch (error) {
@@ -93,7 +124,11 @@ async function runWith(inner: Inner, operation: Operation, variables: Variables,
 }
 
 /** The source's events, each made into data by the document; one that is shared, once for all. */
-async function* eventsMade(source: AsyncIterable<unknown>, shared: SharedEvents | undefined, make: (event: unknown) => Promise<Record<string, unknown>>): AsyncGenerator<Record<string, unknown>> {
+async function* eventsMade(
+  source: AsyncIterable<unknown>,
+  shared: SharedEvents | undefined,
+  make: (event: unknown) => Promise<Record<string, unknown>>,
+): AsyncGenerator<Record<string, unknown>> {
   for await (const event of source) {
     if (!shared || typeof event !== 'object' || event === null) {
       yield await make(event)
@@ -118,8 +153,12 @@ function checkVariables(schema: GraphQLSchema, { definition }: Operation, variab
   const wrong = findWrongVariable(schema, definition.variableDefinitions ?? [], variables)
   if (!wrong) return
   const { at, fault, type } = wrong
-  if (fault === 'unknown') throw new BerthError('invalid_request', `${at} is not known here. Take it out, or look at its spelling.`)
-  throw new BerthError('invalid_request', fault === 'absent' ? `${at} is required: it must be ${typeInWords(type)}.` : `${at} must be ${typeInWords(type)}.`)
+  if (fault === 'unknown')
+    throw new BerthError('invalid_request', `${at} is not known here. Take it out, or look at its spelling.`)
+  throw new BerthError(
+    'invalid_request',
+    fault === 'absent' ? `${at} is required: it must be ${typeInWords(type)}.` : `${at} must be ${typeInWords(type)}.`,
+  )
 }
 
 /** The compiler turns an absent variable inside an object literal into null from the second run on, so none may stand there. */
@@ -128,7 +167,10 @@ function refuseVariablesInLiterals(document: DocumentNode, source: string): void
     if (Array.isArray(node)) return node.some((one) => inLiteral(one, inside))
     if (typeof node !== 'object' || node === null || !('kind' in node)) return false
     if (node.kind === 'Variable') return inside
-    return Object.entries(node).some(([key, value]) => key !== 'loc' && inLiteral(value, inside || node.kind === 'ObjectValue'))
+    return Object.entries(node).some(
+      ([key, value]) => key !== 'loc' && inLiteral(value, inside || node.kind === 'ObjectValue'),
+    )
   }
-  if (inLiteral(document, false)) throw new Error(`a REST document has a variable inside an object literal; pass flat arguments:\n${source}`)
+  if (inLiteral(document, false))
+    throw new Error(`a REST document has a variable inside an object literal; pass flat arguments:\n${source}`)
 }

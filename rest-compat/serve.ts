@@ -27,7 +27,14 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
     if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
     return sendError(surface, told, request, reply)
   })
-  scope.setNotFoundHandler((request, reply) => sendError(surface, new BerthError('not_found', `There is no ${request.method} at this path; see ${surface.openapiPath}.`), request, reply))
+  scope.setNotFoundHandler((request, reply) =>
+    sendError(
+      surface,
+      new BerthError('not_found', `There is no ${request.method} at this path; see ${surface.openapiPath}.`),
+      request,
+      reply,
+    ),
+  )
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
     const operation = runner.prepare(route.operation)
@@ -47,7 +54,14 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
   for (const [key, written] of Object.entries(surface.handlers)) {
     const [method = '', path = ''] = key.split(' ')
     const { admit, handle } = written.make({ ...parts, stopping: scope.stopping })
-    scope.route({ method, url: (surface.mount + path).slice(surface.prefix.length), bodyLimit: surface.bodyBytes, config: { neverCompressed: true }, onRequest: admit, handler: handle })
+    scope.route({
+      method,
+      url: (surface.mount + path).slice(surface.prefix.length),
+      bodyLimit: surface.bodyBytes,
+      config: { neverCompressed: true },
+      onRequest: admit,
+      handler: handle,
+    })
   }
 }
 
@@ -61,7 +75,10 @@ const anybody: Caller = { kind: 'nobody', refusal: missingToken() }
 const admitted = new WeakMap<FastifyRequest, Caller>()
 
 /** Lets in who may call, before the body is read: 401 goes before what is wrong in it, and nobody's body is taken in. */
-function admission(route: Route, authenticator: SurfaceParts['authenticator']): (request: FastifyRequest) => Promise<void> {
+function admission(
+  route: Route,
+  authenticator: SurfaceParts['authenticator'],
+): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     const caller = await knownCaller(authenticator.authenticate(bearerOf(request.headers)))
     if (route.peopleOnly && caller.kind === 'key') throw userTokenRequired()
@@ -69,17 +86,31 @@ function admission(route: Route, authenticator: SurfaceParts['authenticator']): 
   }
 }
 
-function answerHandler(surface: Surface, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services }: SurfaceParts): Handler {
-  const readVariables = variableReader(method, path, route, operation, { schema: runner.schema, lenient: surface.takesUnknownKeys })
+function answerHandler(
+  surface: Surface,
+  method: string,
+  path: string,
+  route: Route,
+  operation: Operation,
+  runner: Runner,
+  { services }: SurfaceParts,
+): Handler {
+  const readVariables = variableReader(method, path, route, operation, {
+    schema: runner.schema,
+    lenient: surface.takesUnknownKeys,
+  })
   const isPost = method === 'POST'
   return async (request, reply) => {
     const caller = admitted.get(request) ?? anybody // of an open route; without it no other is reached
-    const allowance = route.open ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute) : spendRequest(services.limiter, caller, isPost)
+    const allowance = route.open
+      ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute)
+      : spendRequest(services.limiter, caller, isPost)
     if (route.headers) reply.headers(route.headers)
     setAllowance(reply, 'then' in allowance ? await allowance : allowance)
     const variables = readVariables(request)
     const key = isPost ? request.headers['idempotency-key'] : undefined
-    const run = (as: Caller): Promise<string | Buffer | null> => answer(runner, route, operation, variables, contextOf(services, as, request.id))
+    const run = (as: Caller): Promise<string | Buffer | null> =>
+      answer(runner, route, operation, variables, contextOf(services, as, request.id))
     if (key === undefined) {
       const body = await run(caller)
       const deleted = route.deletes !== undefined && request.headers['anthropic-beta'] !== undefined
@@ -89,8 +120,20 @@ function answerHandler(surface: Surface, method: string, path: string, route: Ro
   }
 }
 
-function streamHandler(scope: FastifyInstance, surface: Surface, method: string, path: string, route: Route, operation: Operation, runner: Runner, { services, authenticator }: SurfaceParts): Handler {
-  const readVariables = variableReader(method, path, route, operation, { schema: runner.schema, lenient: surface.takesUnknownKeys })
+function streamHandler(
+  scope: FastifyInstance,
+  surface: Surface,
+  method: string,
+  path: string,
+  route: Route,
+  operation: Operation,
+  runner: Runner,
+  { services, authenticator }: SurfaceParts,
+): Handler {
+  const readVariables = variableReader(method, path, route, operation, {
+    schema: runner.schema,
+    lenient: surface.takesUnknownKeys,
+  })
   const frames = route.frames === 'named' ? namedFrames(surface.envelope) : plainFrames
   const shared = route.sameForAll ? new WeakMap<object, Promise<Record<string, unknown>>>() : undefined
   return async (request, reply) => {
@@ -100,9 +143,19 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
     const gone = new AbortController()
     reply.raw.once('close', () => gone.abort()) // of the answer, not of the connection, which may carry more requests
     const over = beginStream('sse', callerName(caller))
-    const unwatch = watchCaller(authenticator, credential ?? '', (now) => allowAgain(now, grants), () => gone.abort()) // a known caller has one
+    const unwatch = watchCaller(
+      authenticator,
+      credential ?? '',
+      (now) => allowAgain(now, grants),
+      () => gone.abort(),
+    ) // a known caller has one
     try {
-      const events = await runner.follow(operation, readVariables(request), { ...contextOf(services, caller, request.id), signal: gone.signal }, shared)
+      const events = await runner.follow(
+        operation,
+        readVariables(request),
+        { ...contextOf(services, caller, request.id), signal: gone.signal },
+        shared,
+      )
       if (request.method === 'HEAD') return await describeStream(reply, events, gone)
       return await sendStream(request, reply, events, gone, scope.stopping, undefined, frames)
     } catch (error) {
@@ -116,7 +169,11 @@ function streamHandler(scope: FastifyInstance, surface: Surface, method: string,
 }
 
 /** HEAD of a stream: it was begun, so that its status is that of GET, and ends before its first event. */
-async function describeStream(reply: FastifyReply, events: AsyncIterableIterator<unknown>, gone: AbortController): Promise<FastifyReply> {
+async function describeStream(
+  reply: FastifyReply,
+  events: AsyncIterableIterator<unknown>,
+  gone: AbortController,
+): Promise<FastifyReply> {
   gone.abort()
   await events.return?.()
   return reply.headers(eventStreamHeaders).send()
@@ -129,7 +186,13 @@ function deletedBody(path: string, request: FastifyRequest, { deletes }: Route):
 }
 
 /** Runs the document and makes the body's text, or its bytes where it is large; null for an answer without one. */
-async function answer(runner: Runner, route: Route, operation: Operation, variables: Variables, context: Context): Promise<string | Buffer | null> {
+async function answer(
+  runner: Runner,
+  route: Route,
+  operation: Operation,
+  variables: Variables,
+  context: Context,
+): Promise<string | Buffer | null> {
   const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
     throw error instanceof BerthError ? asListed(error, route) : error
   })
@@ -140,13 +203,22 @@ async function answer(runner: Runner, route: Route, operation: Operation, variab
 
 /** The error with a status that the documents list for this path (decisions.md §1: all but 401 and 403 stay inside the list). */
 function asListed(error: BerthError, route: Route): BerthError {
-  if (error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun']))) return new BerthError('forbidden', error.message)
+  if (error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun'])))
+    return new BerthError('forbidden', error.message)
   const outOfReach = error.status === 502 || error.status === 504
   return outOfReach && !route.errors.includes(error.status) ? new BerthError('internal_error', error.message) : error
 }
 
 /** Runs a keyed POST once in 24 hours; the same request again gets the same response, while its caller may still do what the first did. */
-async function once(services: Services, known: Caller, key: string | string[], request: FastifyRequest, reply: FastifyReply, route: Route, run: (as: Caller) => Promise<string | Buffer | null>): Promise<unknown> {
+async function once(
+  services: Services,
+  known: Caller,
+  key: string | string[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: Route,
+  run: (as: Caller) => Promise<string | Buffer | null>,
+): Promise<unknown> {
   const { caller, grants } = noting(known)
   const claim = await claimKey(services, caller, key, request, grants)
   if (claim.kept) return send(reply.header('idempotent-replayed', 'true'), claim.kept.status, claim.kept.body)

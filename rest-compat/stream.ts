@@ -7,7 +7,12 @@ import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** The headers of an event stream: proxies on the way must neither keep nor gather it. */
-export const eventStreamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', connection: 'keep-alive', 'x-accel-buffering': 'no' } as const
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  connection: 'keep-alive',
+  'x-accel-buffering': 'no',
+} as const
 /** After a stream ended, its reader comes back this much later. */
 export const reconnectMs = 2_000
 /** A reader that takes nothing for three heartbeats is gone. */
@@ -20,10 +25,16 @@ const frames = new WeakMap<Record<string, unknown>, string | Promise<Buffer>>()
 type Frame = { before: string; body?: unknown }
 
 /** How events, and the error that ends a stream, become text. */
-export type Frames = { ofEvent: (event: Record<string, unknown>) => Frame; ofError: (error: BerthError, requestId: string) => string }
+export type Frames = {
+  ofEvent: (event: Record<string, unknown>) => Frame
+  ofError: (error: BerthError, requestId: string) => string
+}
 
 /** As browsers' EventSource hears without being told names. */
-export const plainFrames: Frames = { ofEvent: plainFrame, ofError: ({ code, message }) => `event: error\ndata: ${JSON.stringify({ error: code, message })}\n\n` }
+export const plainFrames: Frames = {
+  ofEvent: plainFrame,
+  ofError: ({ code, message }) => `event: error\ndata: ${JSON.stringify({ error: code, message })}\n\n`,
+}
 
 /**
  * As Anthropic's clients read: a frame without a name they know is dropped (decisions.md §6.2). The event stands in the
@@ -31,7 +42,10 @@ export const plainFrames: Frames = { ofEvent: plainFrame, ofError: ({ code, mess
  * @param envelope the surface's body of an error.
  */
 export function namedFrames(envelope: (error: BerthError, requestId: string) => Record<string, unknown>): Frames {
-  return { ofEvent: namedFrame, ofError: (error, requestId) => `event: error\ndata: ${JSON.stringify(envelope(error, requestId))}\n\n` }
+  return {
+    ofEvent: namedFrame,
+    ofError: (error, requestId) => `event: error\ndata: ${JSON.stringify(envelope(error, requestId))}\n\n`,
+  }
 }
 
 /**
@@ -41,7 +55,15 @@ export function namedFrames(envelope: (error: BerthError, requestId: string) => 
  * @param stalledMs how long a reader may take nothing before it is cut; it resumes where it was.
  * @param frames how events become text.
  */
-export async function sendStream(request: FastifyRequest, reply: FastifyReply, events: AsyncIterableIterator<Record<string, unknown>>, gone: AbortController, stopping: AbortSignal, stalledMs = stalledMsUsual, { ofEvent, ofError }: Frames = plainFrames): Promise<void> {
+export async function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  events: AsyncIterableIterator<Record<string, unknown>>,
+  gone: AbortController,
+  stopping: AbortSignal,
+  stalledMs = stalledMsUsual,
+  { ofEvent, ofError }: Frames = plainFrames,
+): Promise<void> {
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
@@ -80,12 +102,16 @@ function frameOf(event: Record<string, unknown>, make: Frames['ofEvent']): strin
 function written({ before, body }: Frame): string | Promise<Buffer> {
   if (body === undefined) return before
   const text = bodyText(body)
-  return typeof text === 'string' ? `${before}${text}\n\n` : text.then((bytes) => Buffer.concat([Buffer.from(before), bytes, Buffer.from('\n\n')]))
+  return typeof text === 'string'
+    ? `${before}${text}\n\n`
+    : text.then((bytes) => Buffer.concat([Buffer.from(before), bytes, Buffer.from('\n\n')]))
 }
 
 function plainFrame(event: Record<string, unknown>): Frame {
   const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
-  return body && body.id !== undefined && body.id !== null ? { before: `id: ${String(body.id)}\ndata: `, body } : { before: ': ping\n\n' }
+  return body && body.id !== undefined && body.id !== null
+    ? { before: `id: ${String(body.id)}\ndata: `, body }
+    : { before: ': ping\n\n' }
 }
 
 function namedFrame(event: Record<string, unknown>): Frame {

@@ -26,17 +26,45 @@ function agentsType({ code, status }: BerthError): string {
 /** Every surface. A second and third noun group adds its routes here. */
 export const surfaces: readonly Surface[] = [
   {
-    name: 'infra', title: 'Berth infrastructure', mount: '', prefix: '/api/v1', openapiPath: '/api/v1/openapi.json', routes: infraRoutes, handlers: {}, bodyBytes: limits.infraBodyBytes, takesUnknownKeys: false,
+    name: 'infra',
+    title: 'Berth infrastructure',
+    mount: '',
+    prefix: '/api/v1',
+    openapiPath: '/api/v1/openapi.json',
+    routes: infraRoutes,
+    handlers: {},
+    bodyBytes: limits.infraBodyBytes,
+    takesUnknownKeys: false,
     envelope: (error) => ({ error: error.code, message: error.message, ...documentedDetails(error) }),
   },
   {
-    name: 'agents', title: 'Berth agents', mount: '/agents', prefix: '/agents', openapiPath: '/agents/openapi.json', routes: agentsRoutes, handlers: {}, bodyBytes: limits.agentsBodyBytes, takesUnknownKeys: false,
-    envelope: (error, requestId) => ({ type: 'error', error: { type: agentsType(error), message: error.message, code: error.code }, request_id: requestId }),
+    name: 'agents',
+    title: 'Berth agents',
+    mount: '/agents',
+    prefix: '/agents',
+    openapiPath: '/agents/openapi.json',
+    routes: agentsRoutes,
+    handlers: {},
+    bodyBytes: limits.agentsBodyBytes,
+    takesUnknownKeys: false,
+    envelope: (error, requestId) => ({
+      type: 'error',
+      error: { type: agentsType(error), message: error.message, code: error.code },
+      request_id: requestId,
+    }),
   },
   {
-    name: 'llm', title: 'Berth inference gateway', mount: '/llm', prefix: '/llm', openapiPath: '/llm/openapi.json', routes: llmRoutes, bodyBytes: limits.gatewayBodyBytes, takesUnknownKeys: true,
+    name: 'llm',
+    title: 'Berth inference gateway',
+    mount: '/llm',
+    prefix: '/llm',
+    openapiPath: '/llm/openapi.json',
+    routes: llmRoutes,
+    bodyBytes: limits.gatewayBodyBytes,
+    takesUnknownKeys: true,
     handlers: llmHandlers, // the two chat streams: each says why it is answered by hand
-    envelope: llmEnvelope, errorHeaders: llmErrorHeaders,
+    envelope: llmEnvelope,
+    errorHeaders: llmErrorHeaders,
   },
 ]
 
@@ -45,11 +73,19 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
   const runner = await createRunner(parts.schema)
   app.addHook('onClose', () => runner.close())
   for (const surface of surfaces) {
-    const description = keepText('application/json; charset=utf-8', JSON.stringify(describeSurface(surface, runner, parts.services.config.publicUrl)))
-    await app.register(async (scope) => {
-      serveRoutes(scope, surface, runner, parts)
-      scope.get(surface.openapiPath.slice(surface.prefix.length), (request, reply) => sendKept(request, reply, description))
-    }, { prefix: surface.prefix })
+    const description = keepText(
+      'application/json; charset=utf-8',
+      JSON.stringify(describeSurface(surface, runner, parts.services.config.publicUrl)),
+    )
+    await app.register(
+      async (scope) => {
+        serveRoutes(scope, surface, runner, parts)
+        scope.get(surface.openapiPath.slice(surface.prefix.length), (request, reply) =>
+          sendKept(request, reply, description),
+        )
+      },
+      { prefix: surface.prefix },
+    )
   }
 }
 

@@ -8,7 +8,14 @@ import type { Operation, Variables } from './run.ts'
 
 type Source = 'path' | 'query' | 'body' | 'whole'
 /** `fields`: the keys of the variable's object, or of each object in its list; undefined for what is no input object. */
-type Reader = { name: string; source: Source; queryName: string; scalar: string; list: boolean; fields: ReadonlySet<string> | undefined }
+type Reader = {
+  name: string
+  source: Source
+  queryName: string
+  scalar: string
+  list: boolean
+  fields: ReadonlySet<string> | undefined
+}
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 
@@ -29,12 +36,30 @@ export type ReaderParts = {
  * Makes the function that reads a route's variables. An absent key stays absent, and null stays null: they differ.
  * What the function throws: BerthError invalid_request for a key of the query or the body that no variable takes.
  */
-export function variableReader(method: string, path: string, route: Route, { definition }: Operation, { schema, lenient }: ReaderParts): (request: FastifyRequest) => Variables {
+export function variableReader(
+  method: string,
+  path: string,
+  route: Route,
+  { definition }: Operation,
+  { schema, lenient }: ReaderParts,
+): (request: FastifyRequest) => Variables {
   const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
   const readers: Reader[] = (definition.variableDefinitions ?? []).map(({ variable, type }) => {
     const name = variable.name.value
-    const source = inPath.has(name) ? 'path' : name === 'body' ? 'whole' : route.query?.includes(name) || !methodsWithBody.has(method) ? 'query' : 'body'
-    return { name, source, queryName: route.queryNames?.[name] ?? name, ...shapeOf(type), fields: fieldsOf(type, schema) }
+    const source = inPath.has(name)
+      ? 'path'
+      : name === 'body'
+        ? 'whole'
+        : route.query?.includes(name) || !methodsWithBody.has(method)
+          ? 'query'
+          : 'body'
+    return {
+      name,
+      source,
+      queryName: route.queryNames?.[name] ?? name,
+      ...shapeOf(type),
+      fields: fieldsOf(type, schema),
+    }
   })
   const refuseUnknown = lenient ? undefined : unknownRefuser(readers, route)
   return (request) => {
@@ -51,18 +76,31 @@ export function variableReader(method: string, path: string, route: Route, { def
 
 function unknownRefuser(readers: readonly Reader[], route: Route): (request: FastifyRequest) => void {
   const inQuery = readers.filter(({ source }) => source === 'query')
-  const parameters = new Set([...inQuery.flatMap(({ name, queryName }) => [queryName, name]), ...(route.tokenInQuery ? ['token'] : []), ...Object.keys(ignoredParameters)])
+  const parameters = new Set([
+    ...inQuery.flatMap(({ name, queryName }) => [queryName, name]),
+    ...(route.tokenInQuery ? ['token'] : []),
+    ...Object.keys(ignoredParameters),
+  ])
   const inBody = readers.filter(({ source }) => source === 'body')
   const fields = new Set(inBody.map(({ name }) => name))
   const nested = inBody.flatMap(({ name, fields: known }) => (known ? [{ name, known }] : []))
   const isWhole = readers.some(({ source }) => source === 'whole')
   const suggested = inQuery.map(({ queryName }) => queryName)
   return ({ query, body, headers }) => {
-    if (headers[workspaceHeader] !== undefined) throw new BerthError('invalid_request', `There are no workspaces here, so none can be selected. Leave the header ${workspaceHeader} (workspace_id) out; a token is of one organization.`)
+    if (headers[workspaceHeader] !== undefined)
+      throw new BerthError(
+        'invalid_request',
+        `There are no workspaces here, so none can be selected. Leave the header ${workspaceHeader} (workspace_id) out; a token is of one organization.`,
+      )
     const parameter = findUnknownKey(query as object, parameters) // Fastify's own shape of a query
-    if (parameter !== undefined) throw new BerthError('invalid_request', unknownKeySentence('query parameter', parameter, suggested))
+    if (parameter !== undefined)
+      throw new BerthError('invalid_request', unknownKeySentence('query parameter', parameter, suggested))
     if (isWhole || body === undefined || body === null) return
-    if (typeof body !== 'object' || Array.isArray(body)) throw new BerthError('invalid_request', fields.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.')
+    if (typeof body !== 'object' || Array.isArray(body))
+      throw new BerthError(
+        'invalid_request',
+        fields.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',
+      )
     const field = findUnknownKey(body, fields)
     if (field !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', field, fields))
     for (const { name, known } of nested) refuseInside((body as Record<string, unknown>)[name], name, known)
@@ -74,16 +112,22 @@ function refuseInside(value: unknown, place: string, known: ReadonlySet<string>)
     for (const [index, item] of value.entries()) refuseInside(item, `${place}[${index}]`, known)
   } else if (typeof value === 'object' && value !== null) {
     const field = findUnknownKey(value, known)
-    if (field !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', field, known, `${place}.`))
+    if (field !== undefined)
+      throw new BerthError('invalid_request', unknownKeySentence('field', field, known, `${place}.`))
   }
 }
 
-function readOne({ name, source, queryName, scalar, list }: Reader, request: FastifyRequest, variables: Variables): void {
+function readOne(
+  { name, source, queryName, scalar, list }: Reader,
+  request: FastifyRequest,
+  variables: Variables,
+): void {
   if (source === 'path') {
     variables[name] = (request.params as Record<string, string>)[name] // Fastify's own shape of path parameters
   } else if (source === 'query') {
     const query = request.query as Record<string, string | string[]> // Fastify's own shape of a query
-    if (queryName !== name && query[queryName] !== undefined && query[name] !== undefined) throw new BerthError('invalid_request', `${queryName} and ${name} are one parameter; give one of them.`)
+    if (queryName !== name && query[queryName] !== undefined && query[name] !== undefined)
+      throw new BerthError('invalid_request', `${queryName} and ${name} are one parameter; give one of them.`)
     const value = query[queryName] ?? query[name]
     if (value !== undefined) variables[name] = fromText(queryName, value, scalar, list)
   } else if (source === 'whole') {
@@ -91,7 +135,8 @@ function readOne({ name, source, queryName, scalar, list }: Reader, request: Fas
   } else {
     const { body } = request
     if (body === undefined) return
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new BerthError('invalid_request', 'The body must be a JSON object.')
+    if (typeof body !== 'object' || body === null || Array.isArray(body))
+      throw new BerthError('invalid_request', 'The body must be a JSON object.')
     if (Object.hasOwn(body, name)) variables[name] = (body as Record<string, unknown>)[name]
   }
 }

@@ -5,16 +5,25 @@ import { builder } from './builder.ts'
 export const idArguments = builder.args((t) => ({ id: t.id({ required: true, description: 'Its id.' }) }))
 
 /** The organization that something is asked of. */
-export const organizationArguments = builder.args((t) => ({ organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }) }))
+export const organizationArguments = builder.args((t) => ({
+  organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }),
+}))
 
 /** Whether a list shows archived ones. */
-export const archivedArguments = builder.args((t) => ({ includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }) }))
+export const archivedArguments = builder.args((t) => ({
+  includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+}))
 
 /** Oldest or newest first. */
-export const listOrder = builder.enumType('ListOrder', { description: 'The order of a list.', values: { asc: { description: 'Oldest first.' }, desc: { description: 'Newest first.' } } })
+export const listOrder = builder.enumType('ListOrder', {
+  description: 'The order of a list.',
+  values: { asc: { description: 'Oldest first.' }, desc: { description: 'Newest first.' } },
+})
 
 /** When what a list shows was made. */
 export const createdArguments = builder.args((t) => ({
-  createdAfter: t.field({ type: 'DateTime', description: 'Made after this moment.' }), createdFrom: t.field({ type: 'DateTime', description: 'Made at this moment or later.' }),
-  createdBefore: t.field({ type: 'DateTime', description: 'Made before this moment.' }), createdUntil: t.field({ type: 'DateTime', description: 'Made at this moment or earlier.' }),
+  createdAfter: t.field({ type: 'DateTime', description: 'Made after this moment.' }),
+  createdFrom: t.field({ type: 'DateTime', description: 'Made at this moment or later.' }),
+  createdBefore: t.field({ type: 'DateTime', description: 'Made before this moment.' }),
+  createdUntil: t.field({ type: 'DateTime', description: 'Made at this moment or earlier.' }),
 }))

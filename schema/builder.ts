@@ -37,7 +37,11 @@ builder.scalarType('TextMap', {
   parseValue: readTextMap,
   parseLiteral: (node) => {
     if (node.kind !== Kind.OBJECT) throw new GraphQLError('must be an object from text to text')
-    return readTextMap(Object.fromEntries(node.fields.map((field) => [field.name.value, field.value.kind === Kind.STRING ? field.value.value : null])))
+    return readTextMap(
+      Object.fromEntries(
+        node.fields.map((field) => [field.name.value, field.value.kind === Kind.STRING ? field.value.value : null]),
+      ),
+    )
   },
 })
 
@@ -53,7 +57,8 @@ builder.scalarType('Bytes', {
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc4648#section-4',
   serialize: (value) => value,
   parseValue: (value) => {
-    if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value)) throw new GraphQLError('bytes are base64 text')
+    if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))
+      throw new GraphQLError('bytes are base64 text')
     return value
   },
 })
@@ -66,7 +71,10 @@ builder.scalarType('ByteList', {
 
 builder.queryType({ description: 'Everything that can be read.' })
 builder.mutationType({ description: 'Everything that can be changed.' })
-builder.subscriptionType({ description: 'Everything that can be followed. Each takes `after`, the cursor of the last event seen, and resumes without gap or repeat.' })
+builder.subscriptionType({
+  description:
+    'Everything that can be followed. Each takes `after`, the cursor of the last event seen, and resumes without gap or repeat.',
+})
 
 // The engine reads dates of many kinds, and days that no month has; Postgres refuses them with an error of its own.
 const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2}))?$/
@@ -76,12 +84,15 @@ const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 function readMoment(value: unknown): string {
   const ms = typeof value === 'string' && moment.test(value) ? Date.parse(value) : Number.NaN
-  if (!(ms >= firstMs && ms <= lastMs)) throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
+  if (!(ms >= firstMs && ms <= lastMs))
+    throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
   return timestamp(ms)
 }
 
 function readTextMap(value: unknown): TextMap {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new GraphQLError('must be an object from text to text')
-  for (const text of Object.values(value)) if (typeof text !== 'string') throw new GraphQLError('every value must be text')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new GraphQLError('must be an object from text to text')
+  for (const text of Object.values(value))
+    if (typeof text !== 'string') throw new GraphQLError('every value must be text')
   return value as TextMap // checked just above
 }

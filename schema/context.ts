@@ -50,7 +50,10 @@ export async function countRefusedCredential(limiter: RateLimiter, address: stri
 /** Makes the process's authenticator. */
 export function createAuthenticator(services: Services): Authenticator {
   const { config, db, pubsub } = services
-  const tokens = createTokenChecker(trustedIssuers(services), config.hs256Secret ? { secret: config.hs256Secret, audience: config.audience } : null)
+  const tokens = createTokenChecker(
+    trustedIssuers(services),
+    config.hs256Secret ? { secret: config.hs256Secret, audience: config.audience } : null,
+  )
   const keys = createApiKeyChecker(db, pubsub, config.apiKeyPrefix)
   const memberships = createMembershipChecker(db, pubsub)
   const personOf = async (credential: string): Promise<Caller> => {
@@ -59,7 +62,10 @@ export function createAuthenticator(services: Services): Authenticator {
       const checked = memberships.check(token)
       const current = checked instanceof Promise ? await checked : checked
       const { userId, organizationId, vmId, tokenId, expiresAtSeconds } = token
-      const role = organizationId === null || token.role === null ? null : lesserRole(token.role, current.get(organizationId) ?? token.role)
+      const role =
+        organizationId === null || token.role === null
+          ? null
+          : lesserRole(token.role, current.get(organizationId) ?? token.role)
       return { kind: 'person', userId, organizationId, role, memberships: current, vmId, tokenId, expiresAtSeconds }
     } catch (error) {
       if (error instanceof BerthError && error.status === 401) return { kind: 'nobody', refusal: error }
@@ -75,8 +81,13 @@ export function createAuthenticator(services: Services): Authenticator {
 }
 
 function trustedIssuers({ config, db, pubsub }: Services): TrustedIssuer[] {
-  const trusted = config.issuers.map(({ issuer, audience, jwksUri }) => ({ issuer, audience, keys: remoteKeys(jwksUri) }))
-  if (config.builtInIssuer) trusted.push({ issuer: config.publicUrl, audience: config.audience, keys: builtInKeys(db, pubsub) })
+  const trusted = config.issuers.map(({ issuer, audience, jwksUri }) => ({
+    issuer,
+    audience,
+    keys: remoteKeys(jwksUri),
+  }))
+  if (config.builtInIssuer)
+    trusted.push({ issuer: config.publicUrl, audience: config.audience, keys: builtInKeys(db, pubsub) })
   return trusted
 }
 

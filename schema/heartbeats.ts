@@ -19,7 +19,9 @@ export async function* withHeartbeats<Event>(events: AsyncIterator<Event>): Asyn
   try {
     for (;;) {
       let timer: NodeJS.Timeout | undefined
-      const silence = new Promise<'silence'>((resolve) => (timer = setTimeout(() => resolve('silence'), limits.streamHeartbeatSeconds * 1000)))
+      const silence = new Promise<'silence'>(
+        (resolve) => (timer = setTimeout(() => resolve('silence'), limits.streamHeartbeatSeconds * 1000)),
+      )
       const first = await Promise.race([next, silence]).finally(() => clearTimeout(timer))
       if (first === 'silence') {
         yield { heartbeatAt: timestamp(nowMs()) }

@@ -11,7 +11,10 @@ const pageInfo = builder.objectRef<Page<unknown>['pageInfo']>('PageInfo').implem
     hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there are more after this page.' }),
     hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether there are some before this page.' }),
     startCursor: t.exposeString('startCursor', { nullable: true, description: 'The cursor of the first node here.' }),
-    endCursor: t.exposeString('endCursor', { nullable: true, description: 'The cursor of the last node here: pass it as `after` for the next page.' }),
+    endCursor: t.exposeString('endCursor', {
+      nullable: true,
+      description: 'The cursor of the last node here: pass it as `after` for the next page.',
+    }),
   }),
 })
 
@@ -28,8 +31,16 @@ export function connectionOf<Node>(name: string, node: ObjectRef<Types, Node>): 
     description: `A page of ${name}s.`,
     fields: (t) => ({
       edges: t.field({ type: [edge], description: 'The nodes with their cursors.', resolve: (parent) => parent.edges }),
-      nodes: t.field({ type: [node] as never, description: 'The nodes alone.', resolve: (parent) => parent.nodes as never }), // as above
-      pageInfo: t.field({ type: pageInfo, description: 'Where the page stands.', resolve: (parent) => parent.pageInfo }),
+      nodes: t.field({
+        type: [node] as never,
+        description: 'The nodes alone.',
+        resolve: (parent) => parent.nodes as never,
+      }), // as above
+      pageInfo: t.field({
+        type: pageInfo,
+        description: 'Where the page stands.',
+        resolve: (parent) => parent.pageInfo,
+      }),
     }),
   }) as never // one ref type for every name
 }
@@ -39,9 +50,16 @@ export function listTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): Ob
   return builder.objectRef<List<Node>>(`${name}List`).implement({
     description: `A page of ${name}s as REST shows it.`,
     fields: (t) => ({
-      data: t.field({ type: [node] as never, description: 'What is on this page.', resolve: (parent) => parent.data as never }), // as above
+      data: t.field({
+        type: [node] as never,
+        description: 'What is on this page.',
+        resolve: (parent) => parent.data as never,
+      }), // as above
       hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
-      nextPage: t.exposeString('nextPage', { nullable: true, description: 'Pass it as `page` for the next page; null behind the last.' }),
+      nextPage: t.exposeString('nextPage', {
+        nullable: true,
+        description: 'Pass it as `page` for the next page; null behind the last.',
+      }),
     }),
   }) as never // one ref type for every name
 }
@@ -51,10 +69,20 @@ export function twoWayListTypeOf<Node>(name: string, node: ObjectRef<Types, Node
   return builder.objectRef<TwoWayList<Node>>(`${name}List`).implement({
     description: `A page of ${name}s as REST shows it.`,
     fields: (t) => ({
-      data: t.field({ type: [node] as never, description: 'What is on this page.', resolve: (parent) => parent.data as never }), // as above
+      data: t.field({
+        type: [node] as never,
+        description: 'What is on this page.',
+        resolve: (parent) => parent.data as never,
+      }), // as above
       hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
-      nextPage: t.exposeString('nextPage', { nullable: true, description: 'Pass it as `page` for the next page; null behind the last.' }),
-      prevPage: t.exposeString('prevPage', { nullable: true, description: 'Pass it as `page` for the page before; null on the first.' }),
+      nextPage: t.exposeString('nextPage', {
+        nullable: true,
+        description: 'Pass it as `page` for the next page; null behind the last.',
+      }),
+      prevPage: t.exposeString('prevPage', {
+        nullable: true,
+        description: 'Pass it as `page` for the page before; null on the first.',
+      }),
     }),
   }) as never // one ref type for every name
 }
@@ -68,5 +96,7 @@ export const listArguments = {
 /** The arguments of every connection. */
 export const pageArguments = {
   first: builder.args((t) => ({ first: t.int({ description: 'How many, 1 to 100; 50 without it.' }) })).first,
-  after: builder.args((t) => ({ after: t.string({ description: 'The cursor after which the page begins: `endCursor` of the page before.' }) })).after,
+  after: builder.args((t) => ({
+    after: t.string({ description: 'The cursor after which the page begins: `endCursor` of the page before.' }),
+  })).after,
 }

@@ -9,7 +9,10 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
   const cause = innermost(thrown)
   if (cause instanceof BerthError) return cause
   if (isDatabaseAway(cause)) {
-    log.warn({ requestId, reason: cause instanceof Error ? cause.message : '' }, 'a request met an unreachable database')
+    log.warn(
+      { requestId, reason: cause instanceof Error ? cause.message : '' },
+      'a request met an unreachable database',
+    )
     return databaseAway()
   }
   log.error({ requestId, err: cause }, 'a request failed')
@@ -19,14 +22,29 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
 /** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId` (decisions.md §9). */
 export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
   if (isFinding(thrown)) {
-    return new GraphQLError(shorten(thrown.message), { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path, extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId } })
+    return new GraphQLError(shorten(thrown.message), {
+      nodes: thrown.nodes,
+      source: thrown.source,
+      positions: thrown.positions,
+      path: thrown.path,
+      extensions: { code: 'INVALID_REQUEST', ...thrown.extensions, requestId },
+    })
   }
   const shown = shownError(thrown, requestId)
   const { retryAfterSeconds, allowance: _allowance, ...details } = shown.details
-  const at = thrown instanceof GraphQLError ? { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path } : {}
+  const at =
+    thrown instanceof GraphQLError
+      ? { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path }
+      : {}
   return new GraphQLError(shown.message, {
     ...at,
-    extensions: { code: shown.code.toUpperCase(), http: { status: shown.status }, requestId, ...details, ...(retryAfterSeconds ? { retryAfterSeconds } : {}) },
+    extensions: {
+      code: shown.code.toUpperCase(),
+      http: { status: shown.status },
+      requestId,
+      ...details,
+      ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
+    },
   })
 }
 
@@ -35,7 +53,12 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
  * resolver threw has another kind of error inside; what graphql could not send of a resolver's answer has a path.
  */
 export function isFinding(thrown: unknown): thrown is GraphQLError {
-  return thrown instanceof GraphQLError && thrown.path === undefined && innermost(thrown) instanceof GraphQLError && !thrown.extensions['unexpected']
+  return (
+    thrown instanceof GraphQLError &&
+    thrown.path === undefined &&
+    innermost(thrown) instanceof GraphQLError &&
+    !thrown.extensions['unexpected']
+  )
 }
 
 const shownLength = 200 // characters: graphql quotes what it found, and that may be a megabyte of the caller's own text

@@ -1,11 +1,26 @@
 /** Where the variables of an operation do not fit their types: read from graphql's own coercion, which names the place as a path. */
 import {
-  coerceInputValue, getNullableType, isEnumType, isInputObjectType, isInputType, isListType, isNonNullType, typeFromAST,
-  type GraphQLInputType, type GraphQLSchema, type VariableDefinitionNode,
+  coerceInputValue,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  isNonNullType,
+  typeFromAST,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  type VariableDefinitionNode,
 } from 'graphql'
 
 /** A variable that does not fit: its definition, where in it (`name`, or `name.items[3].key`), and what should stand there. `unknown`: a key that its object does not have. */
-export type WrongVariable = { definition: VariableDefinitionNode; name: string; at: string; fault: 'absent' | 'unknown' | 'wrong'; type: GraphQLInputType }
+export type WrongVariable = {
+  definition: VariableDefinitionNode
+  name: string
+  at: string
+  fault: 'absent' | 'unknown' | 'wrong'
+  type: GraphQLInputType
+}
 
 const placeLength = 200 // characters of a place that are shown; its keys are the caller's text
 const keyLength = 64
@@ -22,7 +37,11 @@ class Found extends Error {
 }
 
 /** The first variable that does not fit the type it is declared with; undefined when all do. Types that the schema does not have are left to validation. */
-export function findWrongVariable(schema: GraphQLSchema, definitions: readonly VariableDefinitionNode[], variables: Readonly<Record<string, unknown>>): WrongVariable | undefined {
+export function findWrongVariable(
+  schema: GraphQLSchema,
+  definitions: readonly VariableDefinitionNode[],
+  variables: Readonly<Record<string, unknown>>,
+): WrongVariable | undefined {
   for (const definition of definitions) {
     const name = definition.variable.name.value
     const type: unknown = typeFromAST(schema, definition.type as never) // graphql's types tell a list's node from a name's
@@ -41,9 +60,14 @@ export function findWrongVariable(schema: GraphQLSchema, definitions: readonly V
 
 function firstFault(type: GraphQLInputType, given: unknown): Found | undefined {
   try {
-    coerceInputValue(given, type, (path, value) => {
-      throw new Found(path, value)
-    }, true)
+    coerceInputValue(
+      given,
+      type,
+      (path, value) => {
+        throw new Found(path, value)
+      },
+      true,
+    )
     return undefined
   } catch (error) {
     if (error instanceof Found) return error
@@ -52,17 +76,26 @@ function firstFault(type: GraphQLInputType, given: unknown): Found | undefined {
 }
 
 /** graphql names the object in which a key is missing or unknown; the caller is told the key. */
-function placeOf(name: string, whole: GraphQLInputType, { path, value }: Found): Pick<WrongVariable, 'at' | 'fault' | 'type'> {
+function placeOf(
+  name: string,
+  whole: GraphQLInputType,
+  { path, value }: Found,
+): Pick<WrongVariable, 'at' | 'fault' | 'type'> {
   const type = typeAt(whole, path)
   const at = path.reduce<string>(addStep, name)
   if (value === undefined || value === null) return { at: shorten(at), fault: 'absent', type }
   let inner = getNullableType(type)
   while (isListType(inner) && !Array.isArray(value)) inner = getNullableType(inner.ofType as GraphQLInputType) // one value stands for a list of one
-  if (!isInputObjectType(inner) || typeof value !== 'object' || Array.isArray(value)) return { at: shorten(at), fault: 'wrong', type }
+  if (!isInputObjectType(inner) || typeof value !== 'object' || Array.isArray(value))
+    return { at: shorten(at), fault: 'wrong', type }
   const fields = inner.getFields()
-  for (const key in value) if (!Object.hasOwn(fields, key)) return { at: shorten(addStep(at, key)), fault: 'unknown', type: inner }
+  for (const key in value)
+    if (!Object.hasOwn(fields, key)) return { at: shorten(addStep(at, key)), fault: 'unknown', type: inner }
   for (const field of Object.values(fields)) {
-    const isMissing = isNonNullType(field.type) && field.defaultValue === undefined && (value as Record<string, unknown>)[field.name] === undefined
+    const isMissing =
+      isNonNullType(field.type) &&
+      field.defaultValue === undefined &&
+      (value as Record<string, unknown>)[field.name] === undefined
     if (isMissing) return { at: shorten(addStep(at, field.name)), fault: 'absent', type: field.type }
   }
   return { at: shorten(at), fault: 'wrong', type }
@@ -73,17 +106,19 @@ function typeAt(whole: GraphQLInputType, path: readonly (string | number)[]): Gr
   for (const step of path) {
     let inner = getNullableType(at)
     if (typeof step === 'number') {
-      at = isListType(inner) ? inner.ofType as GraphQLInputType : at // a list of an input type
+      at = isListType(inner) ? (inner.ofType as GraphQLInputType) : at // a list of an input type
       continue
     }
     while (isListType(inner)) inner = getNullableType(inner.ofType as GraphQLInputType) // one value stands for a list of one
-    at = isInputObjectType(inner) ? inner.getFields()[step]?.type ?? at : at
+    at = isInputObjectType(inner) ? (inner.getFields()[step]?.type ?? at) : at
   }
   return at
 }
 
 function addStep(at: string, step: string | number): string {
-  return typeof step === 'number' ? `${at}[${step}]` : `${at}.${step.length > keyLength ? `${step.slice(0, keyLength)}…` : step}`
+  return typeof step === 'number'
+    ? `${at}[${step}]`
+    : `${at}.${step.length > keyLength ? `${step.slice(0, keyLength)}…` : step}`
 }
 
 function shorten(at: string): string {
@@ -91,7 +126,15 @@ function shorten(at: string): string {
 }
 
 const scalarWords: Readonly<Record<string, string>> = {
-  ID: 'text', String: 'text', Int: 'a whole number', Float: 'a number', Boolean: 'true or false', TextMap: 'an object from text to text', JSON: 'a JSON value', DateTime: 'an RFC 3339 moment', Bytes: 'base64 text',
+  ID: 'text',
+  String: 'text',
+  Int: 'a whole number',
+  Float: 'a number',
+  Boolean: 'true or false',
+  TextMap: 'an object from text to text',
+  JSON: 'a JSON value',
+  DateTime: 'an RFC 3339 moment',
+  Bytes: 'base64 text',
 }
 const enumValuesShown = 20
 
@@ -99,6 +142,10 @@ const enumValuesShown = 20
 export function typeInWords(type: GraphQLInputType): string {
   const inner = getNullableType(type)
   if (isListType(inner)) return `a list, each item ${typeInWords(inner.ofType as GraphQLInputType)}` // a list of an input type
-  if (isEnumType(inner) && inner.getValues().length <= enumValuesShown) return `one of ${inner.getValues().map((one) => one.name).join(', ')}`
-  return isInputObjectType(inner) ? 'an object' : scalarWords[inner.name] ?? `a ${inner.name}`
+  if (isEnumType(inner) && inner.getValues().length <= enumValuesShown)
+    return `one of ${inner
+      .getValues()
+      .map((one) => one.name)
+      .join(', ')}`
+  return isInputObjectType(inner) ? 'an object' : (scalarWords[inner.name] ?? `a ${inner.name}`)
 }

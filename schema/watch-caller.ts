@@ -12,7 +12,12 @@ const everyMs = 1_000
  * @param onRefused called once, with the reason.
  * @returns how to stop looking.
  */
-export function watchCaller(authenticator: Authenticator, credential: string, look: (caller: Caller) => void, onRefused: (refusal: BerthError) => void): () => void {
+export function watchCaller(
+  authenticator: Authenticator,
+  credential: string,
+  look: (caller: Caller) => void,
+  onRefused: (refusal: BerthError) => void,
+): () => void {
   const check = async (): Promise<void> => {
     const caller = await authenticator.authenticate(credential)
     try {
@@ -25,7 +30,10 @@ export function watchCaller(authenticator: Authenticator, credential: string, lo
     }
   }
   // It cannot be decided while the database is away; the next look will tell.
-  const timer = setInterval(() => check().catch((error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked')), everyMs)
+  const timer = setInterval(
+    () => check().catch((error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked')),
+    everyMs,
+  )
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -28,7 +28,10 @@ alone. The default name is berth-<moment>.tar.zst in this folder. The disks of V
 async function main(words: readonly string[]): Promise<void> {
   const path = resolve(readFile(words, usage) ?? `berth-${timestamp(nowMs()).slice(0, 19).replaceAll(':', '')}.tar.zst`)
   const config = readConfig()
-  if (!existsSync(join(config.dataDir, 'postgres')) && !config.databaseUrl) throw new BackupError(`There is no installation in ${config.dataDir}. Start Berth once, or name its folder by BERTH_DATA_DIR.`)
+  if (!existsSync(join(config.dataDir, 'postgres')) && !config.databaseUrl)
+    throw new BackupError(
+      `There is no installation in ${config.dataDir}. Start Berth once, or name its folder by BERTH_DATA_DIR.`,
+    )
   if (existsSync(path)) throw new BackupError(`${path} is there already. Name another file, or remove it.`)
   if (!existsSync(dirname(path))) throw new BackupError(`The folder ${dirname(path)} does not exist. Make it first.`)
   const sealer = loadSealer(config.secretKey, config.dataDir)
@@ -42,7 +45,11 @@ async function main(words: readonly string[]): Promise<void> {
     await addFiles(archive, { config, sealer }, staging, (share, sentence) => show(0.4 + share * 0.59, sentence))
     const { entries } = await archive.finish()
     show(1, 'Done')
-    process.stdout.write(`${path}: ${entries} files, ${Math.ceil(statSync(path).size / 1024 / 1024)} MiB.\n${warnings(config).map((line) => `${line}\n`).join('')}`)
+    process.stdout.write(
+      `${path}: ${entries} files, ${Math.ceil(statSync(path).size / 1024 / 1024)} MiB.\n${warnings(config)
+        .map((line) => `${line}\n`)
+        .join('')}`,
+    )
   } catch (error) {
     await archive.abandon()
     throw error
@@ -54,18 +61,31 @@ async function main(words: readonly string[]): Promise<void> {
 /** A folder of this run's own, on the disk of the data; what a run before left there goes. */
 function makeStaging(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true })
-  for (const name of readdirSync(dataDir)) if (name.startsWith('.backup-')) rmSync(join(dataDir, name), { recursive: true, force: true })
+  for (const name of readdirSync(dataDir))
+    if (name.startsWith('.backup-')) rmSync(join(dataDir, name), { recursive: true, force: true })
   return mkdtempSync(join(dataDir, '.backup-'))
 }
 
 /** The database of one moment. Files are read after it, so that what its rows name is among them. */
-async function addDatabase(archive: ArchiveWriter, url: string, staging: string, { config, sealer }: { config: Config; sealer: Sealer }, show: (share: number, sentence: string) => void): Promise<void> {
+async function addDatabase(
+  archive: ArchiveWriter,
+  url: string,
+  staging: string,
+  { config, sealer }: { config: Config; sealer: Sealer },
+  show: (share: number, sentence: string) => void,
+): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'berth-backup' })
   await client.connect()
   try {
     await beginMoment(client)
     const described = await describeDatabase(client)
-    const manifest: Manifest = { format: 'berth.backup/1', createdAt: timestamp(nowMs()), keyProof: keyProof(sealer), objects: config.s3 ? 's3' : 'folder', ...described }
+    const manifest: Manifest = {
+      format: 'berth.backup/1',
+      createdAt: timestamp(nowMs()),
+      keyProof: keyProof(sealer),
+      objects: config.s3 ? 's3' : 'folder',
+      ...described,
+    }
     await archive.addText(manifestName, JSON.stringify(manifest, null, 1))
     const staged = join(staging, 'table')
     for (const [at, table] of manifest.tables.entries()) {
@@ -79,14 +99,20 @@ async function addDatabase(archive: ArchiveWriter, url: string, staging: string,
   }
 }
 
-async function addFiles(archive: ArchiveWriter, { config, sealer }: { config: Config; sealer: Sealer }, staging: string, show: (share: number, sentence: string) => void): Promise<void> {
+async function addFiles(
+  archive: ArchiveWriter,
+  { config, sealer }: { config: Config; sealer: Sealer },
+  staging: string,
+  show: (share: number, sentence: string) => void,
+): Promise<void> {
   const files = listDataFiles(config.dataDir)
   const folders = listFolderDisks(config.dataDir)
   const count = files.length + folders.length
   const staged = join(staging, 'disk.qcow2')
   for (const [at, folderId] of folders.entries()) {
     show(at / count, 'Copying folders')
-    if (await copyFolderDisk(config, sealer, folderId, staged)) await archive.addFile(folderEntry(config.dataDir, folderId), staged)
+    if (await copyFolderDisk(config, sealer, folderId, staged))
+      await archive.addFile(folderEntry(config.dataDir, folderId), staged)
   }
   for (const [at, { name, path, mode }] of files.entries()) {
     show((folders.length + at) / count, 'Copying files')
@@ -96,7 +122,9 @@ async function addFiles(archive: ArchiveWriter, { config, sealer }: { config: Co
 
 function warnings(config: Config): string[] {
   return [
-    config.secretKey === null ? 'It holds the key to every secret in it: keep it where you would keep a password.' : 'The key of its secrets is not in it: keep BERTH_SECRET_KEY as well.',
+    config.secretKey === null
+      ? 'It holds the key to every secret in it: keep it where you would keep a password.'
+      : 'The key of its secrets is not in it: keep BERTH_SECRET_KEY as well.',
     ...(config.s3 ? ['Uploads and outputs are not in it: they stay at the S3 service.'] : []),
   ]
 }

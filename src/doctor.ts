@@ -11,7 +11,11 @@ import { checkVms } from './start/vm-checks.ts'
 const marks = { works: '✓', fails: '✗', neither: '–' } as const
 
 async function main(): Promise<number> {
-  readFlags(process.argv.slice(2), 'npm run doctor: says what works on this host and what is missing, each with a remedy. It takes no other words.', {})
+  readFlags(
+    process.argv.slice(2),
+    'npm run doctor: says what works on this host and what is missing, each with a remedy. It takes no other words.',
+    {},
+  )
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))
   setLogLevel('fatal')
   let failures = 0
@@ -29,7 +33,11 @@ async function main(): Promise<number> {
     if (!(error instanceof ConfigError)) throw error
     for (const problem of error.problems) show({ verdict: 'fails', what: `settings: ${problem}` })
   }
-  process.stdout.write(failures === 0 ? 'Everything needed works.\n' : `${failures} ${failures === 1 ? 'thing needs' : 'things need'} your attention.\n`)
+  process.stdout.write(
+    failures === 0
+      ? 'Everything needed works.\n'
+      : `${failures} ${failures === 1 ? 'thing needs' : 'things need'} your attention.\n`,
+  )
   return failures === 0 ? 0 : 1
 }
 

@@ -34,7 +34,8 @@ async function main(words: readonly string[]): Promise<void> {
   if (!existsSync(path)) throw new BackupError(`There is no file ${path}.`)
   makeFolders(config)
   const claimed = await claim(config.dataDir)
-  if (!claimed) throw new BackupError(`Berth runs on ${config.dataDir}. Stop it, and restore into an empty BERTH_DATA_DIR.`)
+  if (!claimed)
+    throw new BackupError(`Berth runs on ${config.dataDir}. Stop it, and restore into an empty BERTH_DATA_DIR.`)
   makeEmpty(config.dataDir)
   writeFileSync(join(config.dataDir, unfinishedRestore), '', { mode: 0o600, flush: true })
   const show = showProgress('Restore', process.stdout)
@@ -50,7 +51,9 @@ async function main(words: readonly string[]): Promise<void> {
     rmSync(unpacked, { recursive: true, force: true })
     rmSync(join(config.dataDir, unfinishedRestore))
     show(1, 'Done')
-    process.stdout.write(`Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`)
+    process.stdout.write(
+      `Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`,
+    )
   } catch (error) {
     makeEmpty(config.dataDir) // what was refused has left nothing; a database of the operator's own took nothing either
     throw error
@@ -63,13 +66,23 @@ async function main(words: readonly string[]): Promise<void> {
  */
 function makeEmpty(dataDir: string): void {
   const found = readdirSync(dataDir).filter((name) => name !== 'run')
-  if (found.length > 0 && !found.includes(unfinishedRestore)) throw new BackupError(`${dataDir} is not empty: it holds ${found.slice(0, 3).join(', ')}${found.length > 3 ? ' and more' : ''}. Name an empty folder by BERTH_DATA_DIR, or move what is there away.`)
-  for (const name of found) if (name !== unfinishedRestore) rmSync(join(dataDir, name), { recursive: true, force: true })
+  if (found.length > 0 && !found.includes(unfinishedRestore))
+    throw new BackupError(
+      `${dataDir} is not empty: it holds ${found.slice(0, 3).join(', ')}${found.length > 3 ? ' and more' : ''}. Name an empty folder by BERTH_DATA_DIR, or move what is there away.`,
+    )
+  for (const name of found)
+    if (name !== unfinishedRestore) rmSync(join(dataDir, name), { recursive: true, force: true })
   rmSync(join(dataDir, unfinishedRestore), { force: true }) // last: until then the next try knows that the rest is ours
 }
 
-async function fillDatabase(config: Config, manifest: Manifest, unpacked: string, onTable: (name: string) => void): Promise<void> {
-  if (!config.databaseUrl) return withEmbedded(config, (url) => restoreDatabase(url, config, manifest, unpacked, onTable))
+async function fillDatabase(
+  config: Config,
+  manifest: Manifest,
+  unpacked: string,
+  onTable: (name: string) => void,
+): Promise<void> {
+  if (!config.databaseUrl)
+    return withEmbedded(config, (url) => restoreDatabase(url, config, manifest, unpacked, onTable))
   await refuseFilledDatabase(config.databaseUrl)
   await restoreDatabase(config.databaseUrl, config, manifest, unpacked, onTable)
 }

@@ -23,18 +23,27 @@ Settings are environment variables: see "Settings" in README.md.`
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 async function main(): Promise<void> {
-  const flags = readFlags(process.argv.slice(2), usage, { procfile: { type: 'string', default: 'Procfile' }, 'without-vms': { type: 'boolean', default: false } })
+  const flags = readFlags(process.argv.slice(2), usage, {
+    procfile: { type: 'string', default: 'Procfile' },
+    'without-vms': { type: 'boolean', default: false },
+  })
   process.chdir(fileURLToPath(new URL('..', import.meta.url))) // .berth and the Procfile's paths belong to the checkout
   process.umask(0o022) // the users of Postgres and QEMU must get through our folders
   const config = readConfig()
   modelTable(config)
   setLogLevel('warn')
   makeFolders(config)
-  if (!await claim(config.dataDir)) throw new StartError(`Berth already runs on ${config.dataDir}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`)
+  if (!(await claim(config.dataDir)))
+    throw new StartError(
+      `Berth already runs on ${config.dataDir}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`,
+    )
   refuseHalfRestored(config.dataDir)
   await clearLeftovers(config.dataDir)
   const reason = await whyNotListen(config.host, config.port)
-  if (reason) throw new StartError(`Cannot listen on ${config.host} port ${config.port}: ${reason === 'EADDRINUSE' ? 'another program does. Stop it, or set PORT to a free port.' : `${reason}. Set PORT or BERTH_HOST to what this user may listen on.`}`)
+  if (reason)
+    throw new StartError(
+      `Cannot listen on ${config.host} port ${config.port}: ${reason === 'EADDRINUSE' ? 'another program does. Stop it, or set PORT to a free port.' : `${reason}. Set PORT or BERTH_HOST to what this user may listen on.`}`,
+    )
   const berth = new Berth(config, { procfile: flags.procfile, withVms: !flags['without-vms'], say })
   stopOnSignals(berth)
   await berth.start()
@@ -53,14 +62,16 @@ function stopOnSignals(berth: Berth): void {
     berth.stop().then(() => process.exit(0), fail)
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)
-  process.stdout.on('error', () => { /* whoever read our lines has gone; we go on */ })
+  process.stdout.on('error', () => {
+    /* whoever read our lines has gone; we go on */
+  })
 }
 
 /** Wrong words or settings: every one is named, exit 2. What a person can mend: a sentence, exit 1. A bug: its stack, exit 1. */
 function fail(error: unknown): never {
   if (error instanceof UsageError) process.exit(tellError(error))
   const isSentence = error instanceof ConfigError || error instanceof StartError
-  const text = error instanceof Error ? (isSentence ? error.message : error.stack ?? error.message) : String(error)
+  const text = error instanceof Error ? (isSentence ? error.message : (error.stack ?? error.message)) : String(error)
   process.stderr.write(`${redact(text)}\n`)
   process.exit(error instanceof ConfigError ? 2 : 1)
 }

@@ -26,8 +26,13 @@ afterAll(() => berth?.stop(), 60_000)
 /** An answer, or undefined when the connection was refused or cut, or the answer is no success. */
 async function call<Body>(method: string, path: string, body?: unknown): Promise<Body | undefined> {
   try {
-    const answer = await fetch(berth.url + path, { method, signal: AbortSignal.timeout(30_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-    return answer.ok ? (await answer.json()) as Body : undefined
+    const answer = await fetch(berth.url + path, {
+      method,
+      signal: AbortSignal.timeout(30_000),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return answer.ok ? ((await answer.json()) as Body) : undefined
   } catch {
     return undefined // cut off: that is what this test does to the other side
   }
@@ -35,24 +40,49 @@ async function call<Body>(method: string, path: string, body?: unknown): Promise
 
 async function sure<Body>(method: string, path: string, body?: unknown): Promise<Body> {
   let answer: Body | undefined
-  await until(`${method} ${path} answers`, async () => (answer = await call<Body>(method, path, body)) !== undefined, 60_000)
+  await until(
+    `${method} ${path} answers`,
+    async () => (answer = await call<Body>(method, path, body)) !== undefined,
+    60_000,
+  )
   return answer as Body // it is there: `until` has seen it
 }
 
-const logOf = async (id: string): Promise<Event[]> => (await sure<{ data: Event[] }>('GET', `/agents/v1/sessions/${id}/events?limit=1000`)).data
-const scriptOf = (name: string): string => [
-  '!reason on it',
-  ...Array.from({ length: callCount }, (_, index) => (index % 3 === 2
-    ? `!tool edit ${JSON.stringify({ file_path: `/home/user/${name}.count`, old_string: 'end', new_string: `${index} end` })}`
-    : `!tool bash ${JSON.stringify({ command: `echo ${name} ${index} >> ~/lines; [ ${index} != 0 ] || echo end > ~/${name}.count; sleep ${index % 2 ? 0.2 : 2}; echo ran ${index}` })}`)),
-  '!pace 100', '!repeat 10 word',
-].join('\n')
+const logOf = async (id: string): Promise<Event[]> =>
+  (await sure<{ data: Event[] }>('GET', `/agents/v1/sessions/${id}/events?limit=1000`)).data
+const scriptOf = (name: string): string =>
+  [
+    '!reason on it',
+    ...Array.from({ length: callCount }, (_, index) =>
+      index % 3 === 2
+        ? `!tool edit ${JSON.stringify({ file_path: `/home/user/${name}.count`, old_string: 'end', new_string: `${index} end` })}`
+        : `!tool bash ${JSON.stringify({ command: `echo ${name} ${index} >> ~/lines; [ ${index} != 0 ] || echo end > ~/${name}.count; sleep ${index % 2 ? 0.2 : 2}; echo ran ${index}` })}`,
+    ),
+    '!pace 100',
+    '!repeat 10 word',
+  ].join('\n')
 
 test('ten sessions end with whole logs and each effect once, while their worker is killed all the time', async () => {
-  const agent = (await sure<{ id: string }>('POST', '/agents/v1/agents', { name: 'worker', model: { id: 'berth/demo', effort: 'low' }, tools: [{ type: 'agent_toolset_20260401' }] })).id
-  const environment = (await sure<{ id: string }>('POST', '/agents/v1/environments', { name: 'box', config: { memory_mb: 1024 } })).id
-  const begin = async (text: string): Promise<string> => (await sure<Session>('POST', '/agents/v1/sessions', { agent, environment_id: environment, initial_events: [{ type: 'user.message', content: [{ type: 'text', text }] }] })).id
-  const rest = async (id: string): Promise<boolean> => (await call<Session>('GET', `/agents/v1/sessions/${id}`))?.status === 'idle'
+  const agent = (
+    await sure<{ id: string }>('POST', '/agents/v1/agents', {
+      name: 'worker',
+      model: { id: 'berth/demo', effort: 'low' },
+      tools: [{ type: 'agent_toolset_20260401' }],
+    })
+  ).id
+  const environment = (
+    await sure<{ id: string }>('POST', '/agents/v1/environments', { name: 'box', config: { memory_mb: 1024 } })
+  ).id
+  const begin = async (text: string): Promise<string> =>
+    (
+      await sure<Session>('POST', '/agents/v1/sessions', {
+        agent,
+        environment_id: environment,
+        initial_events: [{ type: 'user.message', content: [{ type: 'text', text }] }],
+      })
+    ).id
+  const rest = async (id: string): Promise<boolean> =>
+    (await call<Session>('GET', `/agents/v1/sessions/${id}`))?.status === 'idle'
   const first = await begin('!tool bash {"command":"true"}')
   await until('the VM is there', () => rest(first), 240_000)
 
@@ -73,7 +103,9 @@ test('ten sessions end with whole logs and each effect once, while their worker 
   for (const [index, log] of logs.entries()) {
     const uses = log.filter(({ type }) => type === 'agent.tool_use')
     const results = log.filter(({ type }) => type === 'agent.tool_result')
-    expect(results.map((event) => event['tool_use_id']).sort(), `session ${index}`).toEqual(uses.map((use) => use.id).sort())
+    expect(results.map((event) => event['tool_use_id']).sort(), `session ${index}`).toEqual(
+      uses.map((use) => use.id).sort(),
+    )
     expect(results.filter((event) => event['is_error']).map(textOf), `session ${index}`).toEqual([])
     expect(uses, types(log).join('\n')).toHaveLength(callCount)
     const starts = log.filter(({ type }) => type === 'span.model_request_start').map(({ id }) => id)
@@ -85,14 +117,20 @@ test('ten sessions end with whole logs and each effect once, while their worker 
     expect(log.filter(({ type }) => type === 'agent.message')).toHaveLength(1)
     expect(log.filter(({ processed_at: at }) => at === null)).toEqual([])
   }
-  const reader = await begin('!tool bash {"command":"sort ~/lines; for f in ~/*.count; do basename $f .count; cat $f; done"}')
+  const reader = await begin(
+    '!tool bash {"command":"sort ~/lines; for f in ~/*.count; do basename $f .count; cat $f; done"}',
+  )
   await until('the lines are read', () => rest(reader), 60_000)
   const seen = textOf((await logOf(reader)).find(({ type }) => type === 'agent.tool_result')).split('\n')
   const names = ids.map((_, index) => `s${index}`)
   const numbers = Array.from({ length: callCount }, (_, index) => index)
-  const lines = names.flatMap((name) => numbers.filter((index) => index % 3 !== 2).map((index) => `${name} ${index}`)).sort()
+  const lines = names
+    .flatMap((name) => numbers.filter((index) => index % 3 !== 2).map((index) => `${name} ${index}`))
+    .sort()
   expect(seen.filter((line) => /^s\d+ \d+$/.test(line)).sort()).toEqual(lines)
-  expect(seen.filter((line) => line.endsWith('end'))).toEqual(names.map(() => `${numbers.filter((index) => index % 3 === 2).join(' ')} end`))
+  expect(seen.filter((line) => line.endsWith('end'))).toEqual(
+    names.map(() => `${numbers.filter((index) => index % 3 === 2).join(' ')} end`),
+  )
   console.log(`${kills} kills; sessions were taken up again ${lost} times`)
   expect(lost).toBeGreaterThan(0)
 }, 900_000)

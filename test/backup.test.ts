@@ -1,5 +1,16 @@
 /** A whole installation, backed up while it works and while it is stopped, and restored on an empty folder. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -27,10 +38,19 @@ const place = (name: string): string => join(folder, name)
 
 /** Runs a command of Berth on one of the data folders. */
 function command(words: string[], dataDir: string, more: Record<string, string> = {}): Command {
-  return startCommand(words, { PORT: String(port), BERTH_DATA_DIR: place(dataDir), BERTH_RATE_LIMIT_FACTOR: '1000', ...more })
+  return startCommand(words, {
+    PORT: String(port),
+    BERTH_DATA_DIR: place(dataDir),
+    BERTH_RATE_LIMIT_FACTOR: '1000',
+    ...more,
+  })
 }
 
-async function run(words: string[], dataDir: string, more: Record<string, string> = {}): Promise<{ code: number | null; said: string }> {
+async function run(
+  words: string[],
+  dataDir: string,
+  more: Record<string, string> = {},
+): Promise<{ code: number | null; said: string }> {
   const started = command(words, dataDir, more)
   return { code: await started.ended, said: started.lines.join('\n') }
 }
@@ -53,7 +73,12 @@ async function stop(berth: Command): Promise<void> {
 
 async function call<Body>(method: string, path: string, body?: unknown, bearer = token): Promise<Body> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method, headers: { authorization: `Bearer ${bearer}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    method,
+    headers: {
+      authorization: `Bearer ${bearer}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
@@ -64,22 +89,45 @@ async function call<Body>(method: string, path: string, body?: unknown, bearer =
 async function contents(file: string): Promise<Record<string, string>> {
   const unpacked = mkdtempSync(place('look-'))
   const names = await readArchive(place(file), unpacked, () => undefined)
-  return Object.fromEntries(names.filter((name) => name !== 'manifest.json').map((name) => [name, readFileSync(join(unpacked, name), 'latin1')]))
+  return Object.fromEntries(
+    names
+      .filter((name) => name !== 'manifest.json')
+      .map((name) => [name, readFileSync(join(unpacked, name), 'latin1')]),
+  )
 }
 
 async function fill(): Promise<void> {
-  token = (await run(['src/identity/token.ts', '--user', 'alice', '--org', 'acme', '--role', 'owner'], 'first')).said.trim()
+  token = (
+    await run(['src/identity/token.ts', '--user', 'alice', '--org', 'acme', '--role', 'owner'], 'first')
+  ).said.trim()
   key = (await run(['src/identity/key.ts', '--org', 'acme', '--name', 'kept'], 'first')).said.trim()
-  const organization = (await call<{ data: { me: { organization: { id: string } } } }>('POST', '/graphql', { query: '{ me { organization { id } } }' })).data.me.organization.id
+  const organization = (
+    await call<{ data: { me: { organization: { id: string } } } }>('POST', '/graphql', {
+      query: '{ me { organization { id } } }',
+    })
+  ).data.me.organization.id
   await call('POST', '/graphql', { query: `mutation { setBuildSecret(name: "TOKEN", value: "${canary}") { name } }` })
-  const upload = await call<{ upload_url: string; binary_url: string }>('POST', '/api/v1/compute/uploads', { organization_id: organization })
-  expect((await fetch(upload.upload_url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' }, body: 'the bytes of an upload' })).status).toBe(200)
+  const upload = await call<{ upload_url: string; binary_url: string }>('POST', '/api/v1/compute/uploads', {
+    organization_id: organization,
+  })
+  expect(
+    (
+      await fetch(upload.upload_url, {
+        method: 'PUT',
+        headers: { 'content-type': 'application/octet-stream' },
+        body: 'the bytes of an upload',
+      })
+    ).status,
+  ).toBe(200)
   download = upload.binary_url
   const spec = [...Buffer.from(JSON.stringify({ context: upload.binary_url, secrets: ['TOKEN'] }))]
   build = (await call<{ id: string }>('POST', '/api/v1/build/jobs', { org_id: organization, spec })).id
   const agent = await call<{ id: string }>('POST', '/agents/v1/agents', { name: 'kept', model: 'berth/demo' })
   agents = [agent.id]
-  await call('POST', '/agents/v1/sessions', { agent: agent.id, initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Hello!' }] }] })
+  await call('POST', '/agents/v1/sessions', {
+    agent: agent.id,
+    initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Hello!' }] }],
+  })
 }
 
 beforeAll(async () => {
@@ -89,116 +137,176 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a backup that is taken while agents are made holds every one that was answered before it began, each whole', async () => {
-  const berth = await start('first')
-  try {
-    await fill()
-    let over = false
-    const made: string[] = []
-    const writing = (async () => {
-      while (!over) made.push((await call<{ id: string }>('POST', '/agents/v1/agents', { name: `agent ${made.length}`, model: 'berth/demo' })).id)
-    })()
-    while (made.length < 5) await call('GET', '/agents/v1/agents?limit=1')
-    agents.push(...made)
-    const { code, said } = await run(['src/backup.ts', place('live.tar.zst')], 'first')
-    over = true
-    await writing
-    expect([code, said]).toEqual([0, expect.stringContaining('It holds the key to every secret in it')])
-    expect(statSync(place('live.tar.zst')).mode & 0o777).toBe(0o600)
-    expect(readdirSync(place('first')).filter((name) => name.startsWith('.backup'))).toEqual([])
-  } finally {
-    await stop(berth)
-  }
-}, limitMs)
-
-test('restored on an empty folder, the same tokens, keys, secrets, files, agents and waiting jobs are there', async () => {
-  const { code, said } = await run(['src/restore.ts', place('live.tar.zst')], 'second')
-  expect([code, said]).toEqual([0, expect.stringContaining('Start it with: npm start')])
-  const berth = await start('second')
-  try {
-    const listed: string[] = []
-    for (let next: string | null = ''; next !== null;) {
-      const page: { data: { id: string }[]; next_page: string | null } = await call('GET', `/agents/v1/agents?limit=100${next ? `&page=${next}` : ''}`)
-      listed.push(...page.data.map(({ id }) => id))
-      next = page.next_page
-    }
-    expect(listed).toEqual(expect.arrayContaining(agents))
-    expect(listed.length).toBe(new Set(listed).size)
-    expect((await call<{ data: unknown[] }>('GET', '/llm/v1/models', undefined, key)).data.length).toBeGreaterThan(0)
-    expect(await call('GET', `/api/v1/build/jobs/${build}`)).toMatchObject({ id: build, status: 'queued' })
-    const database = openDatabase(findRun(place('second'))!.databaseUrl, { connections: 1, applicationName: 'berth-test' })
+test(
+  'a backup that is taken while agents are made holds every one that was answered before it began, each whole',
+  async () => {
+    const berth = await start('first')
     try {
-      const services = { db: database.db, sealer: loadSealer(null, place('second')) }
-      expect(await openBuildSecrets(services, { organizationId: idsOf(token).organizationId, createdBy: idsOf(token).userId, submittedRole: null }, ['TOKEN'])).toEqual({ TOKEN: canary })
+      await fill()
+      let over = false
+      const made: string[] = []
+      const writing = (async () => {
+        while (!over)
+          made.push(
+            (
+              await call<{ id: string }>('POST', '/agents/v1/agents', {
+                name: `agent ${made.length}`,
+                model: 'berth/demo',
+              })
+            ).id,
+          )
+      })()
+      while (made.length < 5) await call('GET', '/agents/v1/agents?limit=1')
+      agents.push(...made)
+      const { code, said } = await run(['src/backup.ts', place('live.tar.zst')], 'first')
+      over = true
+      await writing
+      expect([code, said]).toEqual([0, expect.stringContaining('It holds the key to every secret in it')])
+      expect(statSync(place('live.tar.zst')).mode & 0o777).toBe(0o600)
+      expect(readdirSync(place('first')).filter((name) => name.startsWith('.backup'))).toEqual([])
     } finally {
-      await database.close()
+      await stop(berth)
     }
-    expect(readFileSync(join(place('second'), 'objects', 'files', new URL(download).pathname.replace('/objects/', '')), 'utf8')).toBe('the bytes of an upload')
-  } finally {
-    await stop(berth)
-  }
-}, limitMs)
+  },
+  limitMs,
+)
 
-test('a backup of a stopped installation, restored and backed up again, is the same to the last byte', async () => {
-  expect((await run(['src/backup.ts', place('one.tar.zst')], 'first')).code).toBe(0)
-  expect((await run(['src/restore.ts', place('one.tar.zst')], 'third')).code).toBe(0)
-  expect((await run(['src/backup.ts', place('two.tar.zst')], 'third')).code).toBe(0)
-  const [one, two] = [await contents('one.tar.zst'), await contents('two.tar.zst')]
-  expect(Object.keys(one)).toEqual(expect.arrayContaining(['secret.key', 'node.id', 'database/agents.copy', 'database/jobs.copy']))
-  expect(one['database/session_events.copy']).not.toBe('')
-  expect(Object.keys(two)).toEqual(Object.keys(one))
-  for (const name of Object.keys(one)) expect(two[name], name).toBe(one[name])
-  expect(Object.values(one).some((content) => content.includes(canary))).toBe(false) // sealed, not in clear
-}, limitMs)
+test(
+  'restored on an empty folder, the same tokens, keys, secrets, files, agents and waiting jobs are there',
+  async () => {
+    const { code, said } = await run(['src/restore.ts', place('live.tar.zst')], 'second')
+    expect([code, said]).toEqual([0, expect.stringContaining('Start it with: npm start')])
+    const berth = await start('second')
+    try {
+      const listed: string[] = []
+      for (let next: string | null = ''; next !== null; ) {
+        const page: { data: { id: string }[]; next_page: string | null } = await call(
+          'GET',
+          `/agents/v1/agents?limit=100${next ? `&page=${next}` : ''}`,
+        )
+        listed.push(...page.data.map(({ id }) => id))
+        next = page.next_page
+      }
+      expect(listed).toEqual(expect.arrayContaining(agents))
+      expect(listed.length).toBe(new Set(listed).size)
+      expect((await call<{ data: unknown[] }>('GET', '/llm/v1/models', undefined, key)).data.length).toBeGreaterThan(0)
+      expect(await call('GET', `/api/v1/build/jobs/${build}`)).toMatchObject({ id: build, status: 'queued' })
+      const database = openDatabase(findRun(place('second'))!.databaseUrl, {
+        connections: 1,
+        applicationName: 'berth-test',
+      })
+      try {
+        const services = { db: database.db, sealer: loadSealer(null, place('second')) }
+        expect(
+          await openBuildSecrets(
+            services,
+            { organizationId: idsOf(token).organizationId, createdBy: idsOf(token).userId, submittedRole: null },
+            ['TOKEN'],
+          ),
+        ).toEqual({ TOKEN: canary })
+      } finally {
+        await database.close()
+      }
+      expect(
+        readFileSync(
+          join(place('second'), 'objects', 'files', new URL(download).pathname.replace('/objects/', '')),
+          'utf8',
+        ),
+      ).toBe('the bytes of an upload')
+    } finally {
+      await stop(berth)
+    }
+  },
+  limitMs,
+)
 
-test('a restore that cannot be right is refused with what to do, and leaves nothing', async () => {
-  const cut = place('cut.tar.zst')
-  writeFileSync(cut, readFileSync(place('one.tar.zst')))
-  truncateSync(cut, Math.floor(statSync(cut).size / 2))
-  const changed = place('changed.tar.zst')
-  const bytes = readFileSync(place('one.tar.zst'))
-  bytes[Math.floor(bytes.length / 2)]! ^= 1
-  writeFileSync(changed, bytes)
-  writeFileSync(place('text.tar.zst'), 'not a backup at all')
-  const otherKey = Buffer.alloc(32, 7).toString('base64')
-  const one = place('one.tar.zst')
-  const cases = [
-    { words: [one], dataDir: 'first', says: /is not empty/ },
-    { words: [cut], says: /is cut/ },
-    { words: [changed], says: /cannot be read|is damaged/ },
-    { words: [place('text.tar.zst')], says: /not a backup/ },
-    { words: [place('none.tar.zst')], says: /There is no file/ },
-    { words: [one], more: { BERTH_SECRET_KEY: otherKey }, says: /BERTH_SECRET_KEY is not the key/ },
-    { words: [], says: /Name the file of a backup\. The command is: npm run restore/, code: 2 },
-    { words: ['--quickly', one], says: /It is: npm run restore/, code: 2 },
-  ]
-  for (const { words, dataDir = 'refused', more, says, code = 1 } of cases) {
-    const before = existsSync(place(dataDir)) ? readdirSync(place(dataDir)).sort() : ['run']
-    const outcome = await run(['src/restore.ts', ...words], dataDir, more)
-    expect(outcome.said).toMatch(says)
-    expect(outcome.said).not.toContain('    at ') // a sentence, not a stack
-    expect(outcome.code).toBe(code)
-    if (code === 1 && !/There is no file/.test(outcome.said)) expect(readdirSync(place(dataDir)).sort()).toEqual(before)
-  }
-  expect(await run(['src/restore.ts', '--help'], 'refused')).toEqual({ code: 0, said: expect.stringContaining('must be empty') })
-  expect(await run(['src/backup.ts', '--help'], 'refused')).toEqual({ code: 0, said: expect.stringContaining('into one file') })
-  expect(await run(['src/backup.ts', one], 'first')).toEqual({ code: 1, said: expect.stringContaining('is there already') })
-  expect(await run(['src/backup.ts', place('nothing.tar.zst')], 'refused')).toEqual({ code: 1, said: expect.stringContaining('no installation') })
-}, limitMs)
+test(
+  'a backup of a stopped installation, restored and backed up again, is the same to the last byte',
+  async () => {
+    expect((await run(['src/backup.ts', place('one.tar.zst')], 'first')).code).toBe(0)
+    expect((await run(['src/restore.ts', place('one.tar.zst')], 'third')).code).toBe(0)
+    expect((await run(['src/backup.ts', place('two.tar.zst')], 'third')).code).toBe(0)
+    const [one, two] = [await contents('one.tar.zst'), await contents('two.tar.zst')]
+    expect(Object.keys(one)).toEqual(
+      expect.arrayContaining(['secret.key', 'node.id', 'database/agents.copy', 'database/jobs.copy']),
+    )
+    expect(one['database/session_events.copy']).not.toBe('')
+    expect(Object.keys(two)).toEqual(Object.keys(one))
+    for (const name of Object.keys(one)) expect(two[name], name).toBe(one[name])
+    expect(Object.values(one).some((content) => content.includes(canary))).toBe(false) // sealed, not in clear
+  },
+  limitMs,
+)
 
-test('nothing starts on a restore that broke off, and the same command begins it anew', async () => {
-  mkdirSync(place('broken'), { mode: 0o711 })
-  writeFileSync(join(place('broken'), '.restore-unfinished'), '')
-  mkdirSync(join(place('broken'), 'postgres')) // half a cluster
-  const refused = await run(['src/start.ts', '--without-vms'], 'broken')
-  expect(refused).toEqual({ code: 1, said: expect.stringContaining('Run npm run restore again') })
-  expect((await run(['src/restore.ts', place('one.tar.zst')], 'broken')).code).toBe(0)
-  expect(readdirSync(place('broken'))).not.toContain('.restore-unfinished')
-  const berth = await start('broken')
-  try {
-    await expect(call('GET', '/agents/v1/agents')).resolves.toMatchObject({ data: expect.anything() })
-    expect((await run(['src/restore.ts', place('one.tar.zst')], 'broken')).said).toMatch(/Berth runs on/)
-  } finally {
-    await stop(berth)
-  }
-}, limitMs)
+test(
+  'a restore that cannot be right is refused with what to do, and leaves nothing',
+  async () => {
+    const cut = place('cut.tar.zst')
+    writeFileSync(cut, readFileSync(place('one.tar.zst')))
+    truncateSync(cut, Math.floor(statSync(cut).size / 2))
+    const changed = place('changed.tar.zst')
+    const bytes = readFileSync(place('one.tar.zst'))
+    bytes[Math.floor(bytes.length / 2)]! ^= 1
+    writeFileSync(changed, bytes)
+    writeFileSync(place('text.tar.zst'), 'not a backup at all')
+    const otherKey = Buffer.alloc(32, 7).toString('base64')
+    const one = place('one.tar.zst')
+    const cases = [
+      { words: [one], dataDir: 'first', says: /is not empty/ },
+      { words: [cut], says: /is cut/ },
+      { words: [changed], says: /cannot be read|is damaged/ },
+      { words: [place('text.tar.zst')], says: /not a backup/ },
+      { words: [place('none.tar.zst')], says: /There is no file/ },
+      { words: [one], more: { BERTH_SECRET_KEY: otherKey }, says: /BERTH_SECRET_KEY is not the key/ },
+      { words: [], says: /Name the file of a backup\. The command is: npm run restore/, code: 2 },
+      { words: ['--quickly', one], says: /It is: npm run restore/, code: 2 },
+    ]
+    for (const { words, dataDir = 'refused', more, says, code = 1 } of cases) {
+      const before = existsSync(place(dataDir)) ? readdirSync(place(dataDir)).sort() : ['run']
+      const outcome = await run(['src/restore.ts', ...words], dataDir, more)
+      expect(outcome.said).toMatch(says)
+      expect(outcome.said).not.toContain('    at ') // a sentence, not a stack
+      expect(outcome.code).toBe(code)
+      if (code === 1 && !/There is no file/.test(outcome.said))
+        expect(readdirSync(place(dataDir)).sort()).toEqual(before)
+    }
+    expect(await run(['src/restore.ts', '--help'], 'refused')).toEqual({
+      code: 0,
+      said: expect.stringContaining('must be empty'),
+    })
+    expect(await run(['src/backup.ts', '--help'], 'refused')).toEqual({
+      code: 0,
+      said: expect.stringContaining('into one file'),
+    })
+    expect(await run(['src/backup.ts', one], 'first')).toEqual({
+      code: 1,
+      said: expect.stringContaining('is there already'),
+    })
+    expect(await run(['src/backup.ts', place('nothing.tar.zst')], 'refused')).toEqual({
+      code: 1,
+      said: expect.stringContaining('no installation'),
+    })
+  },
+  limitMs,
+)
+
+test(
+  'nothing starts on a restore that broke off, and the same command begins it anew',
+  async () => {
+    mkdirSync(place('broken'), { mode: 0o711 })
+    writeFileSync(join(place('broken'), '.restore-unfinished'), '')
+    mkdirSync(join(place('broken'), 'postgres')) // half a cluster
+    const refused = await run(['src/start.ts', '--without-vms'], 'broken')
+    expect(refused).toEqual({ code: 1, said: expect.stringContaining('Run npm run restore again') })
+    expect((await run(['src/restore.ts', place('one.tar.zst')], 'broken')).code).toBe(0)
+    expect(readdirSync(place('broken'))).not.toContain('.restore-unfinished')
+    const berth = await start('broken')
+    try {
+      await expect(call('GET', '/agents/v1/agents')).resolves.toMatchObject({ data: expect.anything() })
+      expect((await run(['src/restore.ts', place('one.tar.zst')], 'broken')).said).toMatch(/Berth runs on/)
+    } finally {
+      await stop(berth)
+    }
+  },
+  limitMs,
+)

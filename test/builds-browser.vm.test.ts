@@ -13,7 +13,17 @@ let token: string
 beforeAll(async () => {
   berth = await startInstallation()
   token = await berth.token()
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] })
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })
 }, 300_000)
 
 afterAll(async () => {
@@ -22,26 +32,42 @@ afterAll(async () => {
 }, 60_000)
 
 test('a page that follows a build sees every line once although the web process is killed in the middle', async () => {
-  const spec = [...Buffer.from(JSON.stringify({ commands: [`for i in $(seq 1 ${linesPrinted}); do echo line $i; sleep 0.2; done`] }))]
+  const spec = [
+    ...Buffer.from(
+      JSON.stringify({ commands: [`for i in $(seq 1 ${linesPrinted}); do echo line $i; sleep 0.2; done`] }),
+    ),
+  ]
   const made = await fetch(`${berth.url}/api/v1/build/jobs`, {
-    method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ org_id: String(decodeJwt(token)['org_id']), spec }),
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ org_id: String(decodeJwt(token)['org_id']), spec }),
   })
   expect(made.status).toBe(201)
   const { id } = (await made.json()) as { id: string }
   const page = await browser.newPage()
   await page.goto(`${berth.url}/healthz`) // any page of this origin
-  await page.evaluate(({ path }) => {
-    const seen: { id: string; output: string; done: boolean }[] = []
-    Object.assign(globalThis, { seen })
-    const source = new EventSource(path)
-    source.onmessage = ({ data }) => {
-      const entry = JSON.parse(String(data)) as { id: string; output: string; done: boolean }
-      seen.push(entry)
-      if (entry.done) source.close()
-    }
-  }, { path: `/api/v1/build/jobs/${id}/logs/stream?from=0&token=${token}` })
-  const seen = () => page.evaluate(() => (globalThis as unknown as { seen: { id: string; output: string; done: boolean }[] }).seen) // put there above
-  const numbers = async () => [...(await seen()).map((entry) => entry.output).join('').matchAll(/^line (\d+)$/gm)].map((match) => Number(match[1]))
+  await page.evaluate(
+    ({ path }) => {
+      const seen: { id: string; output: string; done: boolean }[] = []
+      Object.assign(globalThis, { seen })
+      const source = new EventSource(path)
+      source.onmessage = ({ data }) => {
+        const entry = JSON.parse(String(data)) as { id: string; output: string; done: boolean }
+        seen.push(entry)
+        if (entry.done) source.close()
+      }
+    },
+    { path: `/api/v1/build/jobs/${id}/logs/stream?from=0&token=${token}` },
+  )
+  const seen = () =>
+    page.evaluate(() => (globalThis as unknown as { seen: { id: string; output: string; done: boolean }[] }).seen) // put there above
+  const numbers = async () =>
+    [
+      ...(await seen())
+        .map((entry) => entry.output)
+        .join('')
+        .matchAll(/^line (\d+)$/gm),
+    ].map((match) => Number(match[1]))
 
   await until('the page shows lines', async () => (await numbers()).length >= 5, 60_000)
   expect(berth.kill('web')).toBe(true)

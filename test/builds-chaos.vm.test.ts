@@ -23,7 +23,9 @@ const tokens: string[] = []
 beforeAll(async () => {
   git = await startGitServer()
   // The secret comes in two pieces: the worker may die between them.
-  git.addRepository('app', { 'count.sh': `for i in $(seq 1 ${linesPrinted}); do printf "line $i canary-"; sleep 0.15; echo build-key; sleep 0.15; done\n` })
+  git.addRepository('app', {
+    'count.sh': `for i in $(seq 1 ${linesPrinted}); do printf "line $i canary-"; sleep 0.15; echo build-key; sleep 0.15; done\n`,
+  })
   berth = await startInstallation({ BERTH_VM_HOST_PORTS: String(git.port), BERTH_VM_MEMORY_MB: '20000' })
   for (const organization of organizations) tokens.push(await berth.token(organization))
 }, 400_000)
@@ -38,36 +40,78 @@ type Entry = { id: string; output: string; done: boolean }
 /** An answer, or undefined when the connection was refused or cut, or the answer is no success. */
 async function call<Body>(method: string, path: string, token: string, body?: unknown): Promise<Body | undefined> {
   try {
-    const answer = await fetch(berth.url + path, { method, signal: AbortSignal.timeout(30_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-    return answer.ok ? (await answer.json()) as Body : undefined
+    const answer = await fetch(berth.url + path, {
+      method,
+      signal: AbortSignal.timeout(30_000),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return answer.ok ? ((await answer.json()) as Body) : undefined
   } catch {
     return undefined // cut off: that is what this test does to the other side
   }
 }
 
 const read = (job: Job) => call<Job>('GET', `/api/v1/build/jobs/${job.id}`, job.token)
-const logOf = async (job: Job): Promise<Entry[]> => (await call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs?limit=5000`, job.token))?.logs ?? []
+const logOf = async (job: Job): Promise<Entry[]> =>
+  (await call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs?limit=5000`, job.token))?.logs ?? []
 const textOf = (log: Entry[]): string => log.map(({ output }) => output).join('')
 const linesOf = async (job: Job): Promise<number> => textOf(await logOf(job)).match(/^line \d+ /gm)?.length ?? 0
 
 async function submit(token: string, commands: string[], more: Record<string, unknown> = {}): Promise<Job> {
   const spec = [...Buffer.from(JSON.stringify({ commands, ...more }))]
-  const job = await call<Job>('POST', '/api/v1/build/jobs', token, { org_id: String(decodeJwt(token)['org_id']), spec, repo_url: `http://host.berth.internal:${git.port}/app.git` })
+  const job = await call<Job>('POST', '/api/v1/build/jobs', token, {
+    org_id: String(decodeJwt(token)['org_id']),
+    spec,
+    repo_url: `http://host.berth.internal:${git.port}/app.git`,
+  })
   if (!job) throw new Error('a build was not taken')
   return { ...job, token }
 }
 
 test('builds go on at the same byte whatever becomes of their worker, and one whose machine dies is said to be lost', async () => {
-  for (const token of tokens) await call('POST', '/graphql', token, { query: 'mutation { setBuildSecret(name: "KEY", value: "canary-build-key") { name } }' })
+  for (const token of tokens)
+    await call('POST', '/graphql', token, {
+      query: 'mutation { setBuildSecret(name: "KEY", value: "canary-build-key") { name } }',
+    })
   const jobs: Job[] = []
-  for (let index = 0; index < buildCount; index++) jobs.push(await submit(tokens[index % tokens.length] ?? '', ['sh count.sh', 'echo made > out.txt'], { secrets: ['KEY'], cache: index % 2 === 0, output: { type: 'artifact', name: 'out', path: 'out.txt' } }))
-  await until('a build is cloning', async () => (await Promise.all(jobs.map(logOf))).some((log) => textOf(log).includes('Cloning')), 240_000)
+  for (let index = 0; index < buildCount; index++)
+    jobs.push(
+      await submit(tokens[index % tokens.length] ?? '', ['sh count.sh', 'echo made > out.txt'], {
+        secrets: ['KEY'],
+        cache: index % 2 === 0,
+        output: { type: 'artifact', name: 'out', path: 'out.txt' },
+      }),
+    )
+  await until(
+    'a build is cloning',
+    async () => (await Promise.all(jobs.map(logOf))).some((log) => textOf(log).includes('Cloning')),
+    240_000,
+  )
   expect(berth.kill('worker')).toBe(true)
-  await until('every build prints', async () => (await Promise.all(jobs.map(linesOf))).every((count) => count > 0), 240_000)
+  await until(
+    'every build prints',
+    async () => (await Promise.all(jobs.map(linesOf))).every((count) => count > 0),
+    240_000,
+  )
 
-  const printed = async (): Promise<number> => (await Promise.all(jobs.map(linesOf))).reduce((sum, count) => sum + count, 0)
+  const printed = async (): Promise<number> =>
+    (await Promise.all(jobs.map(linesOf))).reduce((sum, count) => sum + count, 0)
   const second: { worker?: ReturnType<Installation['startWorker']> } = {}
-  for (const how of ['SIGKILL', 'web', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'postgres', 'SIGKILL', 'SIGSTOP', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGKILL'] as const) {
+  for (const how of [
+    'SIGKILL',
+    'web',
+    'SIGKILL',
+    'SIGTERM',
+    'SIGKILL',
+    'postgres',
+    'SIGKILL',
+    'SIGSTOP',
+    'SIGKILL',
+    'SIGTERM',
+    'SIGKILL',
+    'SIGKILL',
+  ] as const) {
     const before = await printed()
     if (how === 'web' || how === 'postgres') expect(berth.kill(how)).toBe(true)
     else expect(berth.kill('worker', how), `there is a worker to get ${how}`).toBe(true)
@@ -77,20 +121,35 @@ test('builds go on at the same byte whatever becomes of their worker, and one wh
   }
   await second.worker?.ended // nothing of it may be left: it has been replaced
 
-  for (const job of jobs) await until(`${job.id} is over`, async () => over.includes((await read(job))?.status ?? ''), 6 * finalLimitMs)
+  for (const job of jobs)
+    await until(`${job.id} is over`, async () => over.includes((await read(job))?.status ?? ''), 6 * finalLimitMs)
   const lines = Array.from({ length: linesPrinted }, (_, index) => `line ${index + 1} ***\n`).join('')
   for (const job of jobs) {
     const log = await logOf(job)
     const text = textOf(log)
     expect(await read(job), text).toMatchObject({ status: 'succeeded', error: null })
-    expect(text.replaceAll(/^Cloning .*\n(?:.*\n)*?(?=At commit)/gm, 'Cloning\n').replace(/[0-9a-f]{40}/, 'COMMIT')).toBe(`Waiting for a machine\nCloning\nAt commit COMMIT\n$ sh count.sh\n${lines}$ echo made > out.txt\nKeeping out.txt as out\n`)
+    expect(
+      text.replaceAll(/^Cloning .*\n(?:.*\n)*?(?=At commit)/gm, 'Cloning\n').replace(/[0-9a-f]{40}/, 'COMMIT'),
+    ).toBe(
+      `Waiting for a machine\nCloning\nAt commit COMMIT\n$ sh count.sh\n${lines}$ echo made > out.txt\nKeeping out.txt as out\n`,
+    )
     const positions = log.map(({ id }) => id.split('-').map(Number) as [number, number])
-    expect(positions.every(([ms, seq], index) => index === 0 || ms > positions[index - 1]![0] || (ms === positions[index - 1]![0] && seq > positions[index - 1]![1]))).toBe(true)
+    expect(
+      positions.every(
+        ([ms, seq], index) =>
+          index === 0 ||
+          ms > positions[index - 1]![0] ||
+          (ms === positions[index - 1]![0] && seq > positions[index - 1]![1]),
+      ),
+    ).toBe(true)
     expect(log.map(({ done }) => done)).toEqual(log.map((_, index) => index === log.length - 1))
   }
   for (const token of tokens) {
-    const { sessions = [] } = (await call<{ sessions: { end_reason: string | null }[] }>('GET', '/api/v1/usage', token)) ?? {}
-    expect(sessions.map((session) => session.end_reason)).toEqual(jobs.filter((job) => job.token === token).map(() => 'guest_exit'))
+    const { sessions = [] } =
+      (await call<{ sessions: { end_reason: string | null }[] }>('GET', '/api/v1/usage', token)) ?? {}
+    expect(sessions.map((session) => session.end_reason)).toEqual(
+      jobs.filter((job) => job.token === token).map(() => 'guest_exit'),
+    )
   }
 
   const doomed = await submit(tokens[0] ?? '', ['echo started; sleep 600'], { cache: false })

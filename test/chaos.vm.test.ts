@@ -17,7 +17,11 @@ let token: string
 beforeAll(async () => {
   berth = await startInstallation()
   token = await berth.token()
-  await until('the node takes VMs', async () => (await call('POST', '/api/v1/vms', { name: 'first' })).status === 201, 120_000)
+  await until(
+    'the node takes VMs',
+    async () => (await call('POST', '/api/v1/vms', { name: 'first' })).status === 201,
+    120_000,
+  )
 }, 400_000)
 afterAll(() => berth?.stop(), 60_000)
 
@@ -27,7 +31,10 @@ type Answer = { status: number; body: { vm_id?: string; status?: string; message
 async function call(method: string, path: string, body?: unknown): Promise<Answer> {
   try {
     const answer = await fetch(berth.url + path, {
-      method, signal: AbortSignal.timeout(45_000), headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      method,
+      signal: AbortSignal.timeout(45_000),
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const text = await answer.text()
     return { status: answer.status, body: (text ? JSON.parse(text) : {}) as Answer['body'] }
@@ -41,7 +48,9 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
   const deleted = new Set<string>()
   const statuses = new Map<number, number>()
   let going = true
-  const count = (answer: Answer): Answer => (statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1), answer)
+  const count = (answer: Answer): Answer => (
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1), answer
+  )
 
   async function useBerth(): Promise<void> {
     while (going) {
@@ -49,7 +58,8 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
       if (made.status === 201 && made.body.vm_id) {
         created.add(made.body.vm_id)
         count(await call('POST', `/api/v1/vms/${made.body.vm_id}/envd/exec`, { command: 'echo used' }))
-        if (created.size % 2 === 0 && count(await call('DELETE', `/api/v1/vms/${made.body.vm_id}`)).status === 204) deleted.add(made.body.vm_id)
+        if (created.size % 2 === 0 && count(await call('DELETE', `/api/v1/vms/${made.body.vm_id}`)).status === 204)
+          deleted.add(made.body.vm_id)
       } else {
         await until('Berth answers again', async () => (await call('GET', '/readyz')).status === 200, 60_000)
       }
@@ -73,32 +83,69 @@ test('every acknowledged VM ends in a steady state, every acknowledged deletion 
   const kept = [...created].filter((id) => !deleted.has(id))
   expect(kept.length).toBeGreaterThan(0)
   for (const id of kept) {
-    await until(`${id} is steady`, async () => {
-      const { status, body } = await call('GET', `/api/v1/vms/${id}`)
-      return status === 200 && steady.includes(body.status ?? '')
-    }, recoveryMs)
+    await until(
+      `${id} is steady`,
+      async () => {
+        const { status, body } = await call('GET', `/api/v1/vms/${id}`)
+        return status === 200 && steady.includes(body.status ?? '')
+      },
+      recoveryMs,
+    )
   }
-  for (const id of deleted) await until(`${id} is gone`, async () => (await call('GET', `/api/v1/vms/${id}`)).status === 404, recoveryMs)
+  for (const id of deleted)
+    await until(`${id} is gone`, async () => (await call('GET', `/api/v1/vms/${id}`)).status === 404, recoveryMs)
 
   // What runs, works.
   for (const id of kept) {
     const { body } = await call('GET', `/api/v1/vms/${id}`)
-    if (body.status === 'running') await until(`${id} answers`, async () => (await call('POST', `/api/v1/vms/${id}/envd/exec`, { command: 'true' })).status === 200, recoveryMs)
+    if (body.status === 'running')
+      await until(
+        `${id} answers`,
+        async () => (await call('POST', `/api/v1/vms/${id}/envd/exec`, { command: 'true' })).status === 200,
+        recoveryMs,
+      )
   }
-  expect([...statuses.keys()].filter((status) => ![0, 200, 201, 204, 400, 404, 500, 502, 503].includes(status))).toEqual([])
+  expect(
+    [...statuses.keys()].filter((status) => ![0, 200, 201, 204, 400, 404, 500, 502, 503].includes(status)),
+  ).toEqual([])
 
-  const all = (await (await fetch(`${berth.url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })).json()) as { vm_id: string }[]
-  for (const vm of all) await until(`${vm.vm_id} is deleted`, async () => [204, 404].includes((await call('DELETE', `/api/v1/vms/${vm.vm_id}`)).status), recoveryMs)
-  await until('no VM is left', async () => {
-    const left = await (await fetch(`${berth.url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })).json()
-    return Array.isArray(left) && left.length === 0
-  }, recoveryMs)
+  const all = (await (
+    await fetch(`${berth.url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })
+  ).json()) as { vm_id: string }[]
+  for (const vm of all)
+    await until(
+      `${vm.vm_id} is deleted`,
+      async () => [204, 404].includes((await call('DELETE', `/api/v1/vms/${vm.vm_id}`)).status),
+      recoveryMs,
+    )
+  await until(
+    'no VM is left',
+    async () => {
+      const left = await (
+        await fetch(`${berth.url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })
+      ).json()
+      return Array.isArray(left) && left.length === 0
+    },
+    recoveryMs,
+  )
   // What may be left: the warm machine and one in the making, and the folders, which outlive their VMs on purpose.
   const poolMax = 2
-  await until('only the pool’s machines are left', () => berth.qemuPids().length <= poolMax && readdirSync(join(berth.dataDir, 'machines')).length <= poolMax, recoveryMs)
-  const { data } = (await (await fetch(`${berth.url}/graphql`, {
-    method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, body: JSON.stringify({ query: '{ folders(first: 100) { nodes { id } } }' }),
-  })).json()) as { data: { folders: { nodes: unknown[] } } }
+  await until(
+    'only the pool’s machines are left',
+    () => berth.qemuPids().length <= poolMax && readdirSync(join(berth.dataDir, 'machines')).length <= poolMax,
+    recoveryMs,
+  )
+  const { data } = (await (
+    await fetch(`${berth.url}/graphql`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query: '{ folders(first: 100) { nodes { id } } }' }),
+    })
+  ).json()) as { data: { folders: { nodes: unknown[] } } }
   expect(data.folders.nodes.length).toBeLessThan(100)
-  await until('no disk is left that is nobody’s', () => readdirSync(join(berth.dataDir, 'folders')).length <= data.folders.nodes.length + poolMax, recoveryMs)
+  await until(
+    'no disk is left that is nobody’s',
+    () => readdirSync(join(berth.dataDir, 'folders')).length <= data.folders.nodes.length + poolMax,
+    recoveryMs,
+  )
 }, 400_000)

@@ -21,7 +21,12 @@ afterAll(async () => {
 })
 
 async function doctor(variables: Record<string, string> = {}): Promise<{ code: number | null; text: string }> {
-  const command = startCommand(['src/doctor.ts'], { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), DATABASE_URL: database.url, ...variables })
+  const command = startCommand(['src/doctor.ts'], {
+    PORT: String(await freePort()),
+    BERTH_DATA_DIR: join(folder, 'data'),
+    DATABASE_URL: database.url,
+    ...variables,
+  })
   const code = await command.ended
   return { code, text: command.lines.join('\n') }
 }
@@ -38,14 +43,18 @@ test('the doctor finds a database at its newest migration, and never shows its p
 test('a database that does not answer is a failure with a remedy, again without the password', async () => {
   const { code, text } = await doctor({ DATABASE_URL: 'postgres://alice:hunter2@127.0.0.1:1/berth' })
   expect(code).toBe(1)
-  expect(text).toMatch(/^✗ Postgres, the one of DATABASE_URL: does not answer \(.*ECONNREFUSED.*\)\n {4}Start it, or correct DATABASE_URL\.$/m)
+  expect(text).toMatch(
+    /^✗ Postgres, the one of DATABASE_URL: does not answer \(.*ECONNREFUSED.*\)\n {4}Start it, or correct DATABASE_URL\.$/m,
+  )
   expect(text).not.toContain('hunter2')
 })
 
 test('wrong settings are named, and are a failure', async () => {
   const { code, text } = await doctor({ PORT: 'x', BERTH_VM_POOL: 'y' })
   expect(code).toBe(1)
-  expect(text).toMatch(/^✗ settings: PORT must be .*\n✗ settings: BERTH_VM_POOL must be .*\n2 things need your attention\.$/m)
+  expect(text).toMatch(
+    /^✗ settings: PORT must be .*\n✗ settings: BERTH_VM_POOL must be .*\n2 things need your attention\.$/m,
+  )
 })
 
 test('the doctor says which models are set up and reached, and shows no key', async () => {
@@ -55,13 +64,26 @@ test('the doctor says which models are set up and reached, and shows no key', as
   const closed = await freePort()
   const models = join(folder, 'models.yaml')
   const entry = (upstream: string): string => `  ${upstream}/m: { context_window: 10, upstreams: [${upstream}] }\n`
-  writeFileSync(models, `upstreams:\n  here: { kind: openai-compatible, base_url: "http://127.0.0.1:${port}/v1", api_key_env: MY_MODELS_KEY }\n  gone: { kind: openai-compatible, base_url: "http://127.0.0.1:${closed}/v1" }\nmodels:\n${entry('here')}${entry('gone')}`)
-  const variables = { BERTH_MODELS_FILE: models, MY_MODELS_KEY: 'sk-canary-0a1b2c', OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' }
+  writeFileSync(
+    models,
+    `upstreams:\n  here: { kind: openai-compatible, base_url: "http://127.0.0.1:${port}/v1", api_key_env: MY_MODELS_KEY }\n  gone: { kind: openai-compatible, base_url: "http://127.0.0.1:${closed}/v1" }\nmodels:\n${entry('here')}${entry('gone')}`,
+  )
+  const variables = {
+    BERTH_MODELS_FILE: models,
+    MY_MODELS_KEY: 'sk-canary-0a1b2c',
+    OPENAI_API_KEY: '',
+    ANTHROPIC_API_KEY: '',
+  }
   const { text } = await doctor(variables)
   expect(text).toMatch(/^✓ models of berth: 1, built in$/m)
   expect(text).toMatch(/^– models of openai: not set up\n {4}Set OPENAI_API_KEY to use them\.$/m)
   expect(text).toMatch(new RegExp(`^✓ models of here: 1, at http://127\\.0\\.0\\.1:${port}/v1$`, 'm'))
-  expect(text).toMatch(new RegExp(`^– models of gone: 1, at http://127\\.0\\.0\\.1:${closed}/v1, which does not answer \\(ECONNREFUSED\\)$`, 'm'))
+  expect(text).toMatch(
+    new RegExp(
+      `^– models of gone: 1, at http://127\\.0\\.0\\.1:${closed}/v1, which does not answer \\(ECONNREFUSED\\)$`,
+      'm',
+    ),
+  )
   expect(text).not.toContain('canary')
   writeFileSync(models, 'upstreams: { here: { kind: magic, base_url: sk-canary-3d4e } }')
   const wrong = await doctor(variables)

@@ -30,11 +30,19 @@ rmSync(folder, { recursive: true, force: true })
 process.exit(code)
 
 async function testAll(): Promise<number> {
-  if (await runNode(['node_modules/typescript/bin/tsc', '--noEmit']) !== 0) return summary(0, 1)
+  if ((await runNode(['node_modules/typescript/bin/tsc', '--noEmit'])) !== 0) return summary(0, 1)
   setLogLevel('warn')
   await prepareHost()
   const report = join(folder, 'report.json')
-  const words = ['run', '--config', 'test/vitest.config.ts', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`, ...process.argv.slice(2)]
+  const words = [
+    'run',
+    '--config',
+    'test/vitest.config.ts',
+    '--reporter=default',
+    '--reporter=json',
+    `--outputFile.json=${report}`,
+    ...process.argv.slice(2),
+  ]
   const vitestCode = await runNode(['node_modules/vitest/vitest.mjs', ...words])
   if (!existsSync(report)) return summary(0, 1)
   const { passed, failed } = countResults(JSON.parse(readFileSync(report, 'utf8')) as JsonReport)
@@ -61,6 +69,6 @@ function summary(passed: number, failed: number): number {
 }
 
 async function runNode(words: readonly string[]): Promise<number> {
-  const [exitCode] = await once(spawn(process.execPath, words, { stdio: 'inherit' }), 'exit') as [number | null]
+  const [exitCode] = (await once(spawn(process.execPath, words, { stdio: 'inherit' }), 'exit')) as [number | null]
   return exitCode ?? 1
 }

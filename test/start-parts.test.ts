@@ -12,8 +12,12 @@ import { countResults } from './support/results.ts'
 
 describe('the Procfile', () => {
   let folder: string
-  beforeEach(() => { folder = mkdtempSync(join(tmpdir(), 'berth-procfile-')) })
-  afterEach(() => { rmSync(folder, { recursive: true }) })
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'berth-procfile-'))
+  })
+  afterEach(() => {
+    rmSync(folder, { recursive: true })
+  })
   const read = (text: string) => {
     writeFileSync(join(folder, 'Procfile'), text)
     return readProcfile(join(folder, 'Procfile'))
@@ -21,7 +25,11 @@ describe('the Procfile', () => {
 
   test('names a release command and the processes in their order', () => {
     expect(read('# all of it\nrelease: node a.ts --now\n\nweb: node b.ts\nworker:node c.ts\n')).toEqual({
-      release: 'node a.ts --now', processes: [{ name: 'web', command: 'node b.ts' }, { name: 'worker', command: 'node c.ts' }],
+      release: 'node a.ts --now',
+      processes: [
+        { name: 'web', command: 'node b.ts' },
+        { name: 'worker', command: 'node c.ts' },
+      ],
     })
   })
 
@@ -60,14 +68,20 @@ test('an older Node is told which one Berth needs and how to get it', () => {
 })
 
 test('compiled code is kept between starts, or where the operator says', () => {
-  const folder = (variables: Record<string, string>): string => execFileSync('sh', ['src/start/node.sh', '-p', "require('node:module').getCompileCacheDir() ?? 'none'"], { env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...variables }, encoding: 'utf8' }).trim()
+  const folder = (variables: Record<string, string>): string =>
+    execFileSync('sh', ['src/start/node.sh', '-p', "require('node:module').getCompileCacheDir() ?? 'none'"], {
+      env: { PATH: `${dirname(process.execPath)}:/usr/bin:/bin`, ...variables },
+      encoding: 'utf8',
+    }).trim()
   expect(folder({})).toContain(join(process.cwd(), 'node_modules/.cache/node-compile'))
   expect(folder({ NODE_COMPILE_CACHE: '' })).toBe('none')
 })
 
 test('what VMs lack is named in one command to run', () => {
   const missing = missingRequirements(null, [])!
-  expect(missing.packages).toEqual(expect.arrayContaining(['qemu-utils', 'mmdebstrap', 'busybox-static', 'cpio', 'xz-utils', 'e2fsprogs']))
+  expect(missing.packages).toEqual(
+    expect.arrayContaining(['qemu-utils', 'mmdebstrap', 'busybox-static', 'cpio', 'xz-utils', 'e2fsprogs']),
+  )
   expect(missing.sentence).toContain(`apt-get install -y ${missing.packages.join(' ')}\``)
 })
 
@@ -81,10 +95,14 @@ test('a process is told from a later one with the same number', () => {
 test('a test file that fails outside its tests counts as a failure', () => {
   const passed = { status: 'passed' }
   const failed = { status: 'failed' }
-  expect(countResults({ testResults: [
-    { status: 'passed', assertionResults: [passed, passed] },
-    { status: 'failed', assertionResults: [passed, failed, { status: 'skipped' }] },
-    { status: 'failed', assertionResults: [] },
-    { status: 'failed', assertionResults: [passed] },
-  ] })).toEqual({ passed: 4, failed: 3 })
+  expect(
+    countResults({
+      testResults: [
+        { status: 'passed', assertionResults: [passed, passed] },
+        { status: 'failed', assertionResults: [passed, failed, { status: 'skipped' }] },
+        { status: 'failed', assertionResults: [] },
+        { status: 'failed', assertionResults: [passed] },
+      ],
+    }),
+  ).toEqual({ passed: 4, failed: 3 })
 })

@@ -2,13 +2,15 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase, startTestPostgres, type TestDatabase, type TestPostgres } from './support/postgres.ts'
 
-describe('the run\'s shared Postgres', () => {
+describe("the run's shared Postgres", () => {
   test('each copy of the template is migrated and belongs to a role without special rights', async () => {
     const [one, two] = await Promise.all([createDatabase(), createDatabase()])
     expect(one.url).not.toBe(two.url)
     const client = new pg.Client(one.url)
     await client.connect()
-    const { rows } = await client.query('select rolsuper, rolcreatedb, rolcreaterole, rolbypassrls from pg_roles where rolname = current_user')
+    const { rows } = await client.query(
+      'select rolsuper, rolcreatedb, rolcreaterole, rolbypassrls from pg_roles where rolname = current_user',
+    )
     expect(rows).toEqual([{ rolsuper: false, rolcreatedb: false, rolcreaterole: false, rolbypassrls: false }])
     expect((await client.query('select name from migrations')).rows).toBeInstanceOf(Array)
     await client.query('create table mine (id int)')
@@ -30,7 +32,9 @@ describe('a Postgres that is killed', () => {
 
   test('takes connections again within 5 s, with every committed row, while an orphaned backend was still busy', async () => {
     const client = new pg.Client(database.url)
-    client.on('error', () => { /* it is meant to be cut */ })
+    client.on('error', () => {
+      /* it is meant to be cut */
+    })
     await client.connect()
     await client.query('create table kept (n int)')
     await client.query('insert into kept values (42)')

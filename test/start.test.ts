@@ -31,8 +31,15 @@ beforeEach(async () => {
   chmodSync(folder, 0o711)
   writeFileSync(join(folder, 'web.mjs'), web)
   writeFileSync(join(folder, 'worker.mjs'), worker)
-  writeFileSync(join(folder, 'Procfile'), `release: node src/platform/migrate.ts\nweb: node ${folder}/web.mjs\nworker: node ${folder}/worker.mjs\n`)
-  variables = { PORT: String(await freePort()), BERTH_DATA_DIR: join(folder, 'data'), BERTH_CACHE_DIR: join(folder, 'cache') }
+  writeFileSync(
+    join(folder, 'Procfile'),
+    `release: node src/platform/migrate.ts\nweb: node ${folder}/web.mjs\nworker: node ${folder}/worker.mjs\n`,
+  )
+  variables = {
+    PORT: String(await freePort()),
+    BERTH_DATA_DIR: join(folder, 'data'),
+    BERTH_CACHE_DIR: join(folder, 'cache'),
+  }
 })
 
 afterEach(async () => {
@@ -44,7 +51,10 @@ afterEach(async () => {
 })
 
 function start(more: Record<string, string> = {}): Command {
-  const command = startCommand(['src/start.ts', '--without-vms', '--procfile', join(folder, 'Procfile')], { ...variables, ...more })
+  const command = startCommand(['src/start.ts', '--without-vms', '--procfile', join(folder, 'Procfile')], {
+    ...variables,
+    ...more,
+  })
   started.push(command)
   return command
 }
@@ -77,7 +87,10 @@ test('a start ends with addresses and a ready line, and SIGTERM stops web, worke
 })
 
 test('SIGTERM to the npm of `npm start`, and to nobody else, stops everything in order', async () => {
-  const npm = startCommand(['node_modules/npm/bin/npm-cli.js', 'start', '--', '--without-vms', '--procfile', join(folder, 'Procfile')], { ...variables, npm_config_update_notifier: 'false' })
+  const npm = startCommand(
+    ['node_modules/npm/bin/npm-cli.js', 'start', '--', '--without-vms', '--procfile', join(folder, 'Procfile')],
+    { ...variables, npm_config_update_notifier: 'false' },
+  )
   started.push(npm)
   await npm.line(/Berth is ready/)
   const left = currentRun()
@@ -96,22 +109,36 @@ test('a Ctrl-C, which comes from the terminal and once more from npm, stops ever
   await berth.line(/once more stops at once/)
   berth.child.kill('SIGINT')
   expect(await berth.ended).toBe(0)
-  expect(berth.lines.filter((line) => /web drained|worker done|database system is shut down/.test(line))).toHaveLength(3)
+  expect(berth.lines.filter((line) => /web drained|worker done|database system is shut down/.test(line))).toHaveLength(
+    3,
+  )
 })
 
 test('several web processes share the port: each answers, and while one is dead the others do', async () => {
-  writeFileSync(join(folder, 'web.mjs'), web.replace("response.end('ok')", 'response.end(String(process.pid))').replace("Number(process.env.PORT), '127.0.0.1'", "{ port: Number(process.env.PORT), host: '127.0.0.1', reusePort: true }"))
+  writeFileSync(
+    join(folder, 'web.mjs'),
+    web
+      .replace("response.end('ok')", 'response.end(String(process.pid))')
+      .replace(
+        "Number(process.env.PORT), '127.0.0.1'",
+        "{ port: Number(process.env.PORT), host: '127.0.0.1', reusePort: true }",
+      ),
+  )
   const berth = start({ BERTH_WEB_PROCESSES: '3' })
   await berth.line(/Berth is ready/)
   const pids = (): number[] => ['web.1', 'web.2', 'web.3'].map((name) => currentRun().processes[name]!.pid)
-  const whoAnswers = async (): Promise<number> => Number(await (await fetch(`http://127.0.0.1:${variables.PORT}/`, { headers: { connection: 'close' } })).text())
+  const whoAnswers = async (): Promise<number> =>
+    Number(await (await fetch(`http://127.0.0.1:${variables.PORT}/`, { headers: { connection: 'close' } })).text())
   const answered = new Set<number>()
   await until('each of them has answered', async () => answered.add(await whoAnswers()).size === 3)
   expect([...answered].sort()).toEqual(pids().sort())
   const [dead] = pids()
   signal(dead!, 'SIGKILL')
   for (let asked = 0; asked < 30; asked++) expect(await whoAnswers().catch(whoAnswers)).not.toBe(dead) // a connection that was its own breaks once
-  await until('it was started again, and answers', async () => !pids().includes(dead!) && await whoAnswers() === pids()[0])
+  await until(
+    'it was started again, and answers',
+    async () => !pids().includes(dead!) && (await whoAnswers()) === pids()[0],
+  )
   berth.child.kill('SIGTERM')
   expect(await berth.ended).toBe(0)
   expect(berth.lines.filter((line) => /web drained/.test(line))).toHaveLength(3)
@@ -122,18 +149,30 @@ test('web and Postgres come back within 5 s when they are killed', async () => {
   await berth.line(/Berth is ready/)
   const before = currentRun()
   signal(before.processes.web!.pid, 'SIGKILL')
-  expect(await becomesTrue(() => currentRun().processes.web!.pid !== before.processes.web!.pid, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  expect(
+    await becomesTrue(() => currentRun().processes.web!.pid !== before.processes.web!.pid, {
+      limitMs: 5_000,
+      everyMs: 20,
+    }),
+  ).toBe(true)
   signal(before.processes.postgres!.pid, 'SIGKILL')
   const answers = async () => {
     const client = new pg.Client(before.databaseUrl)
-    client.on('error', () => { /* the killed server cuts it */ })
+    client.on('error', () => {
+      /* the killed server cuts it */
+    })
     try {
       await client.connect()
-      return (await client.query('select 1')).rowCount === 1 && currentRun().processes.postgres!.pid !== before.processes.postgres!.pid
+      return (
+        (await client.query('select 1')).rowCount === 1 &&
+        currentRun().processes.postgres!.pid !== before.processes.postgres!.pid
+      )
     } catch {
       return false
     } finally {
-      await client.end().catch(() => { /* it never opened */ })
+      await client.end().catch(() => {
+        /* it never opened */
+      })
     }
   }
   expect(await becomesTrue(answers, { limitMs: 5_000, everyMs: 50 })).toBe(true)
@@ -168,14 +207,18 @@ test('a second start on the same data folder, or on a port that is taken, says s
   await first.line(/Berth is ready/)
   const second = start({ PORT: String(await freePort()) })
   expect(await second.ended).toBe(1)
-  expect(second.lines).toEqual([`Berth already runs on ${dataDir()}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`])
+  expect(second.lines).toEqual([
+    `Berth already runs on ${dataDir()}. Stop it first, or give this one a BERTH_DATA_DIR and a PORT of its own.`,
+  ])
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   const third = start({ PORT: String(port), BERTH_DATA_DIR: join(folder, 'other') })
   expect(await third.ended).toBe(1)
-  expect(third.lines).toEqual([`Cannot listen on 127.0.0.1 port ${port}: another program does. Stop it, or set PORT to a free port.`])
+  expect(third.lines).toEqual([
+    `Cannot listen on 127.0.0.1 port ${port}: another program does. Stop it, or set PORT to a free port.`,
+  ])
   server.close()
   expect(isRunning(currentRun().starter)).toBe(true)
 })
@@ -190,7 +233,13 @@ test('a process that keeps dying is started again after pauses that grow, and Be
 })
 
 test('asked a second time, a start that waits for a slow process ends everything at once', async () => {
-  writeFileSync(join(folder, 'web.mjs'), web.replace("server.close(() => { console.log('web drained'); process.exit(0) })", "console.log('draining for ever')")) // never finishes draining
+  writeFileSync(
+    join(folder, 'web.mjs'),
+    web.replace(
+      "server.close(() => { console.log('web drained'); process.exit(0) })",
+      "console.log('draining for ever')",
+    ),
+  ) // never finishes draining
   const berth = start()
   await berth.line(/Berth is ready/)
   const left = currentRun()
@@ -221,7 +270,7 @@ test('wrong settings are all named at once, with exit code 2', async () => {
   expect(berth.lines.join('\n')).toMatch(/PORT must be[^]*DATABASE_URL must be[^]*BERTH_VM_POOL must be/)
 })
 
-test('a DATABASE_URL with a database of one\'s own starts no Postgres here', async () => {
+test("a DATABASE_URL with a database of one's own starts no Postgres here", async () => {
   const { createDatabase } = await import('./support/postgres.ts')
   const database = await createDatabase()
   const berth = start({ DATABASE_URL: database.url })

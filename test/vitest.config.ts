@@ -17,7 +17,16 @@ export default defineConfig({
     testTimeout: testTimeoutMs,
     hookTimeout: hookTimeoutMs,
     projects: [
-      { extends: true, test: { name: 'fast', include: ['test/**/*.test.ts'], exclude: [vmTests], maxWorkers: parallelFiles, sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: [vmTests],
+          maxWorkers: parallelFiles,
+          sequence: { groupOrder: 1 },
+        },
+      },
       { extends: true, test: { name: 'vm', include: [vmTests], fileParallelism: false, sequence: { groupOrder: 2 } } },
     ],
   },

@@ -17,7 +17,8 @@ try {
   setLogLevel(config.logLevel)
   setLogFormat(config.logFormat)
   modelTable(config) // what is wrong with it is told now, not in the middle of a job
-  if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  if (!config.databaseUrl)
+    throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await replaceWorker(config.dataDir)
   const services = await openServices(config, config.databaseUrl, 'worker')
   reportConnections(services.database)

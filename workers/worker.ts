@@ -35,11 +35,25 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   mkdirSync(config.runDir, { recursive: true, mode: 0o711 })
   await clearDeadWrites(services)
   const socketPath = join(config.runDir, 'node.sock')
-  const missing = config.runsVms ? missingRequirements(config.vmUids) : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
-  const making = templateStatus(config.cacheDir).built ? null : 'VM templates are being made on this node; try again in a few minutes.'
+  const missing = config.runsVms
+    ? missingRequirements(config.vmUids)
+    : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
+  const making = templateStatus(config.cacheDir).built
+    ? null
+    : 'VM templates are being made on this node; try again in a few minutes.'
   let unavailable = missing?.sentence ?? making // where they are there, whoever asks for a VM meanwhile waits for it
   let compute: Compute | null = null
-  const { workerNumber, report } = await holdNode(services, { id: nodeId, agentUrl: `unix:${socketPath}`, acceleration: () => compute?.acceleration ?? null, unavailableReason: () => unavailable }, stopping.signal, onLost)
+  const { workerNumber, report } = await holdNode(
+    services,
+    {
+      id: nodeId,
+      agentUrl: `unix:${socketPath}`,
+      acceleration: () => compute?.acceleration ?? null,
+      unavailableReason: () => unavailable,
+    },
+    stopping.signal,
+    onLost,
+  )
   await handleSessionSteps(services, nodeId) // sessions need no VM until a tool does
   if (missing) {
     log.warn({ reason: missing.sentence }, 'this worker runs no VMs')
@@ -51,7 +65,8 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     await compute.prepare((fraction, sentence) => log.debug({ fraction }, sentence))
   } catch (error) {
     log.error({ err: error }, 'this worker runs no VMs: the templates could not be made')
-    unavailable = 'The VM templates could not be made on this node. Run npm run doctor for what it lacks, then start Berth again.'
+    unavailable =
+      'The VM templates could not be made on this node. Run npm run doctor for what it lacks, then start Berth again.'
     return workWithoutVms(services, nodeId, stopping)
   }
   const settle = await adoptMachines(work)
@@ -66,7 +81,8 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   const stopHousekeeping = startHousekeeping(services, { work, activeBuilds })
   log.info({ node: nodeId, acceleration: compute.acceleration }, 'the worker is ready')
   return {
-    nodeId, compute,
+    nodeId,
+    compute,
     async stop() {
       stopping.abort()
       stopHousekeeping()
@@ -81,7 +97,8 @@ export async function startWorker(services: Services, onLost: () => void = () =>
 function workWithoutVms(services: Services, nodeId: string, stopping: AbortController): Worker {
   const stopHousekeeping = startHousekeeping(services, null)
   return {
-    nodeId, compute: null,
+    nodeId,
+    compute: null,
     async stop() {
       stopping.abort()
       stopHousekeeping()
@@ -93,18 +110,30 @@ function createVmWork(services: Services, nodeId: string, workerNumber: number):
   const { config } = services
   const authority = createAuthority(config.dataDir)
   const egress = createEgress({
-    hostPorts: config.vmHostPorts, log, authority,
+    hostPorts: config.vmHostPorts,
+    log,
+    authority,
     findSecrets: async (id) => findSecretUses(services, vmIdOf(id)),
     findSecretHosts: async (id) => findSecretHosts(services, vmIdOf(id)),
   })
   const work: VmWork = {
-    services, nodeId, workerNumber, egress,
+    services,
+    nodeId,
+    workerNumber,
+    egress,
     env: createGuestEnv(services, authority),
     compute: createCompute({
-      cacheDir: config.cacheDir, dataDir: config.dataDir, runDir: config.runDir, poolSize: config.vmPoolSize, vmUids: config.vmUids, log,
+      cacheDir: config.cacheDir,
+      dataDir: config.dataDir,
+      runDir: config.runDir,
+      poolSize: config.vmPoolSize,
+      vmUids: config.vmUids,
+      log,
       onEgress: (id, connection) => egress.serve(id, connection),
       onExit: (id, how) => {
-        noticeExit(work, id, how).catch((error: Error) => log.error({ err: error, vm: `vm_${id}` }, 'the end of a machine could not be recorded'))
+        noticeExit(work, id, how).catch((error: Error) =>
+          log.error({ err: error, vm: `vm_${id}` }, 'the end of a machine could not be recorded'),
+        )
       },
     }),
   }

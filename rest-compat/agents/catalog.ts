@@ -5,7 +5,9 @@ import type { Routes } from '../routes.ts'
 /** Built-in tools and models. */
 export const catalogRoutes: Routes = {
   'GET /v1/tools': {
-    status: 200, errors: [], summary: 'The built-in tools that agents may be given',
+    status: 200,
+    errors: [],
+    summary: 'The built-in tools that agents may be given',
     operation: `query { data: builtInTools { type name toolset description input_schema: inputSchema requires_environment: requiresEnvironment default_permission_policy: defaultPermissionPolicy { type } } }`,
   },
   ...modelRoutes,

@@ -9,9 +9,26 @@ import { sessionRoutes } from './sessions.ts'
 import { vaultRoutes } from './vaults.ts'
 
 /** All that an organization key opens (agents-and-gateway.md, Authentication 4). Ours: not the additive POST beside PATCH, since the list is closed. */
-const forKeys: readonly string[] = ['GET /v1/agents', 'POST /v1/agents', 'GET /v1/agents/{id}', 'PATCH /v1/agents/{id}', 'GET /v1/agents/{id}/versions', 'POST /v1/agents/{id}/archive']
+const forKeys: readonly string[] = [
+  'GET /v1/agents',
+  'POST /v1/agents',
+  'GET /v1/agents/{id}',
+  'PATCH /v1/agents/{id}',
+  'GET /v1/agents/{id}/versions',
+  'POST /v1/agents/{id}/archive',
+]
 
-const routes: Routes = { ...agentRoutes, ...environmentRoutes, ...catalogRoutes, ...vaultRoutes, ...credentialRoutes, ...sessionRoutes, ...runRoutes }
+const routes: Routes = {
+  ...agentRoutes,
+  ...environmentRoutes,
+  ...catalogRoutes,
+  ...vaultRoutes,
+  ...credentialRoutes,
+  ...sessionRoutes,
+  ...runRoutes,
+}
 
 /** The routes of the agents service's surface. */
-export const agentsRoutes: Routes = Object.fromEntries(Object.entries(routes).map(([key, route]) => [key, forKeys.includes(key) ? route : { ...route, peopleOnly: true }]))
+export const agentsRoutes: Routes = Object.fromEntries(
+  Object.entries(routes).map(([key, route]) => [key, forKeys.includes(key) ? route : { ...route, peopleOnly: true }]),
+)

@@ -8,28 +8,46 @@ const bodyBytes = 2 * 1024 * 1024
 /** Build jobs and their logs. */
 export const buildRoutes: Routes = {
   'GET /api/v1/build/jobs': {
-    status: 200, errors: [400, 403], summary: 'The organization’s build jobs, newest first',
+    status: 200,
+    errors: [400, 403],
+    summary: 'The organization’s build jobs, newest first',
     operation: `query ($org_id: ID!, $limit: Int, $offset: Int) { jobs: buildList(organizationId: $org_id, limit: $limit, offset: $offset) { ${job} } }`,
   },
   'POST /api/v1/build/jobs': {
-    status: 201, errors: [400, 403, 429], bodyBytes, neverNull: ['spec'], summary: 'Queues a build',
+    status: 201,
+    errors: [400, 403, 429],
+    bodyBytes,
+    neverNull: ['spec'],
+    summary: 'Queues a build',
     operation: `mutation ($org_id: ID!, $spec: ByteList, $repo_url: String, $git_ref: String, $commit_sha: String) {
       body: createBuild(organizationId: $org_id, specBytes: $spec, repoUrl: $repo_url, gitRef: $git_ref, commitSha: $commit_sha) { ${job} } }`,
   },
   'GET /api/v1/build/jobs/{id}': {
-    status: 200, errors: [403, 404], summary: 'One build job',
+    status: 200,
+    errors: [403, 404],
+    summary: 'One build job',
     operation: `query ($id: ID!) { body: build(id: $id) { ${job} } }`,
   },
   'POST /api/v1/build/jobs/{id}/cancel': {
-    status: 200, errors: [403, 404], summary: 'Cancels a queued build at once, and asks a running one to end',
+    status: 200,
+    errors: [403, 404],
+    summary: 'Cancels a queued build at once, and asks a running one to end',
     operation: `mutation ($id: ID!) { body: cancelBuild(id: $id) { ${job} } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs': {
-    status: 200, errors: [403, 404], summary: 'The most recent entries of the log, oldest first',
+    status: 200,
+    errors: [403, 404],
+    summary: 'The most recent entries of the log, oldest first',
     operation: `query ($id: ID!, $limit: Int) { logs: buildLog(buildId: $id, limit: $limit) { id output done } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs/stream': {
-    status: 200, errors: [403, 404], cursor: 'from', ends: true, tokenInQuery: true, sameForAll: true, summary: 'The log as it is written; 204 when resumed behind its last entry',
+    status: 200,
+    errors: [403, 404],
+    cursor: 'from',
+    ends: true,
+    tokenInQuery: true,
+    sameForAll: true,
+    summary: 'The log as it is written; 204 when resumed behind its last entry',
     operation: `subscription ($id: ID!, $from: String) { body: buildLog(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
   },
 }

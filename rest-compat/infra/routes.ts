@@ -9,4 +9,12 @@ import { vmFileRoutes } from './vm-files.ts'
 import { vmRoutes } from './vms.ts'
 
 /** The routes of the infrastructure surface. */
-export const infraRoutes: Routes = { ...vmRoutes, ...vmEnvRoutes, ...vmCommandRoutes, ...vmFileRoutes, ...buildRoutes, ...uploadRoutes, ...usageRoutes }
+export const infraRoutes: Routes = {
+  ...vmRoutes,
+  ...vmEnvRoutes,
+  ...vmCommandRoutes,
+  ...vmFileRoutes,
+  ...buildRoutes,
+  ...uploadRoutes,
+  ...usageRoutes,
+}

@@ -4,7 +4,9 @@ import type { Routes } from '../routes.ts'
 /** Uploads. */
 export const uploadRoutes: Routes = {
   'POST /api/v1/compute/uploads': {
-    status: 200, errors: [400, 500], summary: 'Makes room for a file, with an address that takes it for 30 minutes',
+    status: 200,
+    errors: [400, 500],
+    summary: 'Makes room for a file, with an address that takes it for 30 minutes',
     operation: `mutation ($organization_id: ID!) { body: createUpload(organizationId: $organization_id) { upload_url: uploadUrl binary_url: binaryUrl expires_at: expiresAt } }`,
   },
 }

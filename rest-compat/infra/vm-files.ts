@@ -4,19 +4,31 @@ import type { Routes } from '../routes.ts'
 /** Files of a VM. */
 export const vmFileRoutes: Routes = {
   'POST /api/v1/vms/{vm_id}/envd/delete': {
-    status: 200, errors: [400, 401, 500], absentIs403: ['VM'], summary: 'Deletes a file, or with recursive a folder',
+    status: 200,
+    errors: [400, 401, 500],
+    absentIs403: ['VM'],
+    summary: 'Deletes a file, or with recursive a folder',
     operation: `mutation ($vm_id: ID!, $path: String!, $recursive: Boolean) { body: removeVmPath(vmId: $vm_id, path: $path, recursive: $recursive) { vm_id: vmId path success } }`,
   },
   'POST /api/v1/vms/{vm_id}/envd/read': {
-    status: 200, errors: [400, 401, 404, 502], additive: true, summary: 'Reads a file of at most 700 KiB as base64',
+    status: 200,
+    errors: [400, 401, 404, 502],
+    additive: true,
+    summary: 'Reads a file of at most 700 KiB as base64',
     operation: `query ($vm_id: ID!, $path: String!) { body: vmFile(vmId: $vm_id, path: $path) { path content size_bytes: sizeBytes } }`,
   },
   'POST /api/v1/vms/{vm_id}/envd/write': {
-    status: 200, errors: [400, 401, 404, 413, 502], additive: true, summary: 'Writes a file of at most 700 KiB given as base64',
+    status: 200,
+    errors: [400, 401, 404, 413, 502],
+    additive: true,
+    summary: 'Writes a file of at most 700 KiB given as base64',
     operation: `mutation ($vm_id: ID!, $path: String!, $content: Bytes!) { body: writeVmFile(vmId: $vm_id, path: $path, content: $content) { path size_bytes: sizeBytes } }`,
   },
   'POST /api/v1/vms/{vm_id}/envd/list': {
-    status: 200, errors: [400, 401, 404, 502], additive: true, summary: 'Lists a folder: 1000 entries at most',
+    status: 200,
+    errors: [400, 401, 404, 502],
+    additive: true,
+    summary: 'Lists a folder: 1000 entries at most',
     operation: `query ($vm_id: ID!, $path: String!) { body: vmFolder(vmId: $vm_id, path: $path) { path entries { name type size_bytes: sizeBytes modified_at: modifiedAt } } }`,
   },
 }

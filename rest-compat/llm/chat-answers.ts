@@ -17,10 +17,18 @@ import { sendChat, streamHeaders } from './chat-streams.ts'
 import type { FailureText, StreamText } from './chunks.ts'
 
 /** A body, read: what is asked, how its stream is written, and the whole body for one that is not streamed. */
-export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & { text: (completion: Completion) => StreamText; whole: (completion: Completion) => Promise<string | Buffer> }
+export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & {
+  text: (completion: Completion) => StreamText
+  whole: (completion: Completion) => Promise<string | Buffer>
+}
 
 /** What is a route's own. */
-export type ChatRoute = { route: CompletionOrder['route']; headers: Readonly<Record<string, string>>; failure: FailureText; read: (config: Config, body: unknown) => ReadChat }
+export type ChatRoute = {
+  route: CompletionOrder['route']
+  headers: Readonly<Record<string, string>>
+  failure: FailureText
+  read: (config: Config, body: unknown) => ReadChat
+}
 
 type Admitted = Admission & { caller: Caller; credential: string }
 /** `handle` needs what `admit` found out. */
@@ -45,17 +53,29 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
     const handle: Handler = async (request: ChatRequest, reply) => {
       if (!request.admitted) throw new Error('a chat was handled that nobody let in')
       const { payer, caller, credential } = request.admitted
-      if (bodyLength(request.headers) === undefined) holdBody(payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
+      if (bodyLength(request.headers) === undefined)
+        holdBody(payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
       const chat = read(services.config, request.body)
       const isStream = chat.request.stream
       const over = isStream ? beginStream('chat', `chat:${callerName(caller)}`, limits.chatStreamsPerCaller) : nothing
       const end = new ChatEnd(reply.raw, running, stopping)
-      const unwatch = isStream ? watchCaller(authenticator, credential, (now) => void allowIn(now, 'chat:write', payer.organizationId), (refused) => end.interrupt(refused)) : nothing
+      const unwatch = isStream
+        ? watchCaller(
+            authenticator,
+            credential,
+            (now) => void allowIn(now, 'chat:write', payer.organizationId),
+            (refused) => end.interrupt(refused),
+          )
+        : nothing
       try {
         const key = request.headers['idempotency-key']
         const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)
         if (claim?.kept) return sendKept(reply, chat, headers, claim.kept.body)
-        const starting = startCompletion(services, { payer, model: chat.model, request: chat.request, route }, end.gone.signal)
+        const starting = startCompletion(
+          services,
+          { payer, model: chat.model, request: chat.request, route },
+          end.gone.signal,
+        )
         if (isStream) return await sendChat(request, reply, starting, chat.text, { headers, failure, end, claim })
         return await sendWhole(reply, chat, starting, claim)
       } catch (error) {
@@ -72,7 +92,12 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
 
 const nothing = (): void => undefined
 
-async function sendWhole(reply: FastifyReply, chat: ReadChat, starting: Promise<Completion>, claim: Claim | undefined): Promise<FastifyReply> {
+async function sendWhole(
+  reply: FastifyReply,
+  chat: ReadChat,
+  starting: Promise<Completion>,
+  claim: Claim | undefined,
+): Promise<FastifyReply> {
   let body: string | Buffer
   try {
     const completion = await starting
@@ -87,7 +112,17 @@ async function sendWhole(reply: FastifyReply, chat: ReadChat, starting: Promise<
 }
 
 /** The response that is kept under an Idempotency-Key: of a stream all its text, which comes at once. */
-function sendKept(reply: FastifyReply, { request }: ReadChat, headers: Readonly<Record<string, string>>, body: string | null): FastifyReply {
+function sendKept(
+  reply: FastifyReply,
+  { request }: ReadChat,
+  headers: Readonly<Record<string, string>>,
+  body: string | null,
+): FastifyReply {
   reply.header('idempotent-replayed', 'true')
-  return request.stream ? reply.code(200).headers({ ...streamHeaders, ...headers }).send(body ?? '') : send(reply, 200, body)
+  return request.stream
+    ? reply
+        .code(200)
+        .headers({ ...streamHeaders, ...headers })
+        .send(body ?? '')
+    : send(reply, 200, body)
 }

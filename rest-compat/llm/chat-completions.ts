@@ -9,7 +9,8 @@ import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 
 /** The route, streamed and not. */
 export const chatCompletionsRoute: HandWritten = {
-  reason: 'Ten thousand requests and a hundred thousand chunks a second pass here, in a wire form that is no GraphQL answer: chunks, [DONE], errors in the middle.',
+  reason:
+    'Ten thousand requests and a hundred thousand chunks a second pass here, in a wire form that is no GraphQL answer: chunks, [DONE], errors in the middle.',
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
   summary: 'One answer of a model: whole, or with stream: true as it is written',
@@ -23,7 +24,8 @@ export const chatCompletionsRoute: HandWritten = {
     read(config, body) {
       const { model, request, includeUsage } = readChatRequest(config, body)
       return {
-        model, request,
+        model,
+        request,
         text: (completion) => chunkText(completion, includeUsage),
         async whole(completion) {
           return bodyText(completionBody(completion, await collectChat(completion)))

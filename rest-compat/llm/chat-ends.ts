@@ -8,9 +8,13 @@ export type RunningChats = Set<ChatEnd>
 /** @param stopping fires when the process begins to stop. */
 export function createRunningChats(stopping: AbortSignal): RunningChats {
   const running: RunningChats = new Set()
-  stopping.addEventListener('abort', () => {
-    for (const chat of running) chat.interrupt(restarting)
-  }, { once: true })
+  stopping.addEventListener(
+    'abort',
+    () => {
+      for (const chat of running) chat.interrupt(restarting)
+    },
+    { once: true },
+  )
   return running
 }
 

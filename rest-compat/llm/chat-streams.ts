@@ -10,14 +10,24 @@ import type { FailureText, StreamText } from './chunks.ts'
 import { attemptHeaders } from './envelope.ts'
 
 /** Headers of an event stream (decisions.md §0); gateway streams have no `retry:`, because they cannot be resumed. */
-export const streamHeaders = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', connection: 'keep-alive', 'x-accel-buffering': 'no' } as const
+export const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  connection: 'keep-alive',
+  'x-accel-buffering': 'no',
+} as const
 
 const heartbeatMs = limits.streamHeartbeatSeconds * 1000
 const heartbeat = ': ping\n\n'
 const stalledMs = limits.chatStreamStalledSeconds * 1000
 
 /** What a stream is sent with. */
-export type Sending = { headers: Readonly<Record<string, string>>; failure: FailureText; end: ChatEnd; claim: Claim | undefined }
+export type Sending = {
+  headers: Readonly<Record<string, string>>
+  failure: FailureText
+  end: ChatEnd
+  claim: Claim | undefined
+}
 
 /**
  * Sends the answer to the end, or until the reader leaves. Its stream is opened by its first event or, where a model thinks
@@ -27,7 +37,13 @@ export type Sending = { headers: Readonly<Record<string, string>>; failure: Fail
  * that failed, was cut or is too long. The same key then asks again: half an answer is worth nothing to who wants the same.
  * @throws BerthError what startCompletion throws.
  */
-export async function sendChat(request: FastifyRequest, reply: FastifyReply, starting: Promise<Completion>, textOf: (completion: Completion) => StreamText, { headers, failure, end, claim }: Sending): Promise<void> {
+export async function sendChat(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  starting: Promise<Completion>,
+  textOf: (completion: Completion) => StreamText,
+  { headers, failure, end, claim }: Sending,
+): Promise<void> {
   const { raw } = reply
   let isOpen = false
   const open = (more?: Readonly<Record<string, string>>): void => {
@@ -83,5 +99,7 @@ export async function sendChat(request: FastifyRequest, reply: FastifyReply, sta
 
 /** What was known too late for a header: clients skip a comment, and a person sees it. */
 function commentOf(headers: Readonly<Record<string, string>>): string {
-  return `${Object.entries(headers).map(([name, value]) => `: ${name}: ${value}\n`).join('')}\n`
+  return `${Object.entries(headers)
+    .map(([name, value]) => `: ${name}: ${value}\n`)
+    .join('')}\n`
 }

@@ -24,7 +24,8 @@ export const chatRoute: HandWritten = {
     read(config, body) {
       const { model, request, continuedId } = readUiChatRequest(config, body)
       return {
-        model, request,
+        model,
+        request,
         text: (completion) => uiChunkText(completion, continuedId ?? completion.id),
         whole: () => Promise.reject(new Error('a UI message stream is never whole')),
       }

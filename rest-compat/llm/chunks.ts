@@ -35,12 +35,27 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
       opening = ''
       for (const event of events) {
         switch (event.type) {
-          case 'text': text += event.refusal || event.logprobs ? before + rareText(event) + rareEnd : `${before}{"content":${JSON.stringify(event.text)}}${after}`; break
-          case 'reasoning': text += `${before}{"reasoning_content":${JSON.stringify(event.text)}}${after}`; break
-          case 'reasoning_end': text += before + JSON.stringify(closedReasoning(event.index, event.block)) + after; break
-          case 'tool': text += `${before}{"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}}]}${after}`; break
-          case 'arguments': text += `${before}{"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]}${after}`; break
-          case 'end': text += ending(event.finishReason, event.usage); break
+          case 'text':
+            text +=
+              event.refusal || event.logprobs
+                ? before + rareText(event) + rareEnd
+                : `${before}{"content":${JSON.stringify(event.text)}}${after}`
+            break
+          case 'reasoning':
+            text += `${before}{"reasoning_content":${JSON.stringify(event.text)}}${after}`
+            break
+          case 'reasoning_end':
+            text += before + JSON.stringify(closedReasoning(event.index, event.block)) + after
+            break
+          case 'tool':
+            text += `${before}{"tool_calls":[{"index":${event.index},"id":${JSON.stringify(event.id)},"type":"function","function":{"name":${JSON.stringify(event.name)},"arguments":""}}]}${after}`
+            break
+          case 'arguments':
+            text += `${before}{"tool_calls":[{"index":${event.index},"function":{"arguments":${JSON.stringify(event.text)}}}]}${after}`
+            break
+          case 'end':
+            text += ending(event.finishReason, event.usage)
+            break
           case 'usage': // told at the end
         }
       }
@@ -60,15 +75,21 @@ function orNull(tokens: readonly unknown[]): readonly unknown[] | null {
 }
 
 /** As OpenAI's clients read it, which throw. */
-export const chunkFailure: FailureText = (error, requestId) => `data: ${JSON.stringify(llmEnvelope(error, requestId))}\n\n${done}`
+export const chunkFailure: FailureText = (error, requestId) =>
+  `data: ${JSON.stringify(llmEnvelope(error, requestId))}\n\n${done}`
 
 /** What a block is replayed with, once when it closes; and the same as OpenRouter's clients keep it. */
-function closedReasoning(index: number, { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock): Record<string, unknown> {
+function closedReasoning(
+  index: number,
+  { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock,
+): Record<string, unknown> {
   const shared = { id, index, model }
-  const replay = signature !== null ? { signature } : encryptedContent !== null ? { encrypted_content: encryptedContent } : {}
+  const replay =
+    signature !== null ? { signature } : encryptedContent !== null ? { encrypted_content: encryptedContent } : {}
   const hidden = redacted ? { redacted } : {}
   const details: Record<string, unknown>[] = []
-  if (encryptedContent === null || signature !== null) details.push({ type: 'reasoning.text', text, ...(signature === null ? {} : { signature }), ...shared })
+  if (encryptedContent === null || signature !== null)
+    details.push({ type: 'reasoning.text', text, ...(signature === null ? {} : { signature }), ...shared })
   else {
     if (text !== '') details.push({ type: 'reasoning.summary', summary: text, ...shared })
     details.push({ type: 'reasoning.encrypted', data: encryptedContent, ...shared, ...hidden })
@@ -77,20 +98,48 @@ function closedReasoning(index: number, { id, text, model, signature, encryptedC
 }
 
 /** Tokens under the documented names; `prompt_tokens` includes those of the cache. */
-export function usageBody({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens }: Usage): Record<string, unknown> {
+export function usageBody({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+  reasoningTokens,
+}: Usage): Record<string, unknown> {
   return {
-    prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens,
-    cache_creation_input_tokens: cacheWriteTokens, cache_read_input_tokens: cacheReadTokens,
-    prompt_tokens_details: { cached_tokens: cacheReadTokens }, completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cacheReadTokens,
+    prompt_tokens_details: { cached_tokens: cacheReadTokens },
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
   }
 }
 
 /** The whole answer as one body. Reasoning is left out (agents-and-gateway.md), and there are no tools without a stream. */
-export function completionBody({ id, createdSeconds, model }: Answering, { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>): Record<string, unknown> {
-  const message = { role: 'assistant', content: text === '' && refusal !== '' ? null : text, refusal: refusal === '' ? null : refusal }
+export function completionBody(
+  { id, createdSeconds, model }: Answering,
+  { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>,
+): Record<string, unknown> {
+  const message = {
+    role: 'assistant',
+    content: text === '' && refusal !== '' ? null : text,
+    refusal: refusal === '' ? null : refusal,
+  }
   return {
-    id, object: 'chat.completion', created: createdSeconds, model: model.id, speed: model.speed,
-    choices: [{ index: 0, message, logprobs: logprobs && { content: orNull(logprobs.content), refusal: orNull(logprobs.refusal) }, finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason }],
+    id,
+    object: 'chat.completion',
+    created: createdSeconds,
+    model: model.id,
+    speed: model.speed,
+    choices: [
+      {
+        index: 0,
+        message,
+        logprobs: logprobs && { content: orNull(logprobs.content), refusal: orNull(logprobs.refusal) },
+        finish_reason: finishReason === 'tool_calls' ? 'stop' : finishReason,
+      },
+    ],
     usage: usageBody(usage),
   }
 }

@@ -4,8 +4,15 @@ import { errorType } from '../error-types.ts'
 
 /** What other floors call it, and what it is called here. */
 const codesHere: Partial<Record<ErrorCode, string>> = {
-  invalid_request: 'invalid_parameter', forbidden: 'missing_scope', not_permitted_for_role: 'missing_scope', not_found: 'route_not_found', rate_limited: 'key_rate_limited',
-  internal_error: 'internal', service_unavailable: 'credential_authority_unavailable', capacity_unavailable: 'credential_authority_unavailable', timeout: 'upstream_timeout',
+  invalid_request: 'invalid_parameter',
+  forbidden: 'missing_scope',
+  not_permitted_for_role: 'missing_scope',
+  not_found: 'route_not_found',
+  rate_limited: 'key_rate_limited',
+  internal_error: 'internal',
+  service_unavailable: 'credential_authority_unavailable',
+  capacity_unavailable: 'credential_authority_unavailable',
+  timeout: 'upstream_timeout',
 }
 
 function codeOf({ code, details }: BerthError): string {
@@ -18,7 +25,16 @@ export function llmEnvelope(error: BerthError, requestId: string): { error: Reco
   const code = codeOf(error)
   const type = code === 'upstream_overloaded' ? 'overloaded_error' : errorType(error.status)
   const upstream = error.details['upstream'] // put there by drivers/models
-  return { error: { type, code, message: error.message, param: null, request_id: requestId, service_id: typeof upstream === 'string' ? upstream : 'gateway' } }
+  return {
+    error: {
+      type,
+      code,
+      message: error.message,
+      param: null,
+      request_id: requestId,
+      service_id: typeof upstream === 'string' ? upstream : 'gateway',
+    },
+  }
 }
 
 /** One question to an upstream, as resources/llm/attempts.ts notes it. */
@@ -43,8 +59,12 @@ const retriedStatuses = [429, 503]
 /** Headers of an error: OpenAI's clients retry 409, 429 and 5xx by themselves, so they are told when that cannot help. */
 export function llmErrorHeaders({ code, status, details }: BerthError): Record<string, string> {
   const { upstream, attempts, retryAfterSeconds } = details
-  const headers = attemptHeaders(typeof upstream === 'string' ? upstream : undefined, Array.isArray(attempts) ? attempts as readonly ToldAttempt[] : []) // put there by resources/llm/attempts.ts
-  if (retriedStatuses.includes(status) && typeof retryAfterSeconds !== 'number') headers['retry-after'] = String(retryAfterSecondsUsual)
+  const headers = attemptHeaders(
+    typeof upstream === 'string' ? upstream : undefined,
+    Array.isArray(attempts) ? (attempts as readonly ToldAttempt[]) : [],
+  ) // put there by resources/llm/attempts.ts
+  if (retriedStatuses.includes(status) && typeof retryAfterSeconds !== 'number')
+    headers['retry-after'] = String(retryAfterSecondsUsual)
   if (status === 402 || code === 'idempotency_conflict') headers['x-should-retry'] = 'false'
   return headers
 }

@@ -21,11 +21,19 @@ export function bodyLength(headers: IncomingHttpHeaders): number | undefined {
  * Counts a body until its answer is over.
  * @throws BerthError key_rate_limited when the organization has too much.
  */
-export function holdBody(organizationId: string, bytes: number, answer: Pick<ServerResponse, 'once' | 'destroyed'>): void {
+export function holdBody(
+  organizationId: string,
+  bytes: number,
+  answer: Pick<ServerResponse, 'once' | 'destroyed'>,
+): void {
   if (bytes < smallBytes || answer.destroyed) return // one that is closed already will not say so again
   const before = held.get(organizationId) ?? 0
   if (before + bytes > limits.chatBodyBytesPerOrganization) {
-    throw new BerthError('key_rate_limited', `The chats of this organization that are being answered hold ${limits.chatBodyBytesPerOrganization / 1024 / 1024} MiB, which is all they may. Try again when some have ended.`, { retryAfterSeconds: 1 })
+    throw new BerthError(
+      'key_rate_limited',
+      `The chats of this organization that are being answered hold ${limits.chatBodyBytesPerOrganization / 1024 / 1024} MiB, which is all they may. Try again when some have ended.`,
+      { retryAfterSeconds: 1 },
+    )
   }
   held.set(organizationId, before + bytes)
   answer.once('close', () => {

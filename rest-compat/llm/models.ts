@@ -8,16 +8,25 @@ const model = `id object type created created_at: createdAt owned_by: ownedBy di
 /** The list of models, and one of them as the OpenAI and Anthropic clients retrieve it. */
 export const modelRoutes: Routes = {
   'GET /v1/models': {
-    status: 200, errors: [400, 503], summary: 'The models that may be asked, with their reasoning levels, abilities and prices', queryNames: { lifecycle: 'lifecycle[]' },
+    status: 200,
+    errors: [400, 503],
+    summary: 'The models that may be asked, with their reasoning levels, abilities and prices',
+    queryNames: { lifecycle: 'lifecycle[]' },
     operation: `query ($lifecycle: [ModelLifecycle!], $limit: Int, $after_id: ID, $before_id: ID) { body: models(lifecycle: $lifecycle, limit: $limit, afterId: $after_id, beforeId: $before_id) { object data { ${model} } has_more: hasMore first_id: firstId last_id: lastId } }`,
   },
   // Ids have a slash, and not every client encodes it.
   'GET /v1/models/{provider}/{name}': {
-    status: 200, errors: [404, 503], additive: true, summary: 'One model, its id not encoded',
+    status: 200,
+    errors: [404, 503],
+    additive: true,
+    summary: 'One model, its id not encoded',
     operation: `query ($provider: String!, $name: ID!) { body: model(provider: $provider, id: $name) { ${model} } }`,
   },
   'GET /v1/models/{model}': {
-    status: 200, errors: [404, 503], additive: true, summary: 'One model',
+    status: 200,
+    errors: [404, 503],
+    additive: true,
+    summary: 'One model',
     operation: `query ($model: ID!) { body: model(id: $model) { ${model} } }`,
   },
 }

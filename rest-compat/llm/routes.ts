@@ -9,4 +9,7 @@ import { modelRoutes } from './models.ts'
 export const llmRoutes: Routes = { ...modelRoutes, ...chatResumeRoutes }
 
 /** The paths of the gateway that are answered by hand. */
-export const llmHandlers: Readonly<Record<string, HandWritten>> = { 'POST /v1/chat/completions': chatCompletionsRoute, 'POST /v1/chat': chatRoute }
+export const llmHandlers: Readonly<Record<string, HandWritten>> = {
+  'POST /v1/chat/completions': chatCompletionsRoute,
+  'POST /v1/chat': chatRoute,
+}

@@ -25,7 +25,11 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
   const endReasoning = (block: ReasoningBlock | null): string => {
     if (open !== 'reasoning') return ''
     open = 'nothing'
-    return chunk({ type: 'reasoning-end', id: reasoningId(reasoningIndex), ...(block ? { providerMetadata: reasoningMetadata(block) } : {}) })
+    return chunk({
+      type: 'reasoning-end',
+      id: reasoningId(reasoningIndex),
+      ...(block ? { providerMetadata: reasoningMetadata(block) } : {}),
+    })
   }
   const say = (text: string): string => {
     const begin = open === 'text' ? '' : endReasoning(null) + chunk({ type: 'text-start', id: textId(texts) })
@@ -41,12 +45,19 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
   }
   const write = (event: ModelEvent): string => {
     switch (event.type) {
-      case 'text': return say(event.text)
-      case 'reasoning': return `${beginReasoning(event.index)}data: {"type":"reasoning-delta","id":"${reasoningId(event.index)}","delta":${JSON.stringify(event.text)}}\n\n`
-      case 'reasoning_end': return beginReasoning(event.index) + endReasoning(event.block)
+      case 'text':
+        return say(event.text)
+      case 'reasoning':
+        return `${beginReasoning(event.index)}data: {"type":"reasoning-delta","id":"${reasoningId(event.index)}","delta":${JSON.stringify(event.text)}}\n\n`
+      case 'reasoning_end':
+        return beginReasoning(event.index) + endReasoning(event.block)
       case 'tool': {
         tools.set(event.index, { id: event.id, name: event.name, text: '' })
-        return endText() + endReasoning(null) + chunk({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name })
+        return (
+          endText() +
+          endReasoning(null) +
+          chunk({ type: 'tool-input-start', toolCallId: event.id, toolName: event.name })
+        )
       }
       case 'arguments': {
         const tool = tools.get(event.index)
@@ -56,9 +67,17 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
       }
       case 'end': {
         const metadata = { finishReason: event.finishReason, usage: usageBody(event.usage), model: model.id }
-        return endText() + endReasoning(null) + [...tools.values()].map(toolInput).join('') + chunk({ type: 'finish-step' }) + chunk({ type: 'finish', messageMetadata: metadata }) + done
+        return (
+          endText() +
+          endReasoning(null) +
+          [...tools.values()].map(toolInput).join('') +
+          chunk({ type: 'finish-step' }) +
+          chunk({ type: 'finish', messageMetadata: metadata }) +
+          done
+        )
       }
-      case 'usage': return '' // told at the end
+      case 'usage':
+        return '' // told at the end
     }
   }
   return {
@@ -72,7 +91,8 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
 }
 
 /** What ends a UI message stream that fails; its clients show the sentence. */
-export const uiChunkFailure = ({ message }: Pick<BerthError, 'message'>): string => chunk({ type: 'error', errorText: message }) + chunk({ type: 'finish' }) + done
+export const uiChunkFailure = ({ message }: Pick<BerthError, 'message'>): string =>
+  chunk({ type: 'error', errorText: message }) + chunk({ type: 'finish' }) + done
 
 const textId = (number: number): string => `text-${number}`
 const reasoningId = (number: number): string => `reasoning-${number}`
@@ -81,9 +101,18 @@ const reasoningId = (number: number): string => `reasoning-${number}`
 function toolInput({ id, name, text }: ToolInput): string {
   const call = { toolCallId: id, toolName: name }
   try {
-    return chunk({ type: 'tool-input-available', ...call, input: text.trim() === '' ? {} : JSON.parse(text) as unknown })
+    return chunk({
+      type: 'tool-input-available',
+      ...call,
+      input: text.trim() === '' ? {} : (JSON.parse(text) as unknown),
+    })
   } catch {
-    return chunk({ type: 'tool-input-error', ...call, input: text, errorText: 'The model wrote arguments that are not JSON.' })
+    return chunk({
+      type: 'tool-input-error',
+      ...call,
+      input: text,
+      errorText: 'The model wrote arguments that are not JSON.',
+    })
   }
 }
 

@@ -16,7 +16,11 @@ const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
   fields: (t) => ({
     name: t.exposeString('name', { description: 'What the server calls it.' }),
     description: t.exposeString('description', { nullable: true, description: 'What the server says of it.' }),
-    inputSchema: t.field({ type: 'JSON', description: 'JSON Schema of its input.', resolve: ({ inputSchema }) => inputSchema }),
+    inputSchema: t.field({
+      type: 'JSON',
+      description: 'JSON Schema of its input.',
+      resolve: ({ inputSchema }) => inputSchema,
+    }),
   }),
 })
 const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').implement({
@@ -32,7 +36,9 @@ const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').imple
 
 builder.queryFields((t) => ({
   agentMcpTools: t.field({
-    type: [mcpServerTools], description: 'Asks every tool server of an agent for its tools, 10 s each. Errors: NOT_FOUND.',
-    args: { id: t.arg.id({ required: true, description: 'The agent.' }) }, resolve: (_, { id }, call) => listMcpTools(call, id),
+    type: [mcpServerTools],
+    description: 'Asks every tool server of an agent for its tools, 10 s each. Errors: NOT_FOUND.',
+    args: { id: t.arg.id({ required: true, description: 'The agent.' }) },
+    resolve: (_, { id }, call) => listMcpTools(call, id),
   }),
 }))

@@ -4,7 +4,12 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import type { LogEntry } from '#src/resources/infra/builds/log-hubs.ts'
 import { followLog, listLog } from '#src/resources/infra/builds/log-readers.ts'
 import { roleType } from '#schema/identity/members.ts'
-import { deleteBuildSecret, listBuildSecrets, setBuildSecret, type BuildSecret } from '#src/resources/infra/builds/secrets.ts'
+import {
+  deleteBuildSecret,
+  listBuildSecrets,
+  setBuildSecret,
+  type BuildSecret,
+} from '#src/resources/infra/builds/secrets.ts'
 
 const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
   description: 'A chunk of a build’s output.',
@@ -15,13 +20,22 @@ const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
     done: t.exposeBoolean('done', { description: 'True for the last entry, which has no output.' }),
   }),
 })
-const entryOrHeartbeat = builder.unionType('BuildLogEntryOrHeartbeat', { description: 'An entry of a build’s log, or a sign of life.', types: [logEntry, heartbeat] })
+const entryOrHeartbeat = builder.unionType('BuildLogEntryOrHeartbeat', {
+  description: 'An entry of a build’s log, or a sign of life.',
+  types: [logEntry, heartbeat],
+})
 
 const buildSecret = builder.objectRef<BuildSecret>('BuildSecret').implement({
   description: 'A secret of the organization for its builds. Its value is never shown.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Named in a spec’s `secrets`, and the variable that its commands get.' }),
-    leastRole: t.field({ type: roleType, description: 'The least role whose builds may use it; keys count as members.', resolve: (one) => one.leastRole }),
+    name: t.exposeString('name', {
+      description: 'Named in a spec’s `secrets`, and the variable that its commands get.',
+    }),
+    leastRole: t.field({
+      type: roleType,
+      description: 'The least role whose builds may use it; keys count as members.',
+      resolve: (one) => one.leastRole,
+    }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last set.' }),
   }),
 })
@@ -30,28 +44,54 @@ const nameArgument = { required: true, description: 'Letters, digits and undersc
 
 builder.queryFields((t) => ({
   buildLog: t.field({
-    type: [logEntry], description: 'The last entries of a build’s log, oldest first; 24 hours after the build its last 200 lines. Errors: NOT_FOUND, FORBIDDEN.',
-    args: { buildId: t.arg.id(buildIdArgument), limit: t.arg.int({ description: '1 to 5000; 500 without it.' }) }, resolve: (_, { buildId, limit }, call) => listLog(call, buildId, limit),
+    type: [logEntry],
+    description:
+      'The last entries of a build’s log, oldest first; 24 hours after the build its last 200 lines. Errors: NOT_FOUND, FORBIDDEN.',
+    args: { buildId: t.arg.id(buildIdArgument), limit: t.arg.int({ description: '1 to 5000; 500 without it.' }) },
+    resolve: (_, { buildId, limit }, call) => listLog(call, buildId, limit),
   }),
-  buildSecrets: t.field({ type: [buildSecret], description: 'The organization’s build secrets by name.', resolve: (_, _arguments, call) => listBuildSecrets(call) }),
+  buildSecrets: t.field({
+    type: [buildSecret],
+    description: 'The organization’s build secrets by name.',
+    resolve: (_, _arguments, call) => listBuildSecrets(call),
+  }),
 }))
 
 builder.mutationFields((t) => ({
   setBuildSecret: t.field({
-    type: buildSecret, description: 'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
+    type: buildSecret,
+    description:
+      'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
     args: {
-      name: t.arg.string(nameArgument), value: t.arg.string({ required: true, description: 'Never shown again.' }),
-      leastRole: t.arg({ type: roleType, description: 'Whose builds may use it: `member` (keys too), `admin` or `owner`, and higher. Without it as it was, and `admin` for a new one. A build’s commands can print what they are given.' }),
+      name: t.arg.string(nameArgument),
+      value: t.arg.string({ required: true, description: 'Never shown again.' }),
+      leastRole: t.arg({
+        type: roleType,
+        description:
+          'Whose builds may use it: `member` (keys too), `admin` or `owner`, and higher. Without it as it was, and `admin` for a new one. A build’s commands can print what they are given.',
+      }),
     },
     resolve: (_, { name, value, leastRole }, call) => setBuildSecret(call, name, value, leastRole),
   }),
-  deleteBuildSecret: t.field({ type: 'ID', description: 'Deletes a secret. For admins. Errors: NOT_FOUND.', args: { name: t.arg.string(nameArgument) }, resolve: async (_, { name }, call) => (await deleteBuildSecret(call, name), name) }),
+  deleteBuildSecret: t.field({
+    type: 'ID',
+    description: 'Deletes a secret. For admins. Errors: NOT_FOUND.',
+    args: { name: t.arg.string(nameArgument) },
+    resolve: async (_, { name }, call) => (await deleteBuildSecret(call, name), name),
+  }),
 }))
 
 builder.subscriptionFields((t) => ({
   buildLog: t.field({
-    type: entryOrHeartbeat, description: 'A build’s log as it is written, until its last entry. Errors: NOT_FOUND, FORBIDDEN, LOG_OVER behind the last entry.',
-    args: { buildId: t.arg.id(buildIdArgument), after: t.arg.string({ description: 'The id of the last entry seen; `0` for the beginning, from now on without it.' }) },
+    type: entryOrHeartbeat,
+    description:
+      'A build’s log as it is written, until its last entry. Errors: NOT_FOUND, FORBIDDEN, LOG_OVER behind the last entry.',
+    args: {
+      buildId: t.arg.id(buildIdArgument),
+      after: t.arg.string({
+        description: 'The id of the last entry seen; `0` for the beginning, from now on without it.',
+      }),
+    },
     subscribe: async (_, { buildId, after }, call) => withHeartbeats(await followLog(call, buildId, after)),
     resolve: (entry) => entry as never, // the union's own types tell them apart
   }),

@@ -14,7 +14,11 @@ const sandboxCommand = builder.objectRef<SandboxResult['command']>('SandboxComma
 const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
   description: 'A VM that ran one thing and deletes itself.',
   fields: (t) => ({
-    vm: t.field({ type: vmType, description: 'The VM, which lives until its `expiresAt`.', resolve: (result) => result.vm }),
+    vm: t.field({
+      type: vmType,
+      description: 'The VM, which lives until its `expiresAt`.',
+      resolve: (result) => result.vm,
+    }),
     command: t.field({ type: sandboxCommand, description: 'What ran.', resolve: (result) => result.command }),
     ttl: t.exposeInt('ttl', { description: 'Seconds from creation to deletion.' }),
   }),
@@ -23,9 +27,12 @@ const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
 builder.mutationFields((t) => ({
   runSandbox: t.field({
     type: sandbox,
-    description: 'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
+    description:
+      'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
     args: {
-      language: t.arg.string({ description: 'With `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).' }),
+      language: t.arg.string({
+        description: 'With `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
+      }),
       code: t.arg.string({ description: 'What to run; either this or `command`.' }),
       command: t.arg.string({ description: 'With `args` a program; without, text for `/bin/bash -lc`.' }),
       args: t.arg.stringList({ description: 'Arguments of the program or the code.' }),

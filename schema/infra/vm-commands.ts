@@ -3,14 +3,24 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { execCommand, type CommandResult } from '#src/resources/infra/vm-commands.ts'
-import { followProcess, getProcess, killProcess, listProcesses, type ProcessEvent, type VmProcess, type VmProcessOutput } from '#src/resources/infra/vms/processes.ts'
+import {
+  followProcess,
+  getProcess,
+  killProcess,
+  listProcesses,
+  type ProcessEvent,
+  type VmProcess,
+  type VmProcessOutput,
+} from '#src/resources/infra/vms/processes.ts'
 
 const commandResult = builder.objectRef<CommandResult>('CommandResult').implement({
   description: 'What a command did.',
   fields: (t) => ({
     stdout: t.exposeString('stdout', { description: 'The last MiB of its output.' }),
     stderr: t.exposeString('stderr', { description: 'The last MiB of its errors.' }),
-    exitCode: t.exposeInt('exitCode', { description: '124 when its time ran out; 128 and the signal’s number when one killed it.' }),
+    exitCode: t.exposeInt('exitCode', {
+      description: '124 when its time ran out; 128 and the signal’s number when one killed it.',
+    }),
     duration: t.exposeString('duration', { description: 'As Go spells it, with milliseconds: `1.204s`.' }),
     timeout: t.exposeBoolean('timeout', { description: 'Whether its time ran out.' }),
     background: t.exposeBoolean('background', { description: 'Whether it goes on in the background.' }),
@@ -52,23 +62,40 @@ const processEvent = builder.objectRef<ProcessEvent>('ProcessOutputEvent').imple
     exitCode: t.exposeInt('exitCode', { nullable: true, description: 'At the end.' }),
   }),
 })
-const processEventOrHeartbeat = builder.unionType('ProcessOutputEventOrHeartbeat', { description: 'A piece of output, or a sign of life.', types: [processEvent, heartbeat] })
+const processEventOrHeartbeat = builder.unionType('ProcessOutputEventOrHeartbeat', {
+  description: 'A piece of output, or a sign of life.',
+  types: [processEvent, heartbeat],
+})
 
 const vmIdArgument = { required: true, description: 'The VM.' } as const
 const processIdArgument = { required: true, description: 'The process.' } as const
 
 builder.queryFields((t) => ({
-  vmProcesses: t.field({ type: [vmProcess], description: 'The VM’s background processes of the last 24 hours, newest first. Errors: NOT_FOUND.', args: { vmId: t.arg.id(vmIdArgument) }, resolve: (_, { vmId }, call) => listProcesses(call, vmId) }),
-  vmProcess: t.field({ type: vmProcessOutput, description: 'One background process. Errors: NOT_FOUND.', args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument) }, resolve: (_, { vmId, processId }, call) => getProcess(call, vmId, processId) }),
+  vmProcesses: t.field({
+    type: [vmProcess],
+    description: 'The VM’s background processes of the last 24 hours, newest first. Errors: NOT_FOUND.',
+    args: { vmId: t.arg.id(vmIdArgument) },
+    resolve: (_, { vmId }, call) => listProcesses(call, vmId),
+  }),
+  vmProcess: t.field({
+    type: vmProcessOutput,
+    description: 'One background process. Errors: NOT_FOUND.',
+    args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument) },
+    resolve: (_, { vmId, processId }, call) => getProcess(call, vmId, processId),
+  }),
 }))
 
 builder.mutationFields((t) => ({
   execInVm: t.field({
     type: commandResult,
-    description: 'Runs a command as `user`. A command that ran answers normally whatever its exit code. Errors: INVALID_REQUEST, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
+    description:
+      'Runs a command as `user`. A command that ran answers normally whatever its exit code. Errors: INVALID_REQUEST, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
     args: {
       vmId: t.arg.id(vmIdArgument),
-      command: t.arg.string({ required: true, description: 'With `args` a program; without, text for `/bin/bash -lc`.' }),
+      command: t.arg.string({
+        required: true,
+        description: 'With `args` a program; without, text for `/bin/bash -lc`.',
+      }),
       args: t.arg.stringList({ description: 'The program’s arguments, passed as they are.' }),
       workingDir: t.arg.string({ description: 'An absolute path; /home/user without it.' }),
       timeout: t.arg.int({ description: 'Seconds: 60 without it, 3600 at most; 0 is no limit in the background.' }),
@@ -77,17 +104,30 @@ builder.mutationFields((t) => ({
     resolve: (_, { vmId, ...order }, call) => execCommand(call, vmId, order),
   }),
   killVmProcess: t.field({
-    type: vmProcessOutput, description: 'Sends a signal to a background process and everything it started. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument), signal: t.arg.string({ description: 'TERM (without it), KILL or INT.' }) },
+    type: vmProcessOutput,
+    description:
+      'Sends a signal to a background process and everything it started. Errors: NOT_FOUND, INVALID_REQUEST.',
+    args: {
+      vmId: t.arg.id(vmIdArgument),
+      processId: t.arg.id(processIdArgument),
+      signal: t.arg.string({ description: 'TERM (without it), KILL or INT.' }),
+    },
     resolve: (_, { vmId, processId, signal }, call) => killProcess(call, vmId, processId, signal),
   }),
 }))
 
 builder.subscriptionFields((t) => ({
   vmProcessOutput: t.field({
-    type: processEventOrHeartbeat, description: 'What a background process prints: from the cursor (from its start without one), live, until it ends. Errors: NOT_FOUND.',
-    args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument), after: t.arg.string({ description: 'The cursor of the last piece seen.' }) },
-    subscribe: async (_, { vmId, processId, after }, call) => withHeartbeats(await followProcess(call, vmId, processId, after, call.signal ?? new AbortController().signal)),
+    type: processEventOrHeartbeat,
+    description:
+      'What a background process prints: from the cursor (from its start without one), live, until it ends. Errors: NOT_FOUND.',
+    args: {
+      vmId: t.arg.id(vmIdArgument),
+      processId: t.arg.id(processIdArgument),
+      after: t.arg.string({ description: 'The cursor of the last piece seen.' }),
+    },
+    subscribe: async (_, { vmId, processId, after }, call) =>
+      withHeartbeats(await followProcess(call, vmId, processId, after, call.signal ?? new AbortController().signal)),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))

@@ -22,16 +22,27 @@ const fileContent = builder.objectRef<{ path: string; content: string; sizeBytes
 })
 const fileWritten = builder.objectRef<{ path: string; sizeBytes: number }>('VmFileWritten').implement({
   description: 'A file that was written.',
-  fields: (t) => ({ path: t.exposeString('path', { description: 'As given.' }), sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }) }),
+  fields: (t) => ({
+    path: t.exposeString('path', { description: 'As given.' }),
+    sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }),
+  }),
 })
 const folderListing = builder.objectRef<{ path: string; entries: FileEntry[] }>('VmFolderListing').implement({
   description: 'What a folder of a VM holds.',
-  fields: (t) => ({ path: t.exposeString('path', { description: 'As asked for.' }), entries: t.field({ type: [fileEntry], description: '1000 at most, by name.', resolve: (listing) => listing.entries }) }),
+  fields: (t) => ({
+    path: t.exposeString('path', { description: 'As asked for.' }),
+    entries: t.field({
+      type: [fileEntry],
+      description: '1000 at most, by name.',
+      resolve: (listing) => listing.entries,
+    }),
+  }),
 })
 const pathRemoved = builder.objectRef<{ vmId: string; path: string; success: boolean }>('VmPathRemoved').implement({
   description: 'Whether a path was removed.',
   fields: (t) => ({
-    vmId: t.exposeID('vmId', { description: 'The VM.' }), path: t.exposeString('path', { description: 'As given.' }),
+    vmId: t.exposeID('vmId', { description: 'The VM.' }),
+    path: t.exposeString('path', { description: 'As given.' }),
     success: t.exposeBoolean('success', { description: 'False when there was nothing at the path.' }),
   }),
 })
@@ -40,17 +51,41 @@ const vmIdArgument = { required: true, description: 'The VM.' } as const
 const pathArgument = { required: true, description: 'An absolute path.' } as const
 
 builder.queryFields((t) => ({
-  vmFile: t.field({ type: fileContent, description: 'A file of at most 700 KiB, read as `user`. Errors: NOT_FOUND, INVALID_REQUEST.', args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) }, resolve: (_, { vmId, path }, call) => readFile(call, vmId, path) }),
-  vmFolder: t.field({ type: folderListing, description: 'What a folder holds. Errors: NOT_FOUND, INVALID_REQUEST.', args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) }, resolve: (_, { vmId, path }, call) => listFolder(call, vmId, path) }),
+  vmFile: t.field({
+    type: fileContent,
+    description: 'A file of at most 700 KiB, read as `user`. Errors: NOT_FOUND, INVALID_REQUEST.',
+    args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) },
+    resolve: (_, { vmId, path }, call) => readFile(call, vmId, path),
+  }),
+  vmFolder: t.field({
+    type: folderListing,
+    description: 'What a folder holds. Errors: NOT_FOUND, INVALID_REQUEST.',
+    args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) },
+    resolve: (_, { vmId, path }, call) => listFolder(call, vmId, path),
+  }),
 }))
 
 builder.mutationFields((t) => ({
   writeVmFile: t.field({
-    type: fileWritten, description: 'Writes a file of at most 700 KiB as `user`, making the folders above it. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
-    args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument), content: t.arg({ type: 'Bytes', required: true, description: 'What it shall hold, as base64.' }) }, resolve: (_, { vmId, path, content }, call) => writeFile(call, vmId, path, content),
+    type: fileWritten,
+    description:
+      'Writes a file of at most 700 KiB as `user`, making the folders above it. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
+    args: {
+      vmId: t.arg.id(vmIdArgument),
+      path: t.arg.string(pathArgument),
+      content: t.arg({ type: 'Bytes', required: true, description: 'What it shall hold, as base64.' }),
+    },
+    resolve: (_, { vmId, path, content }, call) => writeFile(call, vmId, path, content),
   }),
   removeVmPath: t.field({
-    type: pathRemoved, description: 'Deletes a file, or with `recursive` a folder. Mount points and what lies above them are refused. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument), recursive: t.arg.boolean({ description: 'Whether a folder goes with all it holds.' }) }, resolve: (_, { vmId, path, recursive }, call) => removePath(call, vmId, path, recursive ?? false),
+    type: pathRemoved,
+    description:
+      'Deletes a file, or with `recursive` a folder. Mount points and what lies above them are refused. Errors: NOT_FOUND, INVALID_REQUEST.',
+    args: {
+      vmId: t.arg.id(vmIdArgument),
+      path: t.arg.string(pathArgument),
+      recursive: t.arg.boolean({ description: 'Whether a folder goes with all it holds.' }),
+    },
+    resolve: (_, { vmId, path, recursive }, call) => removePath(call, vmId, path, recursive ?? false),
   }),
 }))

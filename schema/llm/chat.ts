@@ -30,7 +30,8 @@ const usageType = builder.objectRef<Usage>('ChatUsage').implement({
 })
 
 const reasoningType = builder.objectRef<ReasoningBlock>('ChatReasoning').implement({
-  description: 'A closed block of reasoning. Send it back in front of the assistant’s text to go on from it, to the same model only.',
+  description:
+    'A closed block of reasoning. Send it back in front of the assistant’s text to go on from it, to the same model only.',
   fields: (t) => ({
     id: t.exposeString('id', { nullable: true, description: 'The provider’s name of it.' }),
     text: t.exposeString('text', { description: 'Empty when the provider shows none.' }),
@@ -40,15 +41,29 @@ const reasoningType = builder.objectRef<ReasoningBlock>('ChatReasoning').impleme
   }),
 })
 
-const toolCallType = builder.objectRef<Extract<ModelEvent, { type: 'tool' | 'arguments' }>>('ChatToolCallDelta').implement({
-  description: 'The beginning of a tool call, or a piece of its arguments.',
-  fields: (t) => ({
-    index: t.exposeInt('index', { description: 'Which call of this answer, from 0.' }),
-    id: t.string({ nullable: true, description: 'With the beginning: its id.', resolve: (event) => (event.type === 'tool' ? event.id : null) }),
-    name: t.string({ nullable: true, description: 'With the beginning: the tool.', resolve: (event) => (event.type === 'tool' ? event.name : null) }),
-    arguments: t.string({ nullable: true, description: 'The next piece of its arguments, JSON when all are joined.', resolve: (event) => (event.type === 'arguments' ? event.text : null) }),
-  }),
-})
+const toolCallType = builder
+  .objectRef<Extract<ModelEvent, { type: 'tool' | 'arguments' }>>('ChatToolCallDelta')
+  .implement({
+    description: 'The beginning of a tool call, or a piece of its arguments.',
+    fields: (t) => ({
+      index: t.exposeInt('index', { description: 'Which call of this answer, from 0.' }),
+      id: t.string({
+        nullable: true,
+        description: 'With the beginning: its id.',
+        resolve: (event) => (event.type === 'tool' ? event.id : null),
+      }),
+      name: t.string({
+        nullable: true,
+        description: 'With the beginning: the tool.',
+        resolve: (event) => (event.type === 'tool' ? event.name : null),
+      }),
+      arguments: t.string({
+        nullable: true,
+        description: 'The next piece of its arguments, JSON when all are joined.',
+        resolve: (event) => (event.type === 'arguments' ? event.text : null),
+      }),
+    }),
+  })
 
 const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement({
   description: 'A whole answer.',
@@ -57,7 +72,11 @@ const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement
     model: t.string({ description: 'The model that answered.', resolve: ({ completion }) => completion.model.id }),
     upstream: t.string({ description: 'Who served it.', resolve: ({ completion }) => completion.upstream }),
     content: t.exposeString('text', { description: 'What it said.' }),
-    refusal: t.string({ nullable: true, description: 'With what words it refused; null when it did not.', resolve: ({ refusal }) => refusal || null }),
+    refusal: t.string({
+      nullable: true,
+      description: 'With what words it refused; null when it did not.',
+      resolve: ({ refusal }) => refusal || null,
+    }),
     finishReason: t.expose('finishReason', { type: finishReason, description: 'Why it stopped.' }),
     usage: t.expose('usage', { type: usageType, description: 'What it took.' }),
   }),
@@ -70,47 +89,108 @@ const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement(
     id: t.id({ description: 'The answer it belongs to.', resolve: ({ completion }) => completion.id }),
     model: t.string({ description: 'The model that answers.', resolve: ({ completion }) => completion.model.id }),
     upstream: t.string({ description: 'Who serves it.', resolve: ({ completion }) => completion.upstream }),
-    text: t.string({ nullable: true, description: 'The next piece of text.', resolve: ({ event }) => (event.type === 'text' ? event.text : null) }),
-    reasoningText: t.string({ nullable: true, description: 'The next piece of reasoning.', resolve: ({ event }) => (event.type === 'reasoning' ? event.text : null) }),
-    reasoning: t.field({ type: reasoningType, nullable: true, description: 'A block of reasoning, closed.', resolve: ({ event }) => (event.type === 'reasoning_end' ? event.block : null) }),
-    toolCall: t.field({ type: toolCallType, nullable: true, description: 'A tool call begins or goes on.', resolve: ({ event }) => (event.type === 'tool' || event.type === 'arguments' ? event : null) }),
-    finishReason: t.field({ type: finishReason, nullable: true, description: 'With the last event.', resolve: ({ event }) => (event.type === 'end' ? event.finishReason : null) }),
-    usage: t.field({ type: usageType, nullable: true, description: 'With the last event.', resolve: ({ event }) => (event.type === 'end' ? event.usage : null) }),
+    text: t.string({
+      nullable: true,
+      description: 'The next piece of text.',
+      resolve: ({ event }) => (event.type === 'text' ? event.text : null),
+    }),
+    reasoningText: t.string({
+      nullable: true,
+      description: 'The next piece of reasoning.',
+      resolve: ({ event }) => (event.type === 'reasoning' ? event.text : null),
+    }),
+    reasoning: t.field({
+      type: reasoningType,
+      nullable: true,
+      description: 'A block of reasoning, closed.',
+      resolve: ({ event }) => (event.type === 'reasoning_end' ? event.block : null),
+    }),
+    toolCall: t.field({
+      type: toolCallType,
+      nullable: true,
+      description: 'A tool call begins or goes on.',
+      resolve: ({ event }) => (event.type === 'tool' || event.type === 'arguments' ? event : null),
+    }),
+    finishReason: t.field({
+      type: finishReason,
+      nullable: true,
+      description: 'With the last event.',
+      resolve: ({ event }) => (event.type === 'end' ? event.finishReason : null),
+    }),
+    usage: t.field({
+      type: usageType,
+      nullable: true,
+      description: 'With the last event.',
+      resolve: ({ event }) => (event.type === 'end' ? event.usage : null),
+    }),
   }),
 })
 
-const chatEventOrHeartbeat = builder.unionType('ChatCompletionEventOrHeartbeat', { description: 'A piece of an answer, or a sign of life.', types: [chatEvent, heartbeat] })
+const chatEventOrHeartbeat = builder.unionType('ChatCompletionEventOrHeartbeat', {
+  description: 'A piece of an answer, or a sign of life.',
+  types: [chatEvent, heartbeat],
+})
 
 const requestArguments = builder.args((t) => ({
   model: t.string({ required: true, description: 'As `models` lists it.' }),
-  messages: t.field({ type: 'JSON', required: true, description: 'The conversation, as `POST /llm/v1/chat/completions` takes it.' }),
+  messages: t.field({
+    type: 'JSON',
+    required: true,
+    description: 'The conversation, as `POST /llm/v1/chat/completions` takes it.',
+  }),
   maxTokens: t.int({ description: 'Output tokens at most.' }),
   temperature: t.float({ description: '0 to 2.' }),
   topP: t.float({ description: '0 to 1.' }),
   stop: t.stringList({ description: 'At most 4 texts at which it stops.' }),
   responseFormat: t.field({ type: 'JSON', description: 'As OpenAI’s `response_format`.' }),
 }))
-const errors = 'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and its kin.'
+const errors =
+  'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and its kin.'
 
 builder.mutationFields((t) => ({
   createChatCompletion: t.field({
-    type: completionType, description: `Asks a model and waits for the whole answer. Leaving ends the request. Without tools and reasoning: those are streamed. ${errors}`,
+    type: completionType,
+    description: `Asks a model and waits for the whole answer. Leaving ends the request. Without tools and reasoning: those are streamed. ${errors}`,
     args: requestArguments,
-    resolve: (_, { maxTokens, topP, responseFormat, ...same }, call) => wholeAnswer(call, { ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, stream: false }),
+    resolve: (_, { maxTokens, topP, responseFormat, ...same }, call) =>
+      wholeAnswer(call, {
+        ...same,
+        max_tokens: maxTokens,
+        top_p: topP,
+        response_format: responseFormat,
+        stream: false,
+      }),
   }),
 }))
 
 builder.subscriptionFields((t) => ({
   chatCompletion: t.field({
-    type: chatEventOrHeartbeat, description: `Asks a model and tells its answer as it comes. Leaving ends the request. It cannot be resumed: what was not heard is gone. ${errors}`,
+    type: chatEventOrHeartbeat,
+    description: `Asks a model and tells its answer as it comes. Leaving ends the request. It cannot be resumed: what was not heard is gone. ${errors}`,
     args: {
       ...requestArguments,
-      reasoningEffort: t.arg.string({ description: 'One of the model’s `reasoningLevels`.' }), tools: t.arg({ type: 'JSON', description: 'As OpenAI’s `tools`.' }), toolChoice: t.arg({ type: 'JSON', description: 'As OpenAI’s `tool_choice`.' }),
+      reasoningEffort: t.arg.string({ description: 'One of the model’s `reasoningLevels`.' }),
+      tools: t.arg({ type: 'JSON', description: 'As OpenAI’s `tools`.' }),
+      toolChoice: t.arg({ type: 'JSON', description: 'As OpenAI’s `tool_choice`.' }),
       parallelToolCalls: t.arg.boolean({ description: 'Whether several tools may be called at once.' }),
     },
-    subscribe: async (_, { maxTokens, topP, responseFormat, reasoningEffort, toolChoice, parallelToolCalls, ...same }, call) => withHeartbeats(eventsOf(call, {
-      ...same, max_tokens: maxTokens, top_p: topP, response_format: responseFormat, reasoning_effort: reasoningEffort, tool_choice: toolChoice, parallel_tool_calls: parallelToolCalls, stream: true,
-    })),
+    subscribe: async (
+      _,
+      { maxTokens, topP, responseFormat, reasoningEffort, toolChoice, parallelToolCalls, ...same },
+      call,
+    ) =>
+      withHeartbeats(
+        eventsOf(call, {
+          ...same,
+          max_tokens: maxTokens,
+          top_p: topP,
+          response_format: responseFormat,
+          reasoning_effort: reasoningEffort,
+          tool_choice: toolChoice,
+          parallel_tool_calls: parallelToolCalls,
+          stream: true,
+        }),
+      ),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))
@@ -129,7 +209,8 @@ async function* eventsOf(call: Context, body: Record<string, unknown>): AsyncGen
   call.signal?.addEventListener('abort', leave, { once: true })
   try {
     const completion = await askChat(call, body, gone.signal)
-    for await (const batch of completion.events) for (const event of batch) if (event.type !== 'usage') yield { completion, event }
+    for await (const batch of completion.events)
+      for (const event of batch) if (event.type !== 'usage') yield { completion, event }
   } catch (error) {
     if (!call.signal?.aborted) throw error // the reader has left: nobody is told
   } finally {

@@ -5,7 +5,17 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { RequestStatus } from '#src/resources/llm/billing/ledger.ts'
-import { followRequests, listRequests, sumUsage, type InferenceUsage, type SettledRequest, type ShownRequest, type Totals, type UsageGroup, type UsageGroupBy } from '#src/resources/llm/usage.ts'
+import {
+  followRequests,
+  listRequests,
+  sumUsage,
+  type InferenceUsage,
+  type SettledRequest,
+  type ShownRequest,
+  type Totals,
+  type UsageGroup,
+  type UsageGroupBy,
+} from '#src/resources/llm/usage.ts'
 
 const requestStatus = builder.enumType('InferenceRequestStatus', {
   description: 'How a request to a model stands.',
@@ -34,10 +44,16 @@ const requestType = builder.objectRef<ShownRequest>('InferenceRequest').implemen
   fields: (t) => ({
     id: t.id({ description: 'Its id.', resolve: (request) => encodeId('inferenceRequest', request.id) }),
     keyId: t.exposeString('keyId', { nullable: true, description: 'The organization key that asked.' }),
-    userId: t.id({ nullable: true, description: 'The person who asked.', resolve: ({ userId }) => userId && encodeId('user', userId) }),
+    userId: t.id({
+      nullable: true,
+      description: 'The person who asked.',
+      resolve: ({ userId }) => userId && encodeId('user', userId),
+    }),
     model: t.exposeString('model', { description: 'The model.' }),
     upstream: t.exposeString('upstream', { nullable: true, description: 'Who answered; null when nobody did.' }),
-    route: t.exposeString('route', { description: 'Where it came in: `chat.completions`, `chat`, `graphql` or `agent`.' }),
+    route: t.exposeString('route', {
+      description: 'Where it came in: `chat.completions`, `chat`, `graphql` or `agent`.',
+    }),
     status: t.field({ type: requestStatus, description: 'How it stands.', resolve: (request) => request.status }),
     inputTokens: t.exposeFloat('inputTokens', { description: 'Tokens in, those of the cache included.' }),
     outputTokens: t.exposeFloat('outputTokens', { description: 'Tokens out, reasoning included.' }),
@@ -46,7 +62,11 @@ const requestType = builder.objectRef<ShownRequest>('InferenceRequest').implemen
     reasoningTokens: t.exposeFloat('reasoningTokens', { description: 'Tokens of reasoning.' }),
     costUsd: t.exposeFloat('costUsd', { description: 'US dollars, nine decimals.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
-    endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true, description: 'When it ended; null while it runs.' }),
+    endedAt: t.expose('endedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it ended; null while it runs.',
+    }),
   }),
 })
 
@@ -66,7 +86,11 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
   description: 'Sums of one key, person, model or day; what they are not by is null.',
   fields: (t) => ({
     keyId: t.exposeString('keyId', { nullable: true, description: 'The organization key.' }),
-    userId: t.id({ nullable: true, description: 'The person.', resolve: ({ userId }) => userId && encodeId('user', userId) }),
+    userId: t.id({
+      nullable: true,
+      description: 'The person.',
+      resolve: ({ userId }) => userId && encodeId('user', userId),
+    }),
     model: t.exposeString('model', { nullable: true, description: 'The model.' }),
     day: t.exposeString('day', { nullable: true, description: 'The day: `2026-11-21`.' }),
     totals: t.field({ type: totals, description: 'The sums.', resolve: (group) => group }),
@@ -78,7 +102,11 @@ const usage = builder.objectRef<InferenceUsage>('InferenceUsage').implement({
     from: t.exposeString('from', { description: 'The first day, UTC.' }),
     to: t.exposeString('to', { description: 'The last day, UTC.' }),
     totals: t.field({ type: totals, description: 'Everything together.', resolve: (all) => all.totals }),
-    groups: t.field({ type: [usageGroup], description: 'The dearest first, days in order; 1,000 at most. Empty without `groupBy`.', resolve: (all) => all.groups }),
+    groups: t.field({
+      type: [usageGroup],
+      description: 'The dearest first, days in order; 1,000 at most. Empty without `groupBy`.',
+      resolve: (all) => all.groups,
+    }),
   }),
 })
 
@@ -86,40 +114,63 @@ const requestEvent = builder.objectRef<{ settled: SettledRequest }>('InferenceRe
   description: 'A request that was settled.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'settled' in value,
   fields: (t) => ({
-    cursor: t.string({ description: 'Pass it as `after` to resume behind this event.', resolve: ({ settled }) => String(settled.position) }),
+    cursor: t.string({
+      description: 'Pass it as `after` to resume behind this event.',
+      resolve: ({ settled }) => String(settled.position),
+    }),
     request: t.field({ type: requestType, description: 'The request.', resolve: ({ settled }) => settled }),
   }),
 })
-const eventOrHeartbeat = builder.unionType('InferenceRequestEventOrHeartbeat', { description: 'A request that was settled, or a sign of life.', types: [requestEvent, heartbeat] })
+const eventOrHeartbeat = builder.unionType('InferenceRequestEventOrHeartbeat', {
+  description: 'A request that was settled, or a sign of life.',
+  types: [requestEvent, heartbeat],
+})
 const requestConnection = connectionOf('InferenceRequest', requestType)
 
 builder.queryFields((t) => ({
   inferenceUsage: t.field({
-    type: usage, description: 'What the organization’s requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
+    type: usage,
+    description: 'What the organization’s requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: {
       ...organizationArguments,
-      from: t.arg.string({ description: 'The first day, UTC: `2026-11-01`; the first of the month of `to` without it.' }),
+      from: t.arg.string({
+        description: 'The first day, UTC: `2026-11-01`; the first of the month of `to` without it.',
+      }),
       to: t.arg.string({ description: 'The last day, UTC; today without it. 366 days at most.' }),
       groupBy: t.arg({ type: groupBy, description: 'What to sum by, besides everything together.' }),
     },
     resolve: (_, input, call) => sumUsage(call, input),
   }),
   inferenceRequests: t.field({
-    type: requestConnection, description: 'The organization’s requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: { ...organizationArguments, keyId: t.arg.string({ description: 'Only those of this organization key.' }), model: t.arg.string({ description: 'Only those to this model.' }), ...pageArguments },
+    type: requestConnection,
+    description: 'The organization’s requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
+    args: {
+      ...organizationArguments,
+      keyId: t.arg.string({ description: 'Only those of this organization key.' }),
+      model: t.arg.string({ description: 'Only those to this model.' }),
+      ...pageArguments,
+    },
     resolve: (_, input, call) => listRequests(call, input) as never, // see pages.ts
   }),
 }))
 
 builder.subscriptionFields((t) => ({
   inferenceRequestEvents: t.field({
-    type: eventOrHeartbeat, description: 'The organization’s requests to models as they are settled: those after the cursor, then live; from now on without one. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: { ...organizationArguments, after: t.arg.string({ description: 'The cursor of the last event seen; `0` for the beginning.' }) },
-    subscribe: async (_, { organizationId, after }, call) => withHeartbeats(eventsOf(await followRequests(call, organizationId, after))),
+    type: eventOrHeartbeat,
+    description:
+      'The organization’s requests to models as they are settled: those after the cursor, then live; from now on without one. Errors: FORBIDDEN, INVALID_REQUEST.',
+    args: {
+      ...organizationArguments,
+      after: t.arg.string({ description: 'The cursor of the last event seen; `0` for the beginning.' }),
+    },
+    subscribe: async (_, { organizationId, after }, call) =>
+      withHeartbeats(eventsOf(await followRequests(call, organizationId, after))),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))
 
-async function* eventsOf(requests: AsyncIterableIterator<SettledRequest>): AsyncIterableIterator<{ settled: SettledRequest }> {
+async function* eventsOf(
+  requests: AsyncIterableIterator<SettledRequest>,
+): AsyncIterableIterator<{ settled: SettledRequest }> {
   for await (const settled of requests) yield { settled }
 }

@@ -2,7 +2,16 @@
  * The file of a backup: a tar archive, compressed with Zstandard. Its last entry holds the SHA-256 of every other one, so
  * that a file that was cut or changed is noticed before anything of it is used.
  */
-import { createReadStream, createWriteStream, mkdirSync, openSync, fsyncSync, closeSync, renameSync, rmSync } from 'node:fs'
+import {
+  createReadStream,
+  createWriteStream,
+  mkdirSync,
+  openSync,
+  fsyncSync,
+  closeSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -33,19 +42,32 @@ export function writeArchive(path: string): ArchiveWriter {
   rmSync(unfinished, { force: true })
   const tar = pack()
   const checksums: Record<string, string> = {}
-  const written = pipeline(tar, createZstdCompress(), createWriteStream(unfinished, { mode: ownerOnly, flags: 'wx', flush: true }))
+  const written = pipeline(
+    tar,
+    createZstdCompress(),
+    createWriteStream(unfinished, { mode: ownerOnly, flags: 'wx', flush: true }),
+  )
   written.catch(() => undefined) // whoever adds the next entry, or finishes, hears of it
   const add = async (name: string, body: Readable | string, sizeBytes: number, mode: number): Promise<void> => {
     const digest = startSha256()
     const entry = tar.entry({ name, size: sizeBytes, mode })
-    const filled = pipeline(body, async function* (pieces: AsyncIterable<Buffer | string>) {
-      for await (const piece of pieces) {
-        const bytes = Buffer.from(piece)
-        digest.update(bytes)
-        yield bytes
-      }
-    }, entry as unknown as Writable) // a stream of tar-stream's own, which pipeline takes
-    await Promise.race([filled, written.then(() => { throw new Error('the archive ended before its time') })])
+    const filled = pipeline(
+      body,
+      async function* (pieces: AsyncIterable<Buffer | string>) {
+        for await (const piece of pieces) {
+          const bytes = Buffer.from(piece)
+          digest.update(bytes)
+          yield bytes
+        }
+      },
+      entry as unknown as Writable,
+    ) // a stream of tar-stream's own, which pipeline takes
+    await Promise.race([
+      filled,
+      written.then(() => {
+        throw new Error('the archive ended before its time')
+      }),
+    ])
     checksums[name] = digest.hex()
   }
   return {
@@ -56,7 +78,12 @@ export function writeArchive(path: string): ArchiveWriter {
     },
     async finish() {
       const entries = Object.keys(checksums).length
-      await add(checksumsName, JSON.stringify(checksums, null, 1), Buffer.byteLength(JSON.stringify(checksums, null, 1)), ownerOnly)
+      await add(
+        checksumsName,
+        JSON.stringify(checksums, null, 1),
+        Buffer.byteLength(JSON.stringify(checksums, null, 1)),
+        ownerOnly,
+      )
       tar.finalize()
       await written
       renameSync(unfinished, path)
@@ -97,31 +124,42 @@ export async function readArchive(path: string, folder: string, onEntry: (name: 
     await read
   } catch (error) {
     entries.destroy()
-    throw error instanceof BackupError ? error : new BackupError('The backup cannot be read: the file is cut, or it is not a backup of Berth.', { cause: error })
+    throw error instanceof BackupError
+      ? error
+      : new BackupError('The backup cannot be read: the file is cut, or it is not a backup of Berth.', { cause: error })
   }
   if (!checksums) throw new BackupError('The backup is cut: its end is missing. Use another copy of it.')
   const names = Object.keys(checksums)
   const wrong = names.find((name) => digests.get(name) !== checksums[name])
-  if (wrong !== undefined || names.length !== digests.size) throw new BackupError(`The backup is damaged${wrong === undefined ? '' : `: ${wrong} is not what was written`}. Use another copy of it.`)
+  if (wrong !== undefined || names.length !== digests.size)
+    throw new BackupError(
+      `The backup is damaged${wrong === undefined ? '' : `: ${wrong} is not what was written`}. Use another copy of it.`,
+    )
   return names
 }
 
 async function unpack(entry: AsyncIterable<Buffer>, path: string, mode: number): Promise<string> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const digest = startSha256()
-  await pipeline(entry, async function* (pieces: AsyncIterable<Buffer>) {
-    for await (const piece of pieces) {
-      digest.update(piece)
-      yield piece
-    }
-  }, createWriteStream(path, { mode, flags: 'wx', flush: true }))
+  await pipeline(
+    entry,
+    async function* (pieces: AsyncIterable<Buffer>) {
+      for await (const piece of pieces) {
+        digest.update(piece)
+        yield piece
+      }
+    },
+    createWriteStream(path, { mode, flags: 'wx', flush: true }),
+  )
   return digest.hex()
 }
 
 /** A relative path of plain parts: an entry can lie nowhere but below the folder. */
 function isPlainName(name: string): boolean {
   const parts = name.split('/')
-  return name.length <= 512 && parts.every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'))
+  return (
+    name.length <= 512 && parts.every((part) => part !== '' && part !== '.' && part !== '..' && !part.includes('\0'))
+  )
 }
 
 function syncFolder(folder: string): void {

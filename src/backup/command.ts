@@ -17,11 +17,17 @@ export async function runBackupCommand(made: string, work: () => Promise<void>):
 }
 
 function isPlain(error: unknown): boolean {
-  return error instanceof UsageError || error instanceof ConfigError || error instanceof StartError || error instanceof BackupError
+  return (
+    error instanceof UsageError ||
+    error instanceof ConfigError ||
+    error instanceof StartError ||
+    error instanceof BackupError
+  )
 }
 
 function sentence(made: string, error: unknown): string {
   if (isDatabaseAway(error)) return `No ${made}: the database does not answer. Try again when it does.`
-  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return `No ${made}: the disk is full. Make room and try again.`
+  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
+    return `No ${made}: the disk is full. Make room and try again.`
   return `No ${made}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
 }

@@ -1,5 +1,15 @@
 /** Which files of the data folder belong into a backup, and how those that change all the time are read. */
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { folderDiskPlace, foldersFolder, keptTemplatesFolder, machinesFolder } from '#src/drivers/compute/places.ts'
 import { nodeClient } from '#src/drivers/node.ts'
@@ -23,14 +33,19 @@ const copySilenceMs = 10 * 60_000
  * Whatever a later version of Berth keeps in the data folder is among them by itself.
  */
 export function listDataFiles(dataDir: string): DataFile[] {
-  const skipped = new Set([...leftOut.map((name) => join(dataDir, name)), machinesFolder(dataDir), foldersFolder(dataDir)])
+  const skipped = new Set([
+    ...leftOut.map((name) => join(dataDir, name)),
+    machinesFolder(dataDir),
+    foldersFolder(dataDir),
+  ])
   const found: DataFile[] = []
   const walk = (folder: string): void => {
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
       const path = join(folder, entry.name)
       if (skipped.has(path) || (folder === dataDir && ownWork.test(entry.name))) continue
       if (entry.isDirectory()) walk(path)
-      else if (entry.isFile() && !isHalfMade(dataDir, path)) found.push({ name: relative(dataDir, path).split(sep).join('/'), path, mode: statSync(path).mode & 0o777 })
+      else if (entry.isFile() && !isHalfMade(dataDir, path))
+        found.push({ name: relative(dataDir, path).split(sep).join('/'), path, mode: statSync(path).mode & 0o777 })
     }
   }
   walk(dataDir)
@@ -40,7 +55,12 @@ export function listDataFiles(dataDir: string): DataFile[] {
 /** The ids of the folders whose disks lie in the data folder. */
 export function listFolderDisks(dataDir: string): string[] {
   const folder = foldersFolder(dataDir)
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.qcow2')).map((name) => name.slice(0, -'.qcow2'.length)).sort() : []
+  return existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith('.qcow2'))
+        .map((name) => name.slice(0, -'.qcow2'.length))
+        .sort()
+    : []
 }
 
 /** The name of a folder's disk in a backup. */
@@ -58,9 +78,12 @@ export async function copyFolderDisk(config: Config, sealer: Sealer, folderId: s
   rmSync(to, { force: true })
   const socket = join(config.runDir, 'node.sock')
   const disk = folderDiskPlace(config.dataDir, folderId)
-  if (existsSync(socket) && await askWorker(socket, sealer, folderId, to)) return existsSync(to)
+  if (existsSync(socket) && (await askWorker(socket, sealer, folderId, to))) return existsSync(to)
   if (!existsSync(disk)) return false
-  if (isOpen(disk)) throw new BackupError('A VM runs and no worker does, so its folder cannot be copied whole. Start Berth, then take the backup; or stop the VM first.')
+  if (isOpen(disk))
+    throw new BackupError(
+      'A VM runs and no worker does, so its folder cannot be copied whole. Start Berth, then take the backup; or stop the VM first.',
+    )
   copyFileSync(disk, to, constants.COPYFILE_FICLONE)
   return true
 }
@@ -68,7 +91,11 @@ export async function copyFolderDisk(config: Config, sealer: Sealer, folderId: s
 /** Has the worker copy the disk. @returns false when none runs: its socket is there after a kill too. */
 async function askWorker(socket: string, sealer: Sealer, folderId: string, to: string): Promise<boolean> {
   try {
-    await nodeClient(`unix:${socket}`, sealer.derive(nodeTokenPurpose)).call('copyFolder', { folderId, to }, { silenceMs: copySilenceMs })
+    await nodeClient(`unix:${socket}`, sealer.derive(nodeTokenPurpose)).call(
+      'copyFolder',
+      { folderId, to },
+      { silenceMs: copySilenceMs },
+    )
     return true
   } catch (error) {
     if (error instanceof BerthError && error.code === 'vm_unreachable') return false

@@ -14,7 +14,8 @@ export async function withDatabase(config: Config, work: (url: string) => Promis
   if (running || config.databaseUrl) return work(running || config.databaseUrl!) // one of the two is there
   makeFolders(config)
   const claimed = await claim(config.dataDir)
-  if (!claimed) throw new BackupError(`Another command works on ${config.dataDir}. Wait until it has ended, then try again.`)
+  if (!claimed)
+    throw new BackupError(`Another command works on ${config.dataDir}. Wait until it has ended, then try again.`)
   try {
     await withEmbedded(config, work)
   } finally {

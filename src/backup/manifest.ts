@@ -42,7 +42,10 @@ export function readManifest(folder: string): Manifest {
   if (!outcome?.success) throw new BackupError('This file is not a backup that this version of Berth can read.')
   const known = migrationNames()
   const isOlderOrSame = outcome.data.migrations.every((name, at) => known[at] === name)
-  if (!isOlderOrSame) throw new BackupError('This backup was made by a newer Berth. Install that version, restore there, or update this one first.')
+  if (!isOlderOrSame)
+    throw new BackupError(
+      'This backup was made by a newer Berth. Install that version, restore there, or update this one first.',
+    )
   return outcome.data
 }
 
@@ -53,9 +56,14 @@ export function readManifest(folder: string): Manifest {
 export function checkKey(manifest: Manifest, secretKey: string | null, folder: string): void {
   const file = join(folder, 'secret.key')
   const key = secretKey ?? (existsSync(file) ? readFileSync(file, 'utf8').trim() : null)
-  if (key === null) throw new BackupError('The secrets of this backup were sealed with a key from BERTH_SECRET_KEY, which is not in it. Set BERTH_SECRET_KEY to that key.')
+  if (key === null)
+    throw new BackupError(
+      'The secrets of this backup were sealed with a key from BERTH_SECRET_KEY, which is not in it. Set BERTH_SECRET_KEY to that key.',
+    )
   if (keyProof(createSealer([Buffer.from(key, 'base64')])) === manifest.keyProof) return
-  throw new BackupError(secretKey === null
-    ? 'The key in this backup does not fit its secrets. If BERTH_SECRET_KEY was set where it was made, set it here too.'
-    : 'BERTH_SECRET_KEY is not the key with which the secrets of this backup were sealed. Set it to that key, or unset it when the backup holds its own.')
+  throw new BackupError(
+    secretKey === null
+      ? 'The key in this backup does not fit its secrets. If BERTH_SECRET_KEY was set where it was made, set it here too.'
+      : 'BERTH_SECRET_KEY is not the key with which the secrets of this backup were sealed. Set it to that key, or unset it when the backup holds its own.',
+  )
 }

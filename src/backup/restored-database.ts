@@ -19,15 +19,24 @@ const jobsPerTransaction = 500
  */
 export async function refuseFilledDatabase(url: string): Promise<void> {
   await withClient(url, async (client) => {
-    const { rows: [found] } = await client.query<{ filled: boolean }>(`select to_regclass('public.organizations') is not null as filled`)
+    const {
+      rows: [found],
+    } = await client.query<{ filled: boolean }>(`select to_regclass('public.organizations') is not null as filled`)
     if (!found?.filled) return
     const { rowCount } = await client.query('select from organizations union all select from users limit 1')
-    if (rowCount) throw new BackupError('The database of DATABASE_URL holds an installation already. Name an empty one.')
+    if (rowCount)
+      throw new BackupError('The database of DATABASE_URL holds an installation already. Name an empty one.')
   })
 }
 
 /** Fills an empty database. @throws Error; of the backup's rows none is in it then. */
-export async function restoreDatabase(url: string, config: Config, manifest: Manifest, unpacked: string, onTable: (name: string) => void): Promise<void> {
+export async function restoreDatabase(
+  url: string,
+  config: Config,
+  manifest: Manifest,
+  unpacked: string,
+  onTable: (name: string) => void,
+): Promise<void> {
   await migrate(url, manifest.migrations)
   await withClient(url, async (client) => {
     await copyTablesIn(client, manifest, unpacked, onTable)

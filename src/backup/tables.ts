@@ -15,7 +15,14 @@ export const tablesFolder = 'database'
 const jobsName = `${tablesFolder}/jobs.copy`
 
 /** A job that waits, or was being worked on. */
-export type WaitingJob = { name: string; data: object; startAfterSeconds: number; retryLimit: number; retryDelaySeconds: number; expireInSeconds: number }
+export type WaitingJob = {
+  name: string
+  data: object
+  startAfterSeconds: number
+  retryLimit: number
+  retryDelaySeconds: number
+  expireInSeconds: number
+}
 
 /** Begins the moment that every later read of this connection sees. */
 export async function beginMoment(client: pg.Client): Promise<void> {
@@ -23,7 +30,9 @@ export async function beginMoment(client: pg.Client): Promise<void> {
 }
 
 /** What there is to copy: every table whose rows must survive a crash, with the columns that are written. */
-export async function describeDatabase(client: pg.Client): Promise<Pick<Manifest, 'migrations' | 'tables' | 'partitions' | 'sequences'>> {
+export async function describeDatabase(
+  client: pg.Client,
+): Promise<Pick<Manifest, 'migrations' | 'tables' | 'partitions' | 'sequences'>> {
   const rows = async <Row>(query: string): Promise<Row[]> => (await client.query(query)).rows as Row[] // as each query names its columns
   const tables = await rows<{ name: string; columns: string[] }>(`
     select c.relname as name, array_agg(a.attname::text order by a.attnum) as columns
@@ -41,9 +50,16 @@ export async function describeDatabase(client: pg.Client): Promise<Pick<Manifest
 }
 
 /** Copies one table into a file. */
-export async function copyTableOut(client: pg.Client, { name, columns }: Manifest['tables'][number], path: string): Promise<void> {
+export async function copyTableOut(
+  client: pg.Client,
+  { name, columns }: Manifest['tables'][number],
+  path: string,
+): Promise<void> {
   const list = columns.map((column) => client.escapeIdentifier(column)).join(', ')
-  await pipeline(client.query(copyTo(`copy (select ${list} from ${client.escapeIdentifier(name)}) to stdout`)), createWriteStream(path, { mode: 0o600 }))
+  await pipeline(
+    client.query(copyTo(`copy (select ${list} from ${client.escapeIdentifier(name)}) to stdout`)),
+    createWriteStream(path, { mode: 0o600 }),
+  )
 }
 
 /** The name of a table's entry in a backup. */
@@ -53,9 +69,14 @@ export function tableEntry(name: string): string {
 
 /** Copies the jobs that have not ended into a file. @returns the name of its entry. */
 export async function copyJobsOut(client: pg.Client, path: string): Promise<string> {
-  await pipeline(client.query(copyTo(`copy (
+  await pipeline(
+    client.query(
+      copyTo(`copy (
     select j.name, j.data, greatest(0, ceil(extract(epoch from j.start_after - now())))::int, q.retry_limit, q.retry_delay, q.expire_seconds
-    from pgboss.job j join pgboss.queue q on q.name = j.name where j.state in ('created', 'retry', 'active') order by j.created_on) to stdout`)), createWriteStream(path, { mode: 0o600 }))
+    from pgboss.job j join pgboss.queue q on q.name = j.name where j.state in ('created', 'retry', 'active') order by j.created_on) to stdout`),
+    ),
+    createWriteStream(path, { mode: 0o600 }),
+  )
   return jobsName
 }
 
@@ -64,7 +85,12 @@ export async function copyJobsOut(client: pg.Client, path: string): Promise<stri
  * @param afterwards further statements of the same transaction.
  * @throws Error when a table, or what refers to it, does not fit.
  */
-export async function copyTablesIn(client: pg.Client, manifest: Manifest, folder: string, onTable: (name: string) => void): Promise<void> {
+export async function copyTablesIn(
+  client: pg.Client,
+  manifest: Manifest,
+  folder: string,
+  onTable: (name: string) => void,
+): Promise<void> {
   const quoted = (name: string): string => client.escapeIdentifier(name)
   await client.query('begin')
   try {
@@ -73,15 +99,18 @@ export async function copyTablesIn(client: pg.Client, manifest: Manifest, folder
       select conrelid::regclass::text as owner, conname as name, pg_get_constraintdef(oid) as definition
       from pg_constraint where contype = 'f' and connamespace = 'public'::regnamespace and conparentid = 0`)
     for (const { owner, name } of references) await client.query(`alter table ${owner} drop constraint ${quoted(name)}`)
-    for (const { name, parent, bounds } of manifest.partitions) await client.query(`create table if not exists ${quoted(name)} partition of ${quoted(parent)} ${bounds}`)
+    for (const { name, parent, bounds } of manifest.partitions)
+      await client.query(`create table if not exists ${quoted(name)} partition of ${quoted(parent)} ${bounds}`)
     for (const { name } of manifest.tables) await client.query(`delete from ${quoted(name)}`)
     for (const { name, columns } of manifest.tables) {
       onTable(name)
       const into = client.query(copyFrom(`copy ${quoted(name)} (${columns.map(quoted).join(', ')}) from stdin`))
       await pipeline(createReadStream(join(folder, tableEntry(name))), into)
     }
-    for (const { name, value } of manifest.sequences) await client.query('select setval($1::regclass, $2::bigint)', [quoted(name), value])
-    for (const { owner, name, definition } of references) await client.query(`alter table ${owner} add constraint ${quoted(name)} ${definition}`)
+    for (const { name, value } of manifest.sequences)
+      await client.query('select setval($1::regclass, $2::bigint)', [quoted(name), value])
+    for (const { owner, name, definition } of references)
+      await client.query(`alter table ${owner} add constraint ${quoted(name)} ${definition}`)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => undefined) // the connection itself may be what was lost
@@ -91,7 +120,9 @@ export async function copyTablesIn(client: pg.Client, manifest: Manifest, folder
 
 /** Reads the jobs of an unpacked backup. */
 export async function readJobs(client: pg.Client, folder: string): Promise<WaitingJob[]> {
-  await client.query('create temp table waiting_jobs (name text, data jsonb, start_after_seconds int, retry_limit int, retry_delay_seconds int, expire_in_seconds int)')
+  await client.query(
+    'create temp table waiting_jobs (name text, data jsonb, start_after_seconds int, retry_limit int, retry_delay_seconds int, expire_in_seconds int)',
+  )
   await pipeline(createReadStream(join(folder, jobsName)), client.query(copyFrom('copy waiting_jobs from stdin')))
   const { rows } = await client.query<WaitingJob>(`
     select name, data, start_after_seconds as "startAfterSeconds", retry_limit as "retryLimit", retry_delay_seconds as "retryDelaySeconds", expire_in_seconds as "expireInSeconds" from waiting_jobs`)

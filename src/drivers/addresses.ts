@@ -8,15 +8,36 @@ import { networkInterfaces } from 'node:os'
 
 /** Why an address is refused. The words are shown to callers. */
 export type AddressRule =
-  | 'malformed' | 'unspecified' | 'loopback' | 'metadata' | 'link-local' | 'private' | 'carrier' | 'multicast'
-  | 'broadcast' | 'tunnel' | 'reserved' | 'own'
+  | 'malformed'
+  | 'unspecified'
+  | 'loopback'
+  | 'metadata'
+  | 'link-local'
+  | 'private'
+  | 'carrier'
+  | 'multicast'
+  | 'broadcast'
+  | 'tunnel'
+  | 'reserved'
+  | 'own'
 
 /** The first rule that fits is the one told, so the narrow ranges stand before the wide ones. */
 const ranges: readonly (readonly [AddressRule, readonly string[]])[] = [
   ['unspecified', ['0.0.0.0/8', '::/128']],
   ['loopback', ['127.0.0.0/8', '::1/128']],
   // Where clouds answer a machine with its own credentials; 168.63.129.16 is the one among public addresses.
-  ['metadata', ['169.254.169.254/32', '169.254.170.2/32', '168.63.129.16/32', '192.0.0.192/32', '100.100.100.200/32', 'fd00:ec2::254/128', 'fd20:ce::254/128']],
+  [
+    'metadata',
+    [
+      '169.254.169.254/32',
+      '169.254.170.2/32',
+      '168.63.129.16/32',
+      '192.0.0.192/32',
+      '100.100.100.200/32',
+      'fd00:ec2::254/128',
+      'fd20:ce::254/128',
+    ],
+  ],
   ['link-local', ['169.254.0.0/16', 'fe80::/10']],
   ['private', ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10']],
   ['carrier', ['100.64.0.0/10']],
@@ -30,7 +51,10 @@ const ranges: readonly (readonly [AddressRule, readonly string[]])[] = [
 /** IPv6 prefixes whose last 32 bits are an IPv4 address that is judged by the IPv4 rules: mapped, and NAT64 as DNS64 answers it. */
 const carriers = ['::ffff:', '64:ff9b::']
 
-const rules: readonly (readonly [AddressRule, BlockList])[] = ranges.map(([rule, subnets]) => [rule, blockListOf(subnets)])
+const rules: readonly (readonly [AddressRule, BlockList])[] = ranges.map(([rule, subnets]) => [
+  rule,
+  blockListOf(subnets),
+])
 const judgedByIpv4 = blockListOf(carriers.map((prefix) => `${prefix}0.0.0.0/96`))
 /** All that the internet uses of IPv6; the rest is reserved, or a form of IPv4 such as ::127.0.0.1 or ::ffff:0:127.0.0.1. */
 const globalUnicast = blockListOf(['2000::/3'])
@@ -44,7 +68,8 @@ export function refusalOf(address: string): AddressRule | null {
   if (version === 0 || address.includes('%')) return 'malformed' // a zone id names one of our own links
   const family = version === 6 ? 'ipv6' : 'ipv4'
   for (const [rule, list] of rules) if (list.check(address, family)) return rule
-  if (family === 'ipv6' && !globalUnicast.check(address, family) && !judgedByIpv4.check(address, family)) return 'reserved'
+  if (family === 'ipv6' && !globalUnicast.check(address, family) && !judgedByIpv4.check(address, family))
+    return 'reserved'
   return ownAddresses().check(address, family) ? 'own' : null
 }
 
@@ -97,7 +122,8 @@ function blockListOf(subnets: readonly string[]): BlockList {
     const [address = '', bits = ''] = subnet.split('/')
     const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
     list.addSubnet(address, Number(bits), family)
-    if (family === 'ipv4') for (const prefix of carriers) list.addSubnet(`${prefix}${address}`, 96 + Number(bits), 'ipv6')
+    if (family === 'ipv4')
+      for (const prefix of carriers) list.addSubnet(`${prefix}${address}`, 96 + Number(bits), 'ipv6')
   }
   return list
 }

@@ -15,7 +15,10 @@ type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'loca
  */
 export async function userOfPeer({ remoteAddress, remotePort, localAddress, localPort }: Ends): Promise<number | null> {
   if (!remotePort || !localPort) return null
-  for (const [file, form] of [['/proc/self/net/tcp', shortForm], ['/proc/self/net/tcp6', longForm]] as const) {
+  for (const [file, form] of [
+    ['/proc/self/net/tcp', shortForm],
+    ['/proc/self/net/tcp6', longForm],
+  ] as const) {
     const [peer, ours] = [form(remoteAddress ?? ''), form(localAddress ?? '')]
     if (!peer || !ours) continue
     const table = await readFile(file, 'latin1').catch(() => '') // not Linux, or without IPv6
@@ -29,7 +32,10 @@ export async function userOfPeer({ remoteAddress, remotePort, localAddress, loca
 function findUser(table: string, ends: string): number | null {
   const at = table.indexOf(ends)
   if (at < 0) return null
-  const [state, , , , uid] = table.slice(at + ends.length, table.indexOf('\n', at)).split(' ').filter(Boolean)
+  const [state, , , , uid] = table
+    .slice(at + ends.length, table.indexOf('\n', at))
+    .split(' ')
+    .filter(Boolean)
   return state === established && uid !== undefined ? Number(uid) : null
 }
 

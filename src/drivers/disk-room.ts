@@ -22,5 +22,9 @@ export async function diskRoom({ diskFloorMb }: Pick<Config, 'diskFloorMb'>, fol
   const { blocks, bavail, bsize } = await statfs(place)
   const totalBytes = blocks * bsize
   const usual = Math.min(Math.max(totalBytes * floorShare, floorBytesMin), floorBytesMax)
-  return { totalBytes, freeBytes: bavail * bsize, floorBytes: diskFloorMb === null ? Math.floor(usual) : diskFloorMb * 1024 * 1024 }
+  return {
+    totalBytes,
+    freeBytes: bavail * bsize,
+    floorBytes: diskFloorMb === null ? Math.floor(usual) : diskFloorMb * 1024 * 1024,
+  }
 }

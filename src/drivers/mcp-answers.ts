@@ -29,10 +29,18 @@ export function readMcpAnswers(fetch: OutboundFetch, refused: (error: OutboundEr
   const texts = new Map<string, string>()
   const read = async (bytes: Buffer): Promise<string> => {
     try {
-      return JSON.stringify(withoutTexts(await readAnswer(bytes, { parts: limits.mcpAnswerParts, numbers: limits.mcpAnswerNumbers }), texts))
+      return JSON.stringify(
+        withoutTexts(
+          await readAnswer(bytes, { parts: limits.mcpAnswerParts, numbers: limits.mcpAnswerNumbers }),
+          texts,
+        ),
+      )
     } catch (error) {
       if (!(error instanceof JsonAnswerError)) throw error
-      const refusal = error.reason === 'too_many_parts' ? tooManyValues() : new OutboundError('refused', 'The host answered with something that is not JSON.')
+      const refusal =
+        error.reason === 'too_many_parts'
+          ? tooManyValues()
+          : new OutboundError('refused', 'The host answered with something that is not JSON.')
       refused(refusal)
       throw refusal
     }
@@ -43,8 +51,14 @@ export function readMcpAnswers(fetch: OutboundFetch, refused: (error: OutboundEr
       const type = response.headers.get('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
       const { status, statusText, headers, body } = response
       if (!body) return response
-      if (response.ok && type === 'text/event-stream') return new Response(EventBytes.from(steppedEvents(body, read)) as ReadableStream<Uint8Array<ArrayBuffer>>, { status, statusText, headers })
-      if (response.ok && type === 'application/json') return new Response(await read(await wholeOf(body)), { status, statusText, headers })
+      if (response.ok && type === 'text/event-stream')
+        return new Response(EventBytes.from(steppedEvents(body, read)) as ReadableStream<Uint8Array<ArrayBuffer>>, {
+          status,
+          statusText,
+          headers,
+        })
+      if (response.ok && type === 'application/json')
+        return new Response(await read(await wholeOf(body)), { status, statusText, headers })
       return new Response((await readBeginning(response, errorBytesMax)).text, { status, statusText, headers })
     },
     restore: (value) => (texts.size === 0 ? value : restored(value, texts)),
@@ -52,7 +66,10 @@ export function readMcpAnswers(fetch: OutboundFetch, refused: (error: OutboundEr
 }
 
 function tooManyValues(): OutboundError {
-  return new OutboundError('refused', `The host answered with more than ${limits.mcpAnswerParts} values in one message.`)
+  return new OutboundError(
+    'refused',
+    `The host answered with more than ${limits.mcpAnswerParts} values in one message.`,
+  )
 }
 
 async function wholeOf(body: ReadableStream<Uint8Array>): Promise<Buffer> {
@@ -74,7 +91,15 @@ function withoutTexts(answer: unknown, texts: Map<string, string>): unknown {
     return name
   }
   if (typeof answer !== 'object' || answer === null) return answer
-  return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, mapTexts(value, key === 'result' ? kept : (text, place) => text.slice(0, place === 'message' ? errorLengthMax : textLengthMax))]))
+  return Object.fromEntries(
+    Object.entries(answer).map(([key, value]) => [
+      key,
+      mapTexts(
+        value,
+        key === 'result' ? kept : (text, place) => text.slice(0, place === 'message' ? errorLengthMax : textLengthMax),
+      ),
+    ]),
+  )
 }
 
 function restored(value: unknown, texts: ReadonlyMap<string, string>): unknown {
@@ -90,7 +115,10 @@ function mapTexts(value: unknown, change: (text: string, key: string) => string,
 }
 
 /** The same events, a few at a turn of the event loop, and those that are large without their long texts. */
-async function* steppedEvents(body: ReadableStream<Uint8Array>, read: (bytes: Buffer) => Promise<string>): AsyncGenerator<Uint8Array> {
+async function* steppedEvents(
+  body: ReadableStream<Uint8Array>,
+  read: (bytes: Buffer) => Promise<string>,
+): AsyncGenerator<Uint8Array> {
   let others: string[] = []
   let data: string[] = []
   let dataLength = 0

@@ -1,18 +1,34 @@
 /** Tool servers: the client of the Model Context Protocol over streamable HTTP, by the guarded fetch. */
-import { Client, StreamableHTTPClientTransport, type FetchLike, type jsonSchemaValidator } from '@modelcontextprotocol/client'
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  type FetchLike,
+  type jsonSchemaValidator,
+} from '@modelcontextprotocol/client'
 import type { OutboundFetch } from './outbound-fetch.ts'
 
 /** A server, and what is sent to it as `Authorization: Bearer`, when there is something. */
-export type McpTarget = { url: string; token: string | null; fetch: OutboundFetch; limitMs: number; signal?: AbortSignal }
+export type McpTarget = {
+  url: string
+  token: string | null
+  fetch: OutboundFetch
+  limitMs: number
+  signal?: AbortSignal
+}
 
 /** What a tool answers is text for a model; a schema of the server's that it should fit could keep us busy for ever. */
-const unchecked: jsonSchemaValidator = { getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }) } // whatever it is, it fits
+const unchecked: jsonSchemaValidator = {
+  getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
+} // whatever it is, it fits
 
 /**
  * Connects, works, and leaves. Connecting and each request may take `limitMs`.
  * @throws what the client throws: an SdkError, or what `fetch` threw.
  */
-export async function withMcp<Result>({ url, token, fetch, limitMs, signal }: McpTarget, work: (client: Client) => Promise<Result>): Promise<Result> {
+export async function withMcp<Result>(
+  { url, token, fetch, limitMs, signal }: McpTarget,
+  work: (client: Client) => Promise<Result>,
+): Promise<Result> {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: fetch as FetchLike, // the same function by another name
     redirectPolicy: 'same-origin', // a token goes where its owner said, and nowhere else

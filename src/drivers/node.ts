@@ -9,15 +9,37 @@ import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** A command in a VM: with `args`, `command` is a program; without, it is text for bash. */
-export type ExecRequest = { vmId: string; envGeneration: number; command: string; args: readonly string[] | null; workingDir: string | null; timeoutMs: number; stdin: string | null }
+export type ExecRequest = {
+  vmId: string
+  envGeneration: number
+  command: string
+  args: readonly string[] | null
+  workingDir: string | null
+  timeoutMs: number
+  stdin: string | null
+}
 /** What a command printed (the last MiB of each stream) and how it ended. */
 export type ExecResult = { stdout: string; stderr: string; exitCode: number; timedOut: boolean; durationMs: number }
 /** A background process as its guest knows it; offsets count bytes since its start. */
-export type ProcessReport = { status: 'running' | 'exited' | 'killed'; exitCode: number | null; stdout: string; stderr: string; stdoutOffset: number; stderrOffset: number }
+export type ProcessReport = {
+  status: 'running' | 'exited' | 'killed'
+  exitCode: number | null
+  stdout: string
+  stderr: string
+  stdoutOffset: number
+  stderrOffset: number
+}
 /** An entry of a folder in a VM. */
-export type FileEntry = { name: string; type: 'file' | 'directory' | 'symlink' | 'other'; sizeBytes: number; modifiedAt: string }
+export type FileEntry = {
+  name: string
+  type: 'file' | 'directory' | 'symlink' | 'other'
+  sizeBytes: number
+  modifiedAt: string
+}
 /** A piece of a process's output as it comes, and where it stands in all that was printed; the last one has `ended`. Unit: bytes. */
-export type OutputChunk = { stream: 'stdout' | 'stderr'; offset: number; sizeBytes: number; text: string } | { ended: true; exitCode: number | null; status: 'exited' | 'killed' }
+export type OutputChunk =
+  | { stream: 'stdout' | 'stderr'; offset: number; sizeBytes: number; text: string }
+  | { ended: true; exitCode: number | null; status: 'exited' | 'killed' }
 
 /** Why following a process broke off; `isPassing` when the machine is there, and it is worth asking again. */
 export type FollowRefusal = { code: ErrorCode; message: string; isPassing: boolean }
@@ -53,12 +75,19 @@ export type NodeClient = {
    * @param silenceMs how long the node may say nothing.
    * @throws BerthError as the node threw it; vm_unreachable when the node does not answer; timeout after the silence.
    */
-  call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], options: { silenceMs: number }): Promise<NodeAnswer<Name>>
+  call<Name extends keyof NodeOperations>(
+    name: Name,
+    input: Parameters<NodeOperations[Name]>[0],
+    options: { silenceMs: number },
+  ): Promise<NodeAnswer<Name>>
   /**
    * Follows a process's output from these offsets until it ends or the signal fires, over connections that break.
    * @throws BerthError not_found; vm_unreachable when the node or the VM stays away.
    */
-  follow(input: { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number }, signal: AbortSignal): AsyncIterableIterator<OutputChunk>
+  follow(
+    input: { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number },
+    signal: AbortSignal,
+  ): AsyncIterableIterator<OutputChunk>
 }
 
 const answerBytesMax = 16 * 1024 * 1024
@@ -75,14 +104,30 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
   const { agent, origin } = agentOf(agentUrl)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
 
-  async function post(path: string, body: string, options: { silenceMs: number; signal?: AbortSignal }): Promise<Dispatcher.ResponseData> {
-    const response = await request(`${origin}${path}`, { method: 'POST', dispatcher: agent, headers, body, headersTimeout: options.silenceMs, bodyTimeout: options.silenceMs, ...(options.signal ? { signal: options.signal } : {}) })
+  async function post(
+    path: string,
+    body: string,
+    options: { silenceMs: number; signal?: AbortSignal },
+  ): Promise<Dispatcher.ResponseData> {
+    const response = await request(`${origin}${path}`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers,
+      body,
+      headersTimeout: options.silenceMs,
+      bodyTimeout: options.silenceMs,
+      ...(options.signal ? { signal: options.signal } : {}),
+    })
     if (response.statusCode !== 200) throw rebuilt(await response.body.text())
     return response
   }
 
   return {
-    async call<Name extends keyof NodeOperations>(name: Name, input: Parameters<NodeOperations[Name]>[0], { silenceMs }: { silenceMs: number }): Promise<NodeAnswer<Name>> {
+    async call<Name extends keyof NodeOperations>(
+      name: Name,
+      input: Parameters<NodeOperations[Name]>[0],
+      { silenceMs }: { silenceMs: number },
+    ): Promise<NodeAnswer<Name>> {
       const body = JSON.stringify({ ...input, requestId: newUuid() })
       const waiting = createWaiting()
       for (;;) {
@@ -168,7 +213,10 @@ function agentOf(agentUrl: string): { agent: Dispatcher; origin: string } {
   const known = agents.get(agentUrl)
   if (known) return known
   const made = agentUrl.startsWith('unix:')
-    ? { agent: new Agent({ connect: { socketPath: agentUrl.slice('unix:'.length) }, connections: connectionsPerNode }), origin: 'http://node' }
+    ? {
+        agent: new Agent({ connect: { socketPath: agentUrl.slice('unix:'.length) }, connections: connectionsPerNode }),
+        origin: 'http://node',
+      }
     : { agent: new Agent({ connections: connectionsPerNode }), origin: agentUrl }
   agents.set(agentUrl, made)
   return made
@@ -191,7 +239,12 @@ function isRefused(error: unknown): boolean {
 
 /** The node's worker is not there, or went away before it had answered. */
 function isAway(error: unknown): boolean {
-  return isRefused(error) || ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) || error instanceof errors.HTTPParserError || error instanceof Away // a chunked answer that breaks off is no HTTP
+  return (
+    isRefused(error) ||
+    ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'].includes(codeOf(error)) ||
+    error instanceof errors.HTTPParserError ||
+    error instanceof Away
+  ) // a chunked answer that breaks off is no HTTP
 }
 
 function codeOf(error: unknown): string {
@@ -200,12 +253,15 @@ function codeOf(error: unknown): string {
 
 /** What a caller is told of a node that stays away. */
 function away(): BerthError {
-  return new BerthError('vm_unreachable', 'The VM’s node does not answer right now. Try again in a few seconds.', { retryAfterSeconds: 3 })
+  return new BerthError('vm_unreachable', 'The VM’s node does not answer right now. Try again in a few seconds.', {
+    retryAfterSeconds: 3,
+  })
 }
 
 function asBerthError(error: unknown): unknown {
   if (error instanceof BerthError) return error
   const code = codeOf(error)
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') return new BerthError('timeout', 'The VM said nothing for longer than the command may take.')
+  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT')
+    return new BerthError('timeout', 'The VM said nothing for longer than the command may take.')
   return isAway(error) || code.startsWith('UND_ERR') ? away() : error
 }

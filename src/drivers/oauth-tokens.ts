@@ -8,7 +8,15 @@ import { readBeginning, type OutboundFetch } from './outbound-fetch.ts'
 /** How a client says who it is at the token endpoint. */
 export type ClientAuth = 'none' | 'client_secret_basic' | 'client_secret_post'
 /** What is asked for. */
-export type RefreshRequest = { tokenEndpoint: string; clientId: string; clientAuth: ClientAuth; clientSecret: string | null; refreshToken: string; scope: string | null; resource: string | null }
+export type RefreshRequest = {
+  tokenEndpoint: string
+  clientId: string
+  clientAuth: ClientAuth
+  clientSecret: string | null
+  refreshToken: string
+  scope: string | null
+  resource: string | null
+}
 /** What a server answered, in clear: its body may repeat what was sent. */
 export type HttpAnswer = { statusCode: number; contentType: string; body: string; truncated: boolean }
 /** How it went. `expiresAt` is wire text, null when the server does not say; `refreshToken` is null when the old one stays. */
@@ -21,8 +29,16 @@ const limitMs = 10_000
 const answerBytesMax = 128 * 1024
 const longestExpirySeconds = 10 * 365 * 24 * 3600
 
-const tokenText = z.string().min(1).max(limits.tokenLength).regex(/^[\x21-\x7e]+$/)
-const granted = z.object({ access_token: tokenText, refresh_token: tokenText.nullish(), expires_in: z.coerce.number().positive().max(longestExpirySeconds).nullish().catch(null) })
+const tokenText = z
+  .string()
+  .min(1)
+  .max(limits.tokenLength)
+  .regex(/^[\x21-\x7e]+$/)
+const granted = z.object({
+  access_token: tokenText,
+  refresh_token: tokenText.nullish(),
+  expires_in: z.coerce.number().positive().max(longestExpirySeconds).nullish().catch(null),
+})
 const refusal = z.object({ error: z.string() })
 
 /** Exchanges a refresh token. `refused`: the server says that this refresh token will never do again. */
@@ -31,26 +47,57 @@ export async function exchangeRefreshToken(fetch: OutboundFetch, request: Refres
   let answer: HttpAnswer
   try {
     const response = await fetch(request.tokenEndpoint, {
-      method: 'POST', body: formOf(request).toString(), redirect: 'manual', signal: AbortSignal.timeout(limitMs), // a redirect would carry the secrets elsewhere
-      headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded', ...authorizationOf(request) },
+      method: 'POST',
+      body: formOf(request).toString(),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(limitMs), // a redirect would carry the secrets elsewhere
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...authorizationOf(request),
+      },
     })
     const { text, truncated } = await readBeginning(response, answerBytesMax)
-    answer = { statusCode: response.status, contentType: response.headers.get('content-type') ?? '', body: text, truncated }
+    answer = {
+      statusCode: response.status,
+      contentType: response.headers.get('content-type') ?? '',
+      body: text,
+      truncated,
+    }
   } catch {
     return { status: 'connect_error' } // why is the endpoint's owner's business; callers see the status
   }
   const tokens = answer.statusCode === 200 ? granted.safeParse(jsonOf(answer.body)) : null
-  if (!tokens?.success) return { status: 'failed', refused: answer.statusCode < 500 && refusal.safeParse(jsonOf(answer.body)).data?.error === 'invalid_grant', answer }
+  if (!tokens?.success)
+    return {
+      status: 'failed',
+      refused: answer.statusCode < 500 && refusal.safeParse(jsonOf(answer.body)).data?.error === 'invalid_grant',
+      answer,
+    }
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = tokens.data
-  return { status: 'succeeded', accessToken, refreshToken: refreshToken ?? null, expiresAt: expiresIn ? timestamp(askedMs + expiresIn * 1000) : null }
+  return {
+    status: 'succeeded',
+    accessToken,
+    refreshToken: refreshToken ?? null,
+    expiresAt: expiresIn ? timestamp(askedMs + expiresIn * 1000) : null,
+  }
 }
 
-function formOf({ clientId, clientAuth, clientSecret, refreshToken, scope, resource }: RefreshRequest): URLSearchParams {
+function formOf({
+  clientId,
+  clientAuth,
+  clientSecret,
+  refreshToken,
+  scope,
+  resource,
+}: RefreshRequest): URLSearchParams {
   return new URLSearchParams({
-    grant_type: 'refresh_token', refresh_token: refreshToken,
+    grant_type: 'refresh_token',
+    refresh_token: refreshToken,
     ...(clientAuth === 'client_secret_basic' ? {} : { client_id: clientId }),
     ...(clientAuth === 'client_secret_post' ? { client_secret: clientSecret ?? '' } : {}),
-    ...(scope === null ? {} : { scope }), ...(resource === null ? {} : { resource }),
+    ...(scope === null ? {} : { scope }),
+    ...(resource === null ? {} : { resource }),
   })
 }
 
@@ -58,5 +105,7 @@ function formOf({ clientId, clientAuth, clientSecret, refreshToken, scope, resou
 function authorizationOf({ clientId, clientAuth, clientSecret }: RefreshRequest): Record<string, string> {
   if (clientAuth !== 'client_secret_basic') return {}
   const encode = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1)
-  return { authorization: `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret ?? '')}`).toString('base64')}` }
+  return {
+    authorization: `Basic ${Buffer.from(`${encode(clientId)}:${encode(clientSecret ?? '')}`).toString('base64')}`,
+  }
 }

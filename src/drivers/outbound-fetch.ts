@@ -22,11 +22,18 @@ const agents = new Map<string, Agent>()
 export type BodyAllowance = { bytesMax: number; tooMuch: (error: OutboundError) => void }
 
 /** The process's guarded fetch for these settings. @param together for all answers; without it each may have 32 MiB. */
-export function outboundFetch({ privateHosts }: { privateHosts: readonly string[] }, together?: BodyAllowance): OutboundFetch {
+export function outboundFetch(
+  { privateHosts }: { privateHosts: readonly string[] },
+  together?: BodyAllowance,
+): OutboundFetch {
   const count = together && countUpTo(together)
   const agent = agentOf(privateHosts)
   return async (url, init = {}) => {
-    if (!mayBeAsked(privateHosts, new URL(url))) throw new OutboundError('refused', 'Only https:// addresses may be reached, and http:// of hosts that the operator lists in BERTH_PRIVATE_HOSTS.')
+    if (!mayBeAsked(privateHosts, new URL(url)))
+      throw new OutboundError(
+        'refused',
+        'Only https:// addresses may be reached, and http:// of hosts that the operator lists in BERTH_PRIVATE_HOSTS.',
+      )
     // undici's own types are the standard's; TypeScript knows them under two names.
     const response = await fetch(url, { ...(init as object), dispatcher: agent })
     return limited(response as unknown as Response, count ?? countUpTo({ bytesMax: bodyBytesMax }))
@@ -39,11 +46,19 @@ export function outboundFetch({ privateHosts }: { privateHosts: readonly string[
  * @returns the text as it was given, and its normal form, by which two are the same.
  * @throws BerthError invalid_request.
  */
-export function readServerUrl({ privateHosts }: { privateHosts: readonly string[] }, given: string, field: string): { text: string; normal: string } {
+export function readServerUrl(
+  { privateHosts }: { privateHosts: readonly string[] },
+  given: string,
+  field: string,
+): { text: string; normal: string } {
   const url = given.length <= limits.serverUrlLength ? URL.parse(given) : null
-  const plain = url && url.username === '' && url.password === '' && url.hash === '' && url.href.length <= limits.serverUrlLength
+  const plain =
+    url && url.username === '' && url.password === '' && url.hash === '' && url.href.length <= limits.serverUrlLength
   if (!plain || !mayBeAsked(privateHosts, url)) {
-    throw new BerthError('invalid_request', `${field} must be an https:// address of at most ${limits.serverUrlLength} characters, without a user name, password or fragment; http:// is taken for hosts that the operator lists in BERTH_PRIVATE_HOSTS.`)
+    throw new BerthError(
+      'invalid_request',
+      `${field} must be an https:// address of at most ${limits.serverUrlLength} characters, without a user name, password or fragment; http:// is taken for hosts that the operator lists in BERTH_PRIVATE_HOSTS.`,
+    )
   }
   return { text: given, normal: normalServerUrl(given) }
 }
@@ -54,7 +69,10 @@ export function normalServerUrl(text: string): string {
 }
 
 /** The beginning of an answer's body as text, and whether there was more. The rest is not read. */
-export async function readBeginning(response: Response, bytesMax: number): Promise<{ text: string; truncated: boolean }> {
+export async function readBeginning(
+  response: Response,
+  bytesMax: number,
+): Promise<{ text: string; truncated: boolean }> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body ?? []) {
@@ -73,13 +91,19 @@ function agentOf(privateHosts: readonly string[]): Agent {
   const key = privateHosts.join()
   const known = agents.get(key)
   if (known) return known
-  const made = guardedAgent({ connections: connectionsPerOrigin, isOpen: (host, port) => privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`) })
+  const made = guardedAgent({
+    connections: connectionsPerOrigin,
+    isOpen: (host, port) => privateHosts.includes(`${host.includes(':') ? `[${host}]` : host}:${port}`),
+  })
   agents.set(key, made)
   return made
 }
 
 /** Counts bytes. @returns a function that answers what is wrong, once they are too many. */
-function countUpTo({ bytesMax, tooMuch }: Omit<BodyAllowance, 'tooMuch'> & Partial<BodyAllowance>): (bytes: number) => OutboundError | null {
+function countUpTo({
+  bytesMax,
+  tooMuch,
+}: Omit<BodyAllowance, 'tooMuch'> & Partial<BodyAllowance>): (bytes: number) => OutboundError | null {
   let sum = 0
   return (bytes) => {
     sum += bytes
@@ -93,12 +117,14 @@ function countUpTo({ bytesMax, tooMuch }: Omit<BodyAllowance, 'tooMuch'> & Parti
 /** The answer with a body that fails when it grows too large, unpacked: a few bytes may be packed gigabytes. */
 function limited(response: Response, count: (bytes: number) => OutboundError | null): Response {
   if (!response.body) return response
-  const counted = response.body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      const error = count(chunk.byteLength)
-      if (error) controller.error(error)
-      else controller.enqueue(chunk)
-    },
-  }))
+  const counted = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        const error = count(chunk.byteLength)
+        if (error) controller.error(error)
+        else controller.enqueue(chunk)
+      },
+    }),
+  )
   return new Response(counted, { status: response.status, statusText: response.statusText, headers: response.headers })
 }

@@ -89,7 +89,9 @@ export async function connectGuarded(target: OutboundTarget, options: OutboundOp
  * the global one refuses it. In an error of fetch, `cause` is the OutboundError.
  * @param options.isOpen hosts that the operator has opened: their addresses are not judged.
  */
-export function guardedAgent(options: OutboundOptions & Omit<Agent.Options, 'connect'> & { isOpen?: (host: string, port: number) => boolean } = {}): Agent {
+export function guardedAgent(
+  options: OutboundOptions & Omit<Agent.Options, 'connect'> & { isOpen?: (host: string, port: number) => boolean } = {},
+): Agent {
   const { resolve, refuse, limitMs, isOpen, ...agentOptions } = options
   const secure = buildConnector({ timeout: limitMs ?? connectLimitMs, allowH2: false })
   return new Agent({
@@ -152,7 +154,9 @@ function hostsFileReader(path: string): () => Promise<ReadonlyMap<string, string
       const next = new Map<string, string[]>()
       for (const line of (await readFile(path, 'utf8')).split('\n')) {
         const [address = '', ...aliases] = line.replace(/#.*/, '').trim().split(/\s+/)
-        if (isIP(address)) for (const alias of aliases) next.set(alias.toLowerCase(), [...(next.get(alias.toLowerCase()) ?? []), address])
+        if (isIP(address))
+          for (const alias of aliases)
+            next.set(alias.toLowerCase(), [...(next.get(alias.toLowerCase()) ?? []), address])
       }
       names = next
       readAtMs = found.mtimeMs
@@ -179,7 +183,13 @@ async function dialFirst(addresses: readonly string[], target: OutboundTarget, s
 /** Connects to a judged address; there is no second look-up. */
 function dial(address: string, target: OutboundTarget, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port: target.port, allowHalfOpen: target.allowHalfOpen ?? false, noDelay: true, keepAlive: true })
+    const socket = connect({
+      host: address,
+      port: target.port,
+      allowHalfOpen: target.allowHalfOpen ?? false,
+      noDelay: true,
+      keepAlive: true,
+    })
     const giveUp = (): void => {
       socket.destroy()
       reject(signal.reason)

@@ -7,7 +7,14 @@ import { takenUids } from './system-users.ts'
 /** What is missing: packages that would bring it (none, when a package is not the remedy), and what to tell a person. */
 export type MissingRequirements = { packages: readonly string[]; sentence: string }
 
-const programFolders: readonly string[] = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+const programFolders: readonly string[] = [
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/usr/sbin',
+  '/usr/bin',
+  '/sbin',
+  '/bin',
+]
 const headerBytes = 4096
 
 /** Debian package -> the program by which we know that it, or another system's equal of it, is here. */
@@ -43,7 +50,10 @@ export function missingRequirements(uids: UidRange | null, folders = programFold
   }
   const taken = uids && takenUids(uids)
   if (uids && taken) {
-    return { packages: [], sentence: `Each VM runs as a user of its own, numbered ${uids.first} to ${uids.last}, and ${taken}. Set BERTH_VM_UIDS to numbers that are free, such as 50000-59999, and start Berth again.` }
+    return {
+      packages: [],
+      sentence: `Each VM runs as a user of its own, numbered ${uids.first} to ${uids.last}, and ${taken}. Set BERTH_VM_UIDS to numbers that are free, such as 50000-59999, and start Berth again.`,
+    }
   }
   return null
 }

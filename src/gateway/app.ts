@@ -34,7 +34,10 @@ declare module 'fastify' {
 }
 
 /** Adds the REST surfaces; rest-compat/surfaces.ts has the real one. */
-export type RegisterSurfaces = (app: FastifyInstance, parts: { services: Services; schema: GraphQLSchema; authenticator: Authenticator }) => Promise<void>
+export type RegisterSurfaces = (
+  app: FastifyInstance,
+  parts: { services: Services; schema: GraphQLSchema; authenticator: Authenticator },
+) => Promise<void>
 
 /** What the app is made of. Tests leave the surfaces out, or bring a schema of their own. */
 export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: RegisterSurfaces }
@@ -57,7 +60,11 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     genReqId: () => newId('request'),
     requestIdHeader: false, // ours are ours: a caller cannot choose one
     requestTimeout: receiveFileTimeoutMs,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: connectionsCheckMs, shouldUpgradeCallback: asksForSocket },
+    http: {
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: connectionsCheckMs,
+      shouldUpgradeCallback: asksForSocket,
+    },
     routerOptions: { maxParamLength: longestParameter },
     clientErrorHandler: answerBadHttp,
     frameworkErrors: (error, request, reply) => {
@@ -88,8 +95,12 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   app.addHook('onRoute', (route) => {
     route.onResponse = timeRoute(route.url)
   })
-  app.setErrorHandler((error, request, reply) => sendPlainError(refusedRequest(error, request, reply), request.id, reply))
-  app.setNotFoundHandler((request, reply) => sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply))
+  app.setErrorHandler((error, request, reply) =>
+    sendPlainError(refusedRequest(error, request, reply), request.id, reply),
+  )
+  app.setNotFoundHandler((request, reply) =>
+    sendPlainError(new BerthError('not_found', `There is no ${request.method} at this path.`), request.id, reply),
+  )
   acceptJsonBodies(app)
   unpackBodies(app)
   compressAnswers(app)
@@ -116,13 +127,20 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
 
 /** Cuts requests whose body takes too long to arrive. */
 function cutSlowBodies(app: FastifyInstance): void {
-  const receiving = watchReceiving(receiveTimeoutMs, (request) => answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket))
+  const receiving = watchReceiving(receiveTimeoutMs, (request) =>
+    answerBadHttp(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), request.socket),
+  )
   app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw
-    if ((headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) && !request.routeOptions.config?.takesFiles) receiving.begin(request.raw)
+    if (
+      (headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined) &&
+      !request.routeOptions.config?.takesFiles
+    )
+      receiving.begin(request.raw)
     done()
   })
-  app.addHook('preValidation', (request, _reply, done) => { // the first hook behind the body
+  app.addHook('preValidation', (request, _reply, done) => {
+    // the first hook behind the body
     receiving.end(request.raw)
     done()
   })
@@ -151,7 +169,9 @@ function answerBadHttp(error: Error & { code?: string }, socket: Socket): void {
   const [status, sentence] = badHttp[error.code ?? ''] ?? ['400 Bad Request', 'The request is not well-formed HTTP.']
   const id = newId('request')
   const body = JSON.stringify({ error: 'invalid_request', message: sentence })
-  socket.end(`HTTP/1.1 ${status}\r\nx-request-id: ${id}\r\nrequest-id: ${id}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`)
+  socket.end(
+    `HTTP/1.1 ${status}\r\nx-request-id: ${id}\r\nrequest-id: ${id}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
 }
 
 const badHttp: Readonly<Record<string, [status: string, sentence: string]>> = {

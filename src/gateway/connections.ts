@@ -13,7 +13,10 @@ import { connectionsRefused } from '#src/platform/metrics.ts'
 const loopbackTimes = 8
 
 /** Watches the app's connections from their first moment. */
-export function watchConnections(app: FastifyInstance, { connectionsPerAddress, connectionsMax }: Pick<Config, 'connectionsPerAddress' | 'connectionsMax'>): void {
+export function watchConnections(
+  app: FastifyInstance,
+  { connectionsPerAddress, connectionsMax }: Pick<Config, 'connectionsPerAddress' | 'connectionsMax'>,
+): void {
   const { server } = app
   const open = new Map<string, number>()
   let total = 0
@@ -21,7 +24,8 @@ export function watchConnections(app: FastifyInstance, { connectionsPerAddress, 
     const address = socket.remoteAddress ?? ''
     const whose = neighbourhood(address)
     const count = open.get(whose) ?? 0
-    const most = whose === '::1' || whose.startsWith('127.') ? connectionsPerAddress * loopbackTimes : connectionsPerAddress
+    const most =
+      whose === '::1' || whose.startsWith('127.') ? connectionsPerAddress * loopbackTimes : connectionsPerAddress
     if (count >= most || total >= connectionsMax) return refuse(socket)
     open.set(whose, count + 1)
     total++
@@ -45,15 +49,22 @@ function neighbourhood(address: string): string {
   const [front = '', back] = address.split('%')[0]?.split('::') ?? []
   const groups = front.split(':').filter(Boolean)
   const missing = back === undefined ? 0 : 8 - groups.length - back.split(':').filter(Boolean).length
-  return [...groups, ...Array.from({ length: missing }, () => '0'), ...(back ?? '').split(':').filter(Boolean)].slice(0, 4).join(':')
+  return [...groups, ...Array.from({ length: missing }, () => '0'), ...(back ?? '').split(':').filter(Boolean)]
+    .slice(0, 4)
+    .join(':')
 }
 
-const tooMany = JSON.stringify({ error: 'service_unavailable', message: 'Too many connections are open. Close some, or use them for several requests, and try again.' })
+const tooMany = JSON.stringify({
+  error: 'service_unavailable',
+  message: 'Too many connections are open. Close some, or use them for several requests, and try again.',
+})
 const refusal = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(tooMany)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n${tooMany}`
 
 function refuse(socket: Socket): void {
   connectionsRefused.inc()
-  socket.on('error', () => { /* whoever it was has gone */ })
+  socket.on('error', () => {
+    /* whoever it was has gone */
+  })
   socket.end(refusal)
   socket.destroySoon()
 }
@@ -72,7 +83,9 @@ function cutStalled(app: FastifyInstance): void {
     const count = (unanswered.get(socket) ?? 0) + 1
     if (count > limits.pipelinedRequests) return void socket.destroy()
     unanswered.set(socket, count)
-    reply.raw.on('timeout', cutIfWaiting).on('close', () => void unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1))
+    reply.raw
+      .on('timeout', cutIfWaiting)
+      .on('close', () => void unanswered.set(socket, (unanswered.get(socket) ?? 1) - 1))
     done()
   })
 }

@@ -8,8 +8,19 @@ import { addVary } from '#src/platform/compression.ts'
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 /** Headers of ours that a page may read beside those that every page may. */
 const exposed = [
-  'x-request-id', 'request-id', 'retry-after', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset', 'idempotent-replayed', 'www-authenticate', 'etag', 'content-range', 'content-disposition',
-  'x-sdk-ui-message-stream', 'x-vercel-ai-ui-message-stream',
+  'x-request-id',
+  'request-id',
+  'retry-after',
+  'ratelimit-limit',
+  'ratelimit-remaining',
+  'ratelimit-reset',
+  'idempotent-replayed',
+  'www-authenticate',
+  'etag',
+  'content-range',
+  'content-disposition',
+  'x-sdk-ui-message-stream',
+  'x-vercel-ai-ui-message-stream',
 ].join(', ')
 /** What a page may send when its browser names no headers. */
 const usualHeaders = 'authorization, content-type, idempotency-key, last-event-id, x-api-key'
@@ -23,8 +34,12 @@ export function allowOrigins(app: FastifyInstance, allowed: ReadonlySet<string>)
     const asked = request.headers['access-control-request-headers']
     addVary(reply, 'access-control-request-headers')
     // The clients of many SDKs send headers of their own, and an origin that is trusted with tokens is trusted with those.
-    reply.header('access-control-allow-methods', methods).header('access-control-allow-headers', asked === undefined || asked === '' ? usualHeaders : asked).header('access-control-max-age', rememberSeconds)
-    if (request.headers['access-control-request-private-network'] === 'true') reply.header('access-control-allow-private-network', 'true')
+    reply
+      .header('access-control-allow-methods', methods)
+      .header('access-control-allow-headers', asked === undefined || asked === '' ? usualHeaders : asked)
+      .header('access-control-max-age', rememberSeconds)
+    if (request.headers['access-control-request-private-network'] === 'true')
+      reply.header('access-control-allow-private-network', 'true')
     return reply.code(204).send()
   })
 }

@@ -5,7 +5,8 @@
 import { roles } from '#src/platform/access.ts'
 import { signInHeader, signInPath } from '#src/identity/sign-in.ts'
 
-const dark = '--ink: #e8ecf6; --soft: #a3aec6; --line: #3a465e; --ground: #1b2534; --accent: #7aa2ff; --on-accent: #10162a; --alarm: #ff8f8f;'
+const dark =
+  '--ink: #e8ecf6; --soft: #a3aec6; --line: #3a465e; --ground: #1b2534; --accent: #7aa2ff; --on-accent: #10162a; --alarm: #ff8f8f;'
 
 /** The bar's looks. As GraphiQL it is dark where the system is, unless GraphiQL's settings put the other class on the body. */
 export const signInStyle = `
@@ -42,7 +43,10 @@ const askForm = `
     <b>Sign in</b>
     <label>user <input name="user" value="alice" required maxlength="255" spellcheck="false"></label>
     <label>organization <input name="organization" value="acme" required maxlength="255" spellcheck="false"></label>
-    <label>role <select name="role">${[...roles].reverse().map((role) => `<option>${role}</option>`).join('')}</select></label>
+    <label>role <select name="role">${[...roles]
+      .reverse()
+      .map((role) => `<option>${role}</option>`)
+      .join('')}</select></label>
     <label>new names <input name="create" type="checkbox"></label>
     <label id="berth-code" hidden>code <input name="code" type="password" spellcheck="false"></label>
     <button>Get a token</button>
@@ -72,8 +76,19 @@ export function signInBar(withSignIn: boolean): string {
 /** Runs in the browser, as text: it may use nothing from outside itself. */
 function barScript(names: { signInPath: string; signInHeader: string }): void {
   type Held = { token: string; user: string; organization: string; role: string; expiresAt: string }
-  type Element = { hidden: boolean; disabled: boolean; textContent: string; click(): void; querySelector(selector: string): Element | null; addEventListener(name: string, listen: (event: { preventDefault(): void }) => void): void }
-  type Storage = { getItem(key: string): string | null; setItem(key: string, value: string): void; removeItem(key: string): void }
+  type Element = {
+    hidden: boolean
+    disabled: boolean
+    textContent: string
+    click(): void
+    querySelector(selector: string): Element | null
+    addEventListener(name: string, listen: (event: { preventDefault(): void }) => void): void
+  }
+  type Storage = {
+    getItem(key: string): string | null
+    setItem(key: string, value: string): void
+    removeItem(key: string): void
+  }
   type Browser = {
     sessionStorage: Storage
     localStorage: Storage
@@ -99,7 +114,10 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
       if (one) one.hidden = held === null
     }
     const who = find('berth-who')
-    if (who && held) who.textContent = held.user ? `Signed in as ${held.user} in ${held.organization} (${held.role}) until ${new Date(held.expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}` : 'Using the token you pasted'
+    if (who && held)
+      who.textContent = held.user
+        ? `Signed in as ${held.user} in ${held.organization} (${held.role}) until ${new Date(held.expiresAt).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}`
+        : 'Using the token you pasted'
     const alert = find('berth-problem')
     if (alert) alert.textContent = problem
   }
@@ -112,7 +130,10 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
 
   const send = page.fetch.bind(globalThis)
   page.fetch = async (input, init) => {
-    const url = new URL(typeof input === 'string' ? input : input instanceof URL ? input.href : input.url, page.location.href)
+    const url = new URL(
+      typeof input === 'string' ? input : input instanceof URL ? input.href : input.url,
+      page.location.href,
+    )
     if (url.pathname !== '/graphql') return send(input, init)
     const headers = new Headers(init?.headers)
     if (held && !headers.has('authorization')) headers.set('authorization', `Bearer ${held.token}`)
@@ -130,22 +151,47 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     const button = form.querySelector('button')
     if (button) button.disabled = true
     const { create, code, ...person } = fields
-    const wanted = { ...person, create: create !== undefined, code: code || (page.sessionStorage.getItem(keptCode) ?? '') }
-    const getting = fields['token'] !== undefined
-      ? Promise.resolve<Held>({ token: fields['token'].trim(), user: '', organization: '', role: '', expiresAt: '' })
-      : send(names.signInPath, { method: 'POST', headers: { 'content-type': 'application/json', [names.signInHeader]: '1' }, body: JSON.stringify(wanted) }).then(async (answer) => {
-        const said = (await answer.json()) as { token?: string; expires_at?: string; error?: string; message?: string }
-        const asked = find('berth-code')
-        if (said.error === 'sign_in_code_required' && asked) asked.hidden = false
-        if (!answer.ok || !said.token) throw new Error(said.message ?? 'No token came back.')
-        return { token: said.token, user: fields['user'] ?? '', organization: fields['organization'] ?? '', role: fields['role'] ?? '', expiresAt: said.expires_at ?? '' }
+    const wanted = {
+      ...person,
+      create: create !== undefined,
+      code: code || (page.sessionStorage.getItem(keptCode) ?? ''),
+    }
+    const getting =
+      fields['token'] !== undefined
+        ? Promise.resolve<Held>({ token: fields['token'].trim(), user: '', organization: '', role: '', expiresAt: '' })
+        : send(names.signInPath, {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', [names.signInHeader]: '1' },
+            body: JSON.stringify(wanted),
+          }).then(async (answer) => {
+            const said = (await answer.json()) as {
+              token?: string
+              expires_at?: string
+              error?: string
+              message?: string
+            }
+            const asked = find('berth-code')
+            if (said.error === 'sign_in_code_required' && asked) asked.hidden = false
+            if (!answer.ok || !said.token) throw new Error(said.message ?? 'No token came back.')
+            return {
+              token: said.token,
+              user: fields['user'] ?? '',
+              organization: fields['organization'] ?? '',
+              role: fields['role'] ?? '',
+              expiresAt: said.expires_at ?? '',
+            }
+          })
+    getting
+      .then(hold, (error: Error) => show(error.message))
+      .finally(() => {
+        if (button) button.disabled = false
       })
-    getting.then(hold, (error: Error) => show(error.message)).finally(() => {
-      if (button) button.disabled = false
-    })
   })
   find('berth-copy')?.addEventListener('click', () => {
-    page.navigator.clipboard.writeText(held?.token ?? '').then(() => show(), () => show('The browser did not allow copying.'))
+    page.navigator.clipboard.writeText(held?.token ?? '').then(
+      () => show(),
+      () => show('The browser did not allow copying.'),
+    )
   })
   find('berth-out')?.addEventListener('click', () => {
     hold(null)

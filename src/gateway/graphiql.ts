@@ -46,10 +46,19 @@ query Welcome {
 # }
 `
 
-const logo = '<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 3v18M8 7h8M4 13c0 5 4 8 8 8s8-3 8-8"/></svg>'
+const logo =
+  '<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 3v18M8 7h8M4 13c0 5 4 8 8 8s8-3 8-8"/></svg>'
 const policy = [
-  "default-src 'none'", "script-src 'self' 'unsafe-inline'", "style-src 'self' 'unsafe-inline'", "worker-src 'self' blob:", "img-src 'self' data:", "font-src 'self' data:",
-  "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "script-src 'self' 'unsafe-inline'",
+  "style-src 'self' 'unsafe-inline'",
+  "worker-src 'self' blob:",
+  "img-src 'self' data:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
 /** Whether this request is a browser that wants the page, not an answer. */
@@ -62,7 +71,11 @@ export async function sendGraphiql(request: FastifyRequest, reply: FastifyReply,
   const page = await pageOf(mayServeSignIn(request, config))
   addVary(reply, 'accept')
   reply.headers({
-    'cache-control': 'private, no-cache', 'content-security-policy': policy, 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY', 'cross-origin-opener-policy': 'same-origin',
+    'cache-control': 'private, no-cache',
+    'content-security-policy': policy,
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
   })
   return sendKept(request, reply, page)
 }
@@ -81,12 +94,18 @@ function pageOf(withSignIn: boolean): Promise<KeptText> {
 async function makePage(withSignIn: boolean): Promise<KeptText> {
   const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql')
   const whole = renderGraphiQL({
-    title: 'Berth', logo, endpoint: '/graphql', defaultQuery: exampleQuery,
+    title: 'Berth',
+    logo,
+    endpoint: '/graphql',
+    defaultQuery: exampleQuery,
     shouldPersistHeaders: false, // a token is not to be kept on disk
     defaultEditorToolsVisibility: false, // the example needs the room
   })
   const root = '<div id="root"></div>'
   const at = whole.indexOf(root)
   if (at < 0) throw new Error('the page of GraphiQL has no root to put the bar above')
-  return keepText('text/html; charset=utf-8', `${whole.slice(0, at)}<style>${signInStyle}</style>${signInBar(withSignIn)}${whole.slice(at)}`)
+  return keepText(
+    'text/html; charset=utf-8',
+    `${whole.slice(0, at)}<style>${signInStyle}</style>${signInBar(withSignIn)}${whole.slice(at)}`,
+  )
 }

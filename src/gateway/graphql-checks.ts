@@ -18,7 +18,11 @@ export function parseDocument(source: string): DocumentNode {
   try {
     return parser.parseDocument()
   } catch (error) {
-    if (parser.tokenCount > limits.graphqlTokens) throw new BerthError('invalid_request', `The document has more than ${limits.graphqlTokens} tokens. Send a shorter one.`)
+    if (parser.tokenCount > limits.graphqlTokens)
+      throw new BerthError(
+        'invalid_request',
+        `The document has more than ${limits.graphqlTokens} tokens. Send a shorter one.`,
+      )
     throw error
   }
 }
@@ -30,22 +34,35 @@ function refuseManyLines(source: string): void {
       at = source.indexOf(end, at + 1)
       if (at < 0) break
     }
-    if (at >= 0) throw new BerthError('invalid_request', `The document has more than ${limits.graphqlLines} lines. Send long texts as variables.`)
+    if (at >= 0)
+      throw new BerthError(
+        'invalid_request',
+        `The document has more than ${limits.graphqlLines} lines. Send long texts as variables.`,
+      )
   }
 }
 
 /** graphql's validation with few findings. Names of the schema are suggested only to those who may read it. */
 export function validateBriefly(maySuggest: boolean): typeof validate {
-  return (schema, document, rules) => validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
+  return (schema, document, rules) =>
+    validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
 }
 
 /** What is wrong with an operation's variables, in words that do not quote the value, which may be a secret; undefined when all fit. */
-export function wrongVariable({ schema, document, operationName, variableValues }: ExecutionArgs): GraphQLError | undefined {
-  const operation = document.definitions.find((one) => one.kind === 'OperationDefinition' && (!operationName || one.name?.value === operationName))
+export function wrongVariable({
+  schema,
+  document,
+  operationName,
+  variableValues,
+}: ExecutionArgs): GraphQLError | undefined {
+  const operation = document.definitions.find(
+    (one) => one.kind === 'OperationDefinition' && (!operationName || one.name?.value === operationName),
+  )
   if (operation?.kind !== 'OperationDefinition') return undefined // graphql says what is wrong
   const wrong = findWrongVariable(schema, operation.variableDefinitions ?? [], variableValues ?? {})
   if (!wrong) return undefined
   const { definition, name, at, fault } = wrong
-  const place = at === name ? '' : fault === 'unknown' ? `, which has no "${at.slice(name.length + 1)}"` : `; look at "${at}"`
+  const place =
+    at === name ? '' : fault === 'unknown' ? `, which has no "${at.slice(name.length + 1)}"` : `; look at "${at}"`
   return new GraphQLError(`Variable "$${name}" must be ${print(definition.type)}${place}.`, { nodes: definition })
 }

@@ -11,7 +11,12 @@ export const persistedQueryNotSupported = 'PERSISTED_QUERY_NOT_SUPPORTED'
 type HttpExtension = { status?: number; headers?: Record<string, string>; spec?: boolean }
 
 /** One error as it is shown, and what it does to the HTTP answer. */
-export type ShownError = { error: GraphQLError; status: number; bySpecification: boolean; headers: Record<string, string> }
+export type ShownError = {
+  error: GraphQLError
+  status: number
+  bySpecification: boolean
+  headers: Record<string, string>
+}
 
 const alreadyShown = new WeakMap<GraphQLError, ShownError>()
 
@@ -25,15 +30,29 @@ export function showError(thrown: unknown, requestId: string): ShownError {
   const status = http.status ?? refusedStatus
   const { http: _http, originalError: _originalError, unexpected: _unexpected, ...extensions } = error.extensions
   const shown = new GraphQLError(error.message, {
-    nodes: error.nodes, source: error.source, positions: error.positions, path: error.path,
-    extensions: { ...extensions, ...(own && extensions['code'] !== persistedQueryNotSupported ? { code: codeOfStatus[status] ?? 'INVALID_REQUEST' } : {}), http: { status } },
+    nodes: error.nodes,
+    source: error.source,
+    positions: error.positions,
+    path: error.path,
+    extensions: {
+      ...extensions,
+      ...(own && extensions['code'] !== persistedQueryNotSupported
+        ? { code: codeOfStatus[status] ?? 'INVALID_REQUEST' }
+        : {}),
+      http: { status },
+    },
   })
   const { retryAfterSeconds } = extensions
   const outcome = {
-    error: shown, status,
+    error: shown,
+    status,
     // A document that is wrong somewhere: the specification wants 200 for it where the caller asked for application/json.
     bySpecification: own && error.locations !== undefined && (http.spec ?? http.status === undefined),
-    headers: { ...http.headers, ...(typeof retryAfterSeconds === 'number' ? { 'retry-after': String(retryAfterSeconds) } : {}), ...(status === 401 ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}) },
+    headers: {
+      ...http.headers,
+      ...(typeof retryAfterSeconds === 'number' ? { 'retry-after': String(retryAfterSeconds) } : {}),
+      ...(status === 401 ? { 'www-authenticate': 'Bearer error="invalid_token"' } : {}),
+    },
   }
   alreadyShown.set(shown, outcome)
   return outcome

@@ -36,7 +36,13 @@ const streamForms: readonly StreamForm[] = [
 ]
 
 /** What the endpoint is served with. `stopping` ends open streams. */
-export type GraphqlParts = { services: Services; schema: GraphQLSchema; engine: Engine; authenticator: Authenticator; stopping: AbortSignal }
+export type GraphqlParts = {
+  services: Services
+  schema: GraphQLSchema
+  engine: Engine
+  authenticator: Authenticator
+  stopping: AbortSignal
+}
 
 /** Adds /graphql: the page for browsers, the endpoint for everyone else; and beside it the schema as text. */
 export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void {
@@ -55,7 +61,11 @@ export function serveGraphql(scope: FastifyInstance, parts: GraphqlParts): void 
   })
 }
 
-async function answer(request: FastifyRequest, reply: FastifyReply, { services, engine, authenticator, stopping }: GraphqlParts): Promise<unknown> {
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { services, engine, authenticator, stopping }: GraphqlParts,
+): Promise<unknown> {
   const credential = bearerOf(request.headers) ?? (wantsEvents(request) ? tokenInQuery(request.query) : undefined)
   const caller = await authenticator.authenticate(credential)
   if (caller.kind === 'nobody' && credential !== undefined) {
@@ -74,7 +84,10 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
   const response = await engine.yoga.fetch(asked, call, {}) // with a second context, the first is copied, not wrapped
   const { allowance, headers } = call.answer
   if (allowance) setAllowance(reply, allowance)
-  reply.code(response.status).headers(headers ?? {}).header('cache-control', 'no-store')
+  reply
+    .code(response.status)
+    .headers(headers ?? {})
+    .header('cache-control', 'no-store')
   response.headers.forEach((value, name) => {
     if (!ofConnection.has(name)) reply.header(name, value)
   })
@@ -87,7 +100,17 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
     return reply.headers(form.headers).send()
   }
   const over = beginOrCancel(caller.kind === 'nobody' ? request.ip : callerName(caller), gone)
-  const unwatch = credential === undefined ? () => { /* nobody's permission can end */ } : watchCaller(authenticator, credential, (now) => allowAgain(now, grants), () => gone.abort())
+  const unwatch =
+    credential === undefined
+      ? () => {
+          /* nobody's permission can end */
+        }
+      : watchCaller(
+          authenticator,
+          credential,
+          (now) => allowAgain(now, grants),
+          () => gone.abort(),
+        )
   return sendEvents(reply, response.body, form, gone, stopping).finally(() => {
     unwatch()
     over()
@@ -96,9 +119,13 @@ async function answer(request: FastifyRequest, reply: FastifyReply, { services, 
 
 /** Says which forms there are, in one that anybody can read. */
 function refuseForm(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const sentence = 'The header accept allows none of the forms there are: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
+  const sentence =
+    'The header accept allows none of the forms there are: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
   const { error } = showError(new BerthError('invalid_request', sentence), request.id)
-  return reply.removeHeader('accept').header('content-type', 'application/json; charset=utf-8').send(JSON.stringify({ errors: [error] }))
+  return reply
+    .removeHeader('accept')
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(JSON.stringify({ errors: [error] }))
 }
 
 /** Counts the stream; one too many is ended before it is refused. */
@@ -121,7 +148,13 @@ function callOf(services: Services, caller: Caller, request: FastifyRequest, sig
 }
 
 /** Sends a subscription's events as they come, no faster than the reader takes them. */
-async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array>, form: StreamForm, gone: AbortController, stopping: AbortSignal): Promise<void> {
+async function sendEvents(
+  reply: FastifyReply,
+  events: ReadableStream<Uint8Array>,
+  form: StreamForm,
+  gone: AbortController,
+  stopping: AbortSignal,
+): Promise<void> {
   reply.hijack()
   const { raw } = reply
   const stop = (): void => {
@@ -140,7 +173,8 @@ async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array
     ...form.headers,
   })
   const reader = events.getReader()
-  const leave = (): void => void reader.cancel().catch((error: unknown) => log.debug({ err: error }, 'a subscription did not end cleanly'))
+  const leave = (): void =>
+    void reader.cancel().catch((error: unknown) => log.debug({ err: error }, 'a subscription did not end cleanly'))
   gone.signal.addEventListener('abort', leave, { once: true })
   if (gone.signal.aborted) leave()
   try {
@@ -163,8 +197,16 @@ async function sendEvents(reply: FastifyReply, events: ReadableStream<Uint8Array
 /** What was refused before GraphQL saw it, in GraphQL's form. */
 function sendFailure(thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { error, status, headers } = showError(thrown, request.id)
-  const allowance = thrown instanceof BerthError ? (thrown.details['allowance'] as GraphqlCall['answer']['allowance']) : undefined // put there by platform/rate-limits.ts
+  const allowance =
+    thrown instanceof BerthError ? (thrown.details['allowance'] as GraphqlCall['answer']['allowance']) : undefined // put there by platform/rate-limits.ts
   if (allowance) setAllowance(reply, allowance)
-  const type = request.headers.accept?.includes('application/graphql-response+json') ? 'application/graphql-response+json' : 'application/json'
-  return reply.code(status).headers(headers).header('cache-control', 'no-store').header('content-type', `${type}; charset=utf-8`).send(JSON.stringify({ errors: [error] }))
+  const type = request.headers.accept?.includes('application/graphql-response+json')
+    ? 'application/graphql-response+json'
+    : 'application/json'
+  return reply
+    .code(status)
+    .headers(headers)
+    .header('cache-control', 'no-store')
+    .header('content-type', `${type}; charset=utf-8`)
+    .send(JSON.stringify({ errors: [error] }))
 }

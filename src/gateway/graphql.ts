@@ -2,7 +2,14 @@
  * The GraphQL engine of the public endpoint: one set of checks and limits before every operation, whether it came by
  * HTTP or by web socket. REST documents run elsewhere (rest-compat/run.ts), on the same resolvers.
  */
-import { getOperationAST, GraphQLError, type DocumentNode, type ExecutionArgs, type ExecutionResult, type GraphQLSchema } from 'graphql'
+import {
+  getOperationAST,
+  GraphQLError,
+  type DocumentNode,
+  type ExecutionArgs,
+  type ExecutionResult,
+  type GraphQLSchema,
+} from 'graphql'
 import { createYoga, type Plugin, type YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '#schema/builder.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -19,7 +26,11 @@ import { isForEverybody } from './open-operations.ts'
 import { measureOperation, refuseLarge, refuseLong } from './operation-size.ts'
 
 /** One request: what resolvers are given, what the body said, and what the answer's headers should say. */
-export type GraphqlCall = Context & { sent?: unknown; address: string; answer: { allowance?: Allowance; headers?: Record<string, string> } }
+export type GraphqlCall = Context & {
+  sent?: unknown
+  address: string
+  answer: { allowance?: Allowance; headers?: Record<string, string> }
+}
 
 /** What a client asked for, not yet trusted. */
 export type Params = { query?: unknown; operationName?: unknown; variables?: unknown; extensions?: unknown }
@@ -49,8 +60,26 @@ export function createEngine(schema: GraphQLSchema): Engine {
     cors: false,
     multipart: false,
     maxRequestBodySize: false, // Fastify has read and measured the body already
-    logging: { debug() { /* too much */ }, info: (...words) => log.debug({ words: words.map(String) }, 'graphql'), warn: (...words) => log.warn({ words: words.map(String) }, 'graphql'), error: () => { /* showError logs what is ours to mend */ } },
-    parserAndValidationCache: { documentCache: documents, errorCache: { get: () => undefined, set: () => { /* a wrong document is rare and read again */ } }, validationCache: false /* checkOperations knows the valid ones */ },
+    logging: {
+      debug() {
+        /* too much */
+      },
+      info: (...words) => log.debug({ words: words.map(String) }, 'graphql'),
+      warn: (...words) => log.warn({ words: words.map(String) }, 'graphql'),
+      error: () => {
+        /* showError logs what is ours to mend */
+      },
+    },
+    parserAndValidationCache: {
+      documentCache: documents,
+      errorCache: {
+        get: () => undefined,
+        set: () => {
+          /* a wrong document is rare and read again */
+        },
+      },
+      validationCache: false /* checkOperations knows the valid ones */,
+    },
     plugins: [gatewayPlugin(admit), checkOperations()],
   })
   return { yoga, admit }
@@ -67,10 +96,15 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
     onResultProcess: async ({ request, result, setResult, setResultProcessor, serverContext }) => {
       if (Symbol.asyncIterator in result) {
         const form = multipartForm(request.headers.get('accept'))
-        if (form) setResultProcessor((events) => multipartResponse(events as AsyncIterable<ExecutionResult>, form), 'multipart/mixed') // the result just below
+        if (form)
+          setResultProcessor(
+            (events) => multipartResponse(events as AsyncIterable<ExecutionResult>, form),
+            'multipart/mixed',
+          ) // the result just below
         return setResult(showEvents(result as AsyncIterable<ExecutionResult>, serverContext.requestId))
       }
-      if (Array.isArray(result)) return setResult(await Promise.all(result.map((one: ExecutionResult) => answerOf(one, serverContext))))
+      if (Array.isArray(result))
+        return setResult(await Promise.all(result.map((one: ExecutionResult) => answerOf(one, serverContext))))
       setResult(await answerOf(result as ExecutionResult, serverContext)) // neither a stream nor a batch
     },
   }
@@ -79,7 +113,13 @@ function gatewayPlugin(admit: Engine['admit']): Plugin<object, GraphqlCall> {
 /** Validation that tells a bounded number of findings, and variables that are looked at before graphql quotes them. */
 function checkOperations(): Plugin<object, GraphqlCall> {
   const valid = new WeakSet<DocumentNode>()
-  const refuse = ({ args, setResultAndStopExecution }: { args: ExecutionArgs; setResultAndStopExecution: (result: { errors: GraphQLError[] }) => void }): void => {
+  const refuse = ({
+    args,
+    setResultAndStopExecution,
+  }: {
+    args: ExecutionArgs
+    setResultAndStopExecution: (result: { errors: GraphQLError[] }) => void
+  }): void => {
     const error = wrongVariable(args)
     if (error) setResultAndStopExecution({ errors: [error] })
   }
@@ -97,13 +137,25 @@ function checkOperations(): Plugin<object, GraphqlCall> {
   }
 }
 
-async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, params: Params, call: GraphqlCall): Promise<void> {
-  if (typeof params !== 'object' || params === null) throw new BerthError('invalid_request', 'Each member of a batch must be a JSON object with "query".')
+async function admitOperation(
+  schema: GraphQLSchema,
+  documents: DocumentCache,
+  params: Params,
+  call: GraphqlCall,
+): Promise<void> {
+  if (typeof params !== 'object' || params === null)
+    throw new BerthError('invalid_request', 'Each member of a batch must be a JSON object with "query".')
   if (typeof params.query !== 'string') return refusePersisted(params) // yoga refuses the others in its own words
   checkJson(params, true)
-  const variables = typeof params.variables === 'object' && params.variables !== null ? (params.variables as Record<string, unknown>) : {}
+  const variables =
+    typeof params.variables === 'object' && params.variables !== null
+      ? (params.variables as Record<string, unknown>)
+      : {}
   const document = documents.read(params.query)
-  const operation = getOperationAST(document, typeof params.operationName === 'string' ? params.operationName : undefined)
+  const operation = getOperationAST(
+    document,
+    typeof params.operationName === 'string' ? params.operationName : undefined,
+  )
   call.answer.allowance = await spend(call, operation?.operation === 'mutation')
   refuseLong(document)
   if (!operation) return
@@ -122,8 +174,16 @@ async function admitOperation(schema: GraphQLSchema, documents: DocumentCache, p
  */
 function refusePersisted({ query, extensions }: Params): void {
   if (query !== undefined && query !== null && query !== '') return
-  if (typeof extensions !== 'object' || extensions === null || !('persistedQuery' in extensions) || !extensions.persistedQuery) return
-  throw new GraphQLError('PersistedQueryNotSupported', { extensions: { code: persistedQueryNotSupported, http: { status: 200 } } })
+  if (
+    typeof extensions !== 'object' ||
+    extensions === null ||
+    !('persistedQuery' in extensions) ||
+    !extensions.persistedQuery
+  )
+    return
+  throw new GraphQLError('PersistedQueryNotSupported', {
+    extensions: { code: persistedQueryNotSupported, http: { status: 200 } },
+  })
 }
 
 /** Counts the operation against its caller's minute, which is REST's too. */
@@ -150,11 +210,17 @@ async function answerOf(result: ExecutionResult, { requestId, answer }: GraphqlC
   // What ran was answered, whatever it found: 200. What was refused before it ran tells by its status. A subscription
   // whose source failed has no data, but its error has a place.
   const ran = 'data' in result || result.errors.some((error) => error.path !== undefined)
-  const errors = shown.map(({ error, status, bySpecification }) => new GraphQLError(error.message, { extensions: ran ? {} : { http: { status, spec: bySpecification } } }))
+  const errors = shown.map(
+    ({ error, status, bySpecification }) =>
+      new GraphQLError(error.message, { extensions: ran ? {} : { http: { status, spec: bySpecification } } }),
+  )
   return { ...result, errors, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
 }
 
-async function* showEvents(results: AsyncIterable<ExecutionResult>, requestId: string): AsyncGenerator<ExecutionResult> {
+async function* showEvents(
+  results: AsyncIterable<ExecutionResult>,
+  requestId: string,
+): AsyncGenerator<ExecutionResult> {
   for await (const result of results) {
     const whole = String(await bodyText(showResult(result, requestId)))
     yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
@@ -162,7 +228,8 @@ async function* showEvents(results: AsyncIterable<ExecutionResult>, requestId: s
 }
 
 function readSent(sent: unknown): Params | Params[] {
-  if (typeof sent !== 'object' || sent === null) throw new BerthError('invalid_request', 'Send a JSON object with "query", and "variables" where it takes some.')
+  if (typeof sent !== 'object' || sent === null)
+    throw new BerthError('invalid_request', 'Send a JSON object with "query", and "variables" where it takes some.')
   return sent
 }
 
@@ -177,10 +244,19 @@ function readQueryString(url: string): Params {
       throw new BerthError('invalid_request', `The parameter ${name} is not valid JSON.`)
     }
   }
-  return { query: query.get('query') ?? undefined, operationName: query.get('operationName') ?? undefined, variables: json('variables'), extensions: json('extensions') }
+  return {
+    query: query.get('query') ?? undefined,
+    operationName: query.get('operationName') ?? undefined,
+    variables: json('variables'),
+    extensions: json('extensions'),
+  }
 }
 
-type DocumentCache = { read(source: string): DocumentNode; get(source: string): DocumentNode | undefined; set(source: string, document: DocumentNode): void }
+type DocumentCache = {
+  read(source: string): DocumentNode
+  get(source: string): DocumentNode | undefined
+  set(source: string, document: DocumentNode): void
+}
 
 /** Documents by their text, the least recently used leaving first. */
 function createDocumentCache(): DocumentCache {
@@ -199,7 +275,8 @@ function createDocumentCache(): DocumentCache {
     if (kept.size > keptDocumentsMax) kept.delete(kept.keys().next().value ?? '')
   }
   return {
-    get, set,
+    get,
+    set,
     read(source) {
       const known = get(source)
       if (known) return known

@@ -26,7 +26,10 @@ export function serveHealth(app: FastifyInstance, services: Pick<Services, 'data
     const ready = checks.database === true && checks.migrations === true && checks.notices === true
     reply.header('cache-control', 'no-store')
     if (!ready) reply.code(503).header('retry-after', retryAfterSeconds)
-    return { status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(Object.entries(checks).map(([name, one]) => [name, one === true ? 'ok' : one])) }
+    return {
+      status: ready ? 'ready' : 'not_ready',
+      checks: Object.fromEntries(Object.entries(checks).map(([name, one]) => [name, one === true ? 'ok' : one])),
+    }
   })
 }
 
@@ -35,12 +38,37 @@ async function look({ database, pubsub }: Pick<Services, 'database' | 'pubsub'>)
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error('no answer in time')), answerTimeoutMs)
   try {
-    const missing = await Promise.race([missingMigrations(async (text) => (await database.pool.query<{ name: string }>(text)).rows), late.promise])
-    if (missing.length > 0) return { database: true, migrations: `Not yet run: ${missing.join(', ')}. Run: npm run migrate`, notices, vms: 'Unknown before the migrations.' }
-    return { database: true, migrations: true, notices, vms: await Promise.race([whyNoVms(database.db), late.promise]) ?? true }
+    const missing = await Promise.race([
+      missingMigrations(async (text) => (await database.pool.query<{ name: string }>(text)).rows),
+      late.promise,
+    ])
+    if (missing.length > 0)
+      return {
+        database: true,
+        migrations: `Not yet run: ${missing.join(', ')}. Run: npm run migrate`,
+        notices,
+        vms: 'Unknown before the migrations.',
+      }
+    return {
+      database: true,
+      migrations: true,
+      notices,
+      vms: (await Promise.race([whyNoVms(database.db), late.promise])) ?? true,
+    }
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === '42P01') return { database: true, migrations: 'None has run. Run: npm run migrate', notices, vms: 'Unknown before the migrations.' }
-    return { database: 'Postgres does not answer.', migrations: 'Unknown while Postgres does not answer.', notices, vms: 'Unknown while Postgres does not answer.' }
+    if (error instanceof Error && 'code' in error && error.code === '42P01')
+      return {
+        database: true,
+        migrations: 'None has run. Run: npm run migrate',
+        notices,
+        vms: 'Unknown before the migrations.',
+      }
+    return {
+      database: 'Postgres does not answer.',
+      migrations: 'Unknown while Postgres does not answer.',
+      notices,
+      vms: 'Unknown while Postgres does not answer.',
+    }
   } finally {
     clearTimeout(timer)
   }

@@ -11,7 +11,15 @@ const readmePath = '/README.md'
 export function serveIndexPage(app: FastifyInstance): void {
   const withReadme = existsSync(readme)
   const page = keepText('text/html; charset=utf-8', makePage(withReadme))
-  app.get('/', (request, reply) => sendKept(request, reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'").header('referrer-policy', 'no-referrer'), page))
+  app.get('/', (request, reply) =>
+    sendKept(
+      request,
+      reply
+        .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+        .header('referrer-policy', 'no-referrer'),
+      page,
+    ),
+  )
   if (!withReadme) return
   const text = keepText('text/markdown; charset=utf-8', readFileSync(readme, 'utf8'))
   app.get(readmePath, (request, reply) => sendKept(request, reply, text))

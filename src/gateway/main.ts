@@ -26,7 +26,11 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const metrics = await serveMetrics(config.webMetricsPort)
   watchStalls()
   // With several of us the kernel shares new connections out, and a port of somebody else's is refused by `npm start`.
-  const listening: FastifyListenOptions & { reusePort: boolean } = { port: config.port, host: config.host, reusePort: config.webProcesses > 1 } // handed on to Node, whose option it is
+  const listening: FastifyListenOptions & { reusePort: boolean } = {
+    port: config.port,
+    host: config.host,
+    reusePort: config.webProcesses > 1,
+  } // handed on to Node, whose option it is
   await app.listen(listening)
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
   flushCompileCache() // now, because a kill leaves no time for it
@@ -62,7 +66,8 @@ try {
   setLogLevel(config.logLevel)
   setLogFormat(config.logFormat)
   modelTable(config) // what is wrong with it is told now, not to the first caller
-  if (!config.databaseUrl) throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
+  if (!config.databaseUrl)
+    throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await run(config, config.databaseUrl)
 } catch (error) {
   if (error instanceof ConfigError) process.stderr.write(`${error.message}\n`)

@@ -5,7 +5,11 @@ import type { ExecutionResult } from 'graphql'
 type Form = { type: string; boundary: string; wraps: boolean }
 
 const plain: Form = { type: 'multipart/mixed; boundary="-"', boundary: '-', wraps: false }
-const apollo: Form = { type: 'multipart/mixed; boundary="graphql"; subscriptionSpec=1.0', boundary: 'graphql', wraps: true }
+const apollo: Form = {
+  type: 'multipart/mixed; boundary="graphql"; subscriptionSpec=1.0',
+  boundary: 'graphql',
+  wraps: true,
+}
 
 /** The form in which this `Accept` wants events, when it wants them as parts and not as server-sent events; null else. */
 export function multipartForm(accept: string | null): Form | null {
@@ -25,7 +29,11 @@ export function multipartResponse(results: AsyncIterable<ExecutionResult>, { typ
       if (!done) {
         const text = textOf(value)
         // The mark behind a part goes out with it: without it a client waits for the part's end.
-        return controller.enqueue(encoder.encode(`\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${wraps ? `{"payload":${text}}` : text}\r\n--${boundary}`))
+        return controller.enqueue(
+          encoder.encode(
+            `\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${wraps ? `{"payload":${text}}` : text}\r\n--${boundary}`,
+          ),
+        )
       }
       controller.enqueue(encoder.encode('--\r\n'))
       controller.close()

@@ -25,13 +25,27 @@ export async function serveObjects(app: FastifyInstance, parts: Parts): Promise<
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, done) => done(null, payload)) // the store reads the stream
-    scope.route({ method: ['GET', 'HEAD'], url: `${objectsPath}/*`, exposeHeadRoute: false, handler: (request, reply) => sendFile(parts, request, reply) })
-    scope.put(`${objectsPath}/*`, { config: { takesFiles: true }, bodyLimit: limits.uploadBytes }, async (request, reply) => {
-      const key = signedKey(parts, 'PUT', request)
-      const length = request.headers['content-length']
-      const sha256 = await writeUpload(parts, key, (request.body ?? request.raw) as Readable, length === undefined ? null : Number(length)) // what the parser above made
-      return reply.code(200).header('etag', `"${sha256}"`).send()
+    scope.route({
+      method: ['GET', 'HEAD'],
+      url: `${objectsPath}/*`,
+      exposeHeadRoute: false,
+      handler: (request, reply) => sendFile(parts, request, reply),
     })
+    scope.put(
+      `${objectsPath}/*`,
+      { config: { takesFiles: true }, bodyLimit: limits.uploadBytes },
+      async (request, reply) => {
+        const key = signedKey(parts, 'PUT', request)
+        const length = request.headers['content-length']
+        const sha256 = await writeUpload(
+          parts,
+          key,
+          (request.body ?? request.raw) as Readable,
+          length === undefined ? null : Number(length),
+        ) // what the parser above made
+        return reply.code(200).header('etag', `"${sha256}"`).send()
+      },
+    )
   })
 }
 
@@ -40,7 +54,10 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
   const store = objectStore(parts)
   const found = await store.find(key)
   if (!found) throw notFound('file')
-  reply.header('accept-ranges', 'bytes').header('content-type', 'application/octet-stream').header('cache-control', 'private, no-store')
+  reply
+    .header('accept-ranges', 'bytes')
+    .header('content-type', 'application/octet-stream')
+    .header('cache-control', 'private, no-store')
   reply.header('content-disposition', queryOf(request).get('response-content-disposition') ?? 'attachment')
   reply.header('content-security-policy', 'sandbox') // a caller's file opened in a browser gets nothing of this origin
   const range = readRange(request.headers.range, found.sizeBytes)
@@ -55,7 +72,8 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
 /** The key in the path. @throws BerthError forbidden unless the address was signed for this and holds still. */
 function signedKey({ sealer }: Parts, method: SignedMethod, request: FastifyRequest): string {
   const key = (request.params as { '*': string })['*'] // the route's pattern has it
-  if (!isSigned(sealer, method, key, queryOf(request))) throw new BerthError('forbidden', 'This address is not signed for that, or it has expired. Ask for a new one.')
+  if (!isSigned(sealer, method, key, queryOf(request)))
+    throw new BerthError('forbidden', 'This address is not signed for that, or it has expired. Ask for a new one.')
   return key
 }
 
@@ -68,7 +86,10 @@ function queryOf(request: FastifyRequest): URLSearchParams {
 function readRange(header: string | undefined, sizeBytes: number): Range | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
   if (first === '' && last === '') return null
-  if (first === '') return Number(last) === 0 || sizeBytes === 0 ? 'unsatisfiable' : { startByte: Math.max(0, sizeBytes - Number(last)), endByte: sizeBytes - 1 }
+  if (first === '')
+    return Number(last) === 0 || sizeBytes === 0
+      ? 'unsatisfiable'
+      : { startByte: Math.max(0, sizeBytes - Number(last)), endByte: sizeBytes - 1 }
   if (Number(first) >= sizeBytes) return 'unsatisfiable'
   if (last !== '' && Number(last) < Number(first)) return null
   return { startByte: Number(first), endByte: last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1) }

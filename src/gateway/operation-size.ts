@@ -4,14 +4,34 @@
  * would pass for one object, and they run once for HTTP and not at all for web sockets.
  */
 import {
-  getNamedType, getNullableType, isCompositeType, isInterfaceType, isListType, isObjectType, Kind,
-  type DocumentNode, type FieldNode, type FragmentDefinitionNode, type GraphQLNamedType, type GraphQLSchema, type OperationDefinitionNode, type SelectionSetNode, type ValueNode,
+  getNamedType,
+  getNullableType,
+  isCompositeType,
+  isInterfaceType,
+  isListType,
+  isObjectType,
+  Kind,
+  type DocumentNode,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValueNode,
 } from 'graphql'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
 /** What was found. `objects` is the most that an answer can hold, as far as the document tells; `schemaAliases` are those on and inside `__schema`. */
-export type OperationSize = { depth: number; aliases: number; directives: number; objects: number; schemaAliases: number; readsSchema: boolean }
+export type OperationSize = {
+  depth: number
+  aliases: number
+  directives: number
+  objects: number
+  schemaAliases: number
+  readsSchema: boolean
+}
 
 const directivesMax = 50
 // Ours: graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
@@ -27,12 +47,17 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
   const refuse = (sentence: string): never => {
     throw new BerthError('invalid_request', sentence)
   }
-  if (depth > limits.graphqlDepth) refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Ask for less at once.`)
-  if (aliases > limits.graphqlAliases) refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
+  if (depth > limits.graphqlDepth)
+    refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Ask for less at once.`)
+  if (aliases > limits.graphqlAliases)
+    refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
   // Ours: reading the whole schema takes some 20 ms, and an alias asks for all of it once more.
   if (schemaAliases > 0) refuse('__schema is read without aliases. Leave them out.')
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
-  if (objects > limits.graphqlCost) refuse(`The operation may answer ${objects} objects; ${limits.graphqlCost} are allowed. Ask for smaller pages (first), or for less inside each.`)
+  if (objects > limits.graphqlCost)
+    refuse(
+      `The operation may answer ${objects} objects; ${limits.graphqlCost} are allowed. Ask for smaller pages (first), or for less inside each.`,
+    )
 }
 
 /**
@@ -40,21 +65,44 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
  * @throws BerthError invalid_request.
  */
 export function refuseLong(document: DocumentNode): void {
-  const count = (set: SelectionSetNode | undefined): number => set?.selections.reduce((sum, one) => sum + 1 + count(one.kind === Kind.FRAGMENT_SPREAD ? undefined : one.selectionSet), 0) ?? 0
-  const selections = document.definitions.reduce((sum, one) => sum + count('selectionSet' in one ? one.selectionSet : undefined), 0)
-  if (selections > selectionsMax) throw new BerthError('invalid_request', `The document has ${selections} fields and fragments; ${selectionsMax} are allowed. Send several documents.`)
+  const count = (set: SelectionSetNode | undefined): number =>
+    set?.selections.reduce(
+      (sum, one) => sum + 1 + count(one.kind === Kind.FRAGMENT_SPREAD ? undefined : one.selectionSet),
+      0,
+    ) ?? 0
+  const selections = document.definitions.reduce(
+    (sum, one) => sum + count('selectionSet' in one ? one.selectionSet : undefined),
+    0,
+  )
+  if (selections > selectionsMax)
+    throw new BerthError(
+      'invalid_request',
+      `The document has ${selections} fields and fragments; ${selectionsMax} are allowed. Send several documents.`,
+    )
 }
 
 /** Measures one operation of a document. Fields that the schema does not have count as leaves: validation refuses them. */
-export function measureOperation(schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode, variables: Readonly<Record<string, unknown>>): OperationSize {
+export function measureOperation(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+): OperationSize {
   const fragments = new Map<string, FragmentDefinitionNode>()
-  for (const definition of document.definitions) if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
-  const defaults = new Map((operation.variableDefinitions ?? []).map((one) => [one.variable.name.value, one.defaultValue]))
+  for (const definition of document.definitions)
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
+  const defaults = new Map(
+    (operation.variableDefinitions ?? []).map((one) => [one.variable.name.value, one.defaultValue]),
+  )
   const numberOf = (value: ValueNode | undefined): number | undefined => {
     if (value?.kind === Kind.INT) return Number(value.value)
     if (value?.kind !== Kind.VARIABLE) return undefined
     const given = variables[value.name.value]
-    return typeof given === 'number' ? given : given === undefined ? numberOf(defaults.get(value.name.value)) : undefined
+    return typeof given === 'number'
+      ? given
+      : given === undefined
+        ? numberOf(defaults.get(value.name.value))
+        : undefined
   }
   const measure = new Measure(schema, fragments, numberOf)
   const size = measure.selections(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined, null)
@@ -70,7 +118,11 @@ class Measure {
   // A fragment is measured once for each size of page it stands in, so that spreads of spreads do not multiply the work.
   readonly #measured = new Map<string, OperationSize>()
 
-  constructor(schema: GraphQLSchema, fragments: ReadonlyMap<string, FragmentDefinitionNode>, numberOf: (value: ValueNode | undefined) => number | undefined) {
+  constructor(
+    schema: GraphQLSchema,
+    fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+    numberOf: (value: ValueNode | undefined) => number | undefined,
+  ) {
     this.#schema = schema
     this.#fragments = fragments
     this.#numberOf = numberOf
@@ -81,9 +133,16 @@ class Measure {
     let sum = nothing
     for (const one of set.selections) {
       const own = one.directives?.length ?? 0
-      const size = one.kind === Kind.FIELD ? this.#field(one, parent, pageSize)
-        : one.kind === Kind.FRAGMENT_SPREAD ? this.#fragment(one.name.value, pageSize)
-          : this.selections(one.selectionSet, one.typeCondition ? this.#schema.getType(one.typeCondition.name.value) : parent, pageSize)
+      const size =
+        one.kind === Kind.FIELD
+          ? this.#field(one, parent, pageSize)
+          : one.kind === Kind.FRAGMENT_SPREAD
+            ? this.#fragment(one.name.value, pageSize)
+            : this.selections(
+                one.selectionSet,
+                one.typeCondition ? this.#schema.getType(one.typeCondition.name.value) : parent,
+                pageSize,
+              )
       sum = {
         depth: Math.max(sum.depth, size.depth),
         aliases: sum.aliases + size.aliases,
@@ -102,7 +161,9 @@ class Measure {
     if (known) return known
     this.#measured.set(key, nothing) // a fragment inside itself ends here; validation refuses it
     const fragment = this.#fragments.get(name)
-    const size = fragment ? this.selections(fragment.selectionSet, this.#schema.getType(fragment.typeCondition.name.value), pageSize) : nothing
+    const size = fragment
+      ? this.selections(fragment.selectionSet, this.#schema.getType(fragment.typeCondition.name.value), pageSize)
+      : nothing
     this.#measured.set(key, size)
     return size
   }
@@ -116,16 +177,32 @@ class Measure {
     const named = definition && getNamedType(definition.type)
     const isList = definition !== undefined && isListType(getNullableType(definition.type))
     const asked = this.#askedSize(node, definition?.args.map((one) => one.name) ?? [])
-    const inside = this.selections(node.selectionSet, named && isCompositeType(named) ? named : undefined, isList ? null : asked)
-    const times = isList ? asked ?? pageSize ?? unsizedListObjects : 1
-    return { ...inside, depth: inside.depth + 1, aliases: inside.aliases + aliases, objects: times * (1 + inside.objects) }
+    const inside = this.selections(
+      node.selectionSet,
+      named && isCompositeType(named) ? named : undefined,
+      isList ? null : asked,
+    )
+    const times = isList ? (asked ?? pageSize ?? unsizedListObjects) : 1
+    return {
+      ...inside,
+      depth: inside.depth + 1,
+      aliases: inside.aliases + aliases,
+      objects: times * (1 + inside.objects),
+    }
   }
 
   /** The schema's own fields; how deep they may go stands in graphql's rules. */
   #schemaField(node: FieldNode, aliases: number): OperationSize {
     const inside = node.selectionSet ? this.selections(node.selectionSet, undefined, null) : nothing
     const isWhole = node.name.value === '__schema'
-    return { ...nothing, depth: 1, aliases: aliases + inside.aliases, directives: inside.directives, schemaAliases: isWhole ? aliases + inside.aliases : 0, readsSchema: isWhole || (node.name.value === '__type' && !asksNameOnly(node)) }
+    return {
+      ...nothing,
+      depth: 1,
+      aliases: aliases + inside.aliases,
+      directives: inside.directives,
+      schemaAliases: isWhole ? aliases + inside.aliases : 0,
+      readsSchema: isWhole || (node.name.value === '__type' && !asksNameOnly(node)),
+    }
   }
 
   /** How many the field was asked for, the usual page when it takes a size and got none, null when it takes none. */
@@ -139,5 +216,9 @@ class Measure {
 
 /** Whether only the name of a type is asked, which costs nothing. */
 function asksNameOnly({ selectionSet }: FieldNode): boolean {
-  return selectionSet?.selections.every((one) => one.kind === Kind.FIELD && (one.name.value === 'name' || one.name.value === '__typename')) ?? false
+  return (
+    selectionSet?.selections.every(
+      (one) => one.kind === Kind.FIELD && (one.name.value === 'name' || one.name.value === '__typename'),
+    ) ?? false
+  )
 }

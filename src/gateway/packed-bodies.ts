@@ -8,7 +8,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 
-const unpackers: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = { gzip: createGunzip, 'x-gzip': createGunzip, deflate: createInflate, br: createBrotliDecompress }
+const unpackers: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+}
 
 /** A body as Fastify reads it: it compares the number of bytes that arrived with what the headers said. */
 type Body = PassThrough & { receivedEncodedLength?: number }
@@ -17,9 +22,16 @@ type Body = PassThrough & { receivedEncodedLength?: number }
 export function unpackBodies(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, payload, done) => {
     const encoding = request.headers['content-encoding']?.trim().toLowerCase()
-    if (encoding === undefined || encoding === '' || encoding === 'identity' || request.routeOptions.config?.takesFiles) return done(null, payload)
+    if (encoding === undefined || encoding === '' || encoding === 'identity' || request.routeOptions.config?.takesFiles)
+      return done(null, payload)
     const make = unpackers[encoding]
-    if (!make) return done(new BerthError('unsupported_encoding', 'The body’s content-encoding is not one that Berth reads. Send it as gzip, deflate or br, or as it is.'))
+    if (!make)
+      return done(
+        new BerthError(
+          'unsupported_encoding',
+          'The body’s content-encoding is not one that Berth reads. Send it as gzip, deflate or br, or as it is.',
+        ),
+      )
     done(null, unpack(request, payload as Readable, make()))
   })
 }
@@ -27,7 +39,9 @@ export function unpackBodies(app: FastifyInstance): void {
 function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.ReadWriteStream & Readable): Body {
   const body: Body = new PassThrough()
   body.receivedEncodedLength = 0
-  body.on('error', () => { /* whoever reads the body hears of it; when nobody does any more, it is nobody's */ })
+  body.on('error', () => {
+    /* whoever reads the body hears of it; when nobody does any more, it is nobody's */
+  })
   packed.on('data', (chunk: Buffer) => {
     body.receivedEncodedLength = (body.receivedEncodedLength ?? 0) + chunk.length
   })
@@ -37,7 +51,12 @@ function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.Read
     log.debug({ requestId: request.id, reason: error.message }, 'a body could not be unpacked')
     packed.unpipe(unpacker)
     packed.resume() // a client that finds nobody reading never reads why
-    body.destroy(new BerthError('invalid_request', 'The body is not what its content-encoding says. Send it compressed so, or without that header.'))
+    body.destroy(
+      new BerthError(
+        'invalid_request',
+        'The body is not what its content-encoding says. Send it compressed so, or without that header.',
+      ),
+    )
   })
   unpacker.pipe(body)
   return body

@@ -31,7 +31,10 @@ export async function runCommand(made: string, work: () => Promise<void>): Promi
  * Works on the database of the Berth that runs here.
  * @throws NothingRuns when there is none.
  */
-export async function withRunningBerth(applicationName: string, work: (db: Db, config: Config, run: RunFile | null, databaseUrl: string) => Promise<void>): Promise<void> {
+export async function withRunningBerth(
+  applicationName: string,
+  work: (db: Db, config: Config, run: RunFile | null, databaseUrl: string) => Promise<void>,
+): Promise<void> {
   const config = readConfig()
   const run = findRun(config.dataDir)
   const url = run?.databaseUrl || config.databaseUrl
@@ -46,7 +49,12 @@ export async function withRunningBerth(applicationName: string, work: (db: Db, c
 }
 
 function isPlain(error: unknown): boolean {
-  return error instanceof UsageError || error instanceof NothingRuns || error instanceof ConfigError || error instanceof BerthError
+  return (
+    error instanceof UsageError ||
+    error instanceof NothingRuns ||
+    error instanceof ConfigError ||
+    error instanceof BerthError
+  )
 }
 
 function sentence(made: string, error: unknown): string {

@@ -32,15 +32,23 @@ async function makeKey(db: Db, sealer: Sealer, onlyFirst: boolean): Promise<void
   const pair = await generateKeyPair(signingAlgorithm, { extractable: true })
   const publicPart = await exportJWK(pair.publicKey)
   const kid = await calculateJwkThumbprint(publicPart)
-  const privateJwk = { ...await exportJWK(pair.privateKey), kid, alg: signingAlgorithm }
-  await addSigningKey(db, sealer, { kid, publicJwk: { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }, privateJwk }, { onlyFirst })
+  const privateJwk = { ...(await exportJWK(pair.privateKey)), kid, alg: signingAlgorithm }
+  await addSigningKey(
+    db,
+    sealer,
+    { kid, publicJwk: { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }, privateJwk },
+    { onlyFirst },
+  )
 }
 
 /**
  * Signs a token for a member of an organization, as joinOrganization makes them. The claims are those of decisions.md §1.
  * @throws BerthError invalid_request when a name is empty or longer than 255 characters, not_found for one that nobody has.
  */
-export async function issueToken({ db, sealer, config }: IssuerParts, { ttlSeconds, ...joining }: TokenRequest): Promise<{ token: string; expiresAtSeconds: number }> {
+export async function issueToken(
+  { db, sealer, config }: IssuerParts,
+  { ttlSeconds, ...joining }: TokenRequest,
+): Promise<{ token: string; expiresAtSeconds: number }> {
   checkName('user', joining.user)
   checkName('organization', joining.organization)
   await ensureSigningKey({ db, sealer })
@@ -66,7 +74,20 @@ export function serveIssuer(app: FastifyInstance, { db, config }: Pick<IssuerPar
       id_token_signing_alg_values_supported: [signingAlgorithm],
       response_types_supported: ['id_token'],
       subject_types_supported: ['public'],
-      claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'sid', 'email', 'org_id', 'role', 'permissions', 'org_memberships'],
+      claims_supported: [
+        'iss',
+        'sub',
+        'aud',
+        'exp',
+        'iat',
+        'jti',
+        'sid',
+        'email',
+        'org_id',
+        'role',
+        'permissions',
+        'org_memberships',
+      ],
     }
   })
   app.get('/.well-known/jwks.json', async (_request, reply) => {

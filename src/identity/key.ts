@@ -17,7 +17,13 @@ type KeyRequest = { organization: string; name: string; user: string; expiresAt:
 
 function readCommandLine(words: readonly string[]): KeyRequest {
   answerHelp(words, usage)
-  const options = { org: { type: 'string' }, name: { type: 'string' }, user: { type: 'string' }, days: { type: 'string' }, ...createOption } as const
+  const options = {
+    org: { type: 'string' },
+    name: { type: 'string' },
+    user: { type: 'string' },
+    days: { type: 'string' },
+    ...createOption,
+  } as const
   let values: { org?: string; name?: string; user?: string; days?: string; create?: boolean }
   try {
     values = parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values
@@ -26,8 +32,17 @@ function readCommandLine(words: readonly string[]): KeyRequest {
   }
   const { org, name, user = operator, days, create } = values
   if (!org || !name) throw new UsageError(`--org and --name are needed: ${usage}`)
-  if (days !== undefined && (!/^[1-9]\d{0,3}$/.test(days) || Number(days) > limits.apiKeyDaysMax)) throw new UsageError(`--days must be a whole number from 1 to ${limits.apiKeyDaysMax}; leave it out for a key that is good until it is revoked.`)
-  return { organization: org, name, user, expiresAt: days === undefined ? null : timestamp(nowMs() + Number(days) * 86_400_000), newNames: newNames(create) }
+  if (days !== undefined && (!/^[1-9]\d{0,3}$/.test(days) || Number(days) > limits.apiKeyDaysMax))
+    throw new UsageError(
+      `--days must be a whole number from 1 to ${limits.apiKeyDaysMax}; leave it out for a key that is good until it is revoked.`,
+    )
+  return {
+    organization: org,
+    name,
+    user,
+    expiresAt: days === undefined ? null : timestamp(nowMs() + Number(days) * 86_400_000),
+    newNames: newNames(create),
+  }
 }
 
 async function printKey({ organization, name, user, expiresAt, newNames }: KeyRequest): Promise<void> {

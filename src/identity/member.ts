@@ -17,19 +17,31 @@ import { runCommand, withRunningBerth } from './command.ts'
 const usage = `npm run -s member -- [list] --org <name> | remove --org <name> --user <name> | role --org <name> --user <name> --role ${roles.join('|')}`
 const roleWidth = 8
 
-type Work = { organization: string } & ({ verb: 'list' } | { verb: 'remove'; user: string } | { verb: 'role'; user: string; role: Role })
+type Work = { organization: string } & (
+  | { verb: 'list' }
+  | { verb: 'remove'; user: string }
+  | { verb: 'role'; user: string; role: Role }
+)
 
 /** The work of a command line; undefined when it asks for help. */
 function readCommandLine(words: readonly string[]): Work | undefined {
   answerHelp(words, usage)
-  const options = { org: { type: 'string' }, user: { type: 'string' }, role: { type: 'string' }, help: { type: 'boolean', short: 'h' } } as const
+  const options = {
+    org: { type: 'string' },
+    user: { type: 'string' },
+    role: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  } as const
   let parsed: { values: { org?: string; user?: string; role?: string; help?: boolean }; positionals: string[] }
   try {
     parsed = parseArgs({ args: [...words], options, strict: true, allowPositionals: true })
   } catch {
     throw new UsageError(`The command is: ${usage}`)
   }
-  const { values: { org: organization, user, role, help }, positionals: [verb = 'list', ...more] } = parsed
+  const {
+    values: { org: organization, user, role, help },
+    positionals: [verb = 'list', ...more],
+  } = parsed
   if (help) return undefined
   if (!organization || more.length > 0) throw new UsageError(`The command is: ${usage}`)
   if (verb === 'list' && !user && !role) return { organization, verb }
@@ -45,8 +57,18 @@ async function doWork(work: Work | undefined): Promise<void> {
   if (!work) return void process.stdout.write(`${usage}\n`)
   await withRunningBerth('berth-member', async (db, config, _run, databaseUrl) => {
     const organization = await findOrganizationNamed(db, work.organization)
-    if (!organization) throw await unknownOrganization(db, work.organization, `A token makes one: npm run -s token -- --user <name> --org ${work.organization} --create`)
-    if (work.verb === 'list') return void process.stdout.write((await listMembers(db, organization.id)).map((one) => `${one.role.padEnd(roleWidth)}${one.userName}\n`).join(''))
+    if (!organization)
+      throw await unknownOrganization(
+        db,
+        work.organization,
+        `A token makes one: npm run -s token -- --user <name> --org ${work.organization} --create`,
+      )
+    if (work.verb === 'list')
+      return void process.stdout.write(
+        (await listMembers(db, organization.id))
+          .map((one) => `${one.role.padEnd(roleWidth)}${one.userName}\n`)
+          .join(''),
+      )
     const member = await findMember(db, organization.id, work.organization, work.user)
     if (work.verb === 'role') {
       await changeMembershipRole(db, organization.id, member.id, work.role)
@@ -66,8 +88,14 @@ async function findMember(db: Db, organizationId: string, organization: string, 
   const members = await listMembers(db, organizationId)
   const found = members.find(({ userName }) => userName === user)
   if (found) return found
-  const near = nearestKey(user, members.map(({ userName }) => userName))
-  throw new BerthError('not_found', `${organization} has no member named ${user}.${near === undefined ? '' : ` Did you mean ${near}?`} npm run -s member -- --org ${organization} lists them.`)
+  const near = nearestKey(
+    user,
+    members.map(({ userName }) => userName),
+  )
+  throw new BerthError(
+    'not_found',
+    `${organization} has no member named ${user}.${near === undefined ? '' : ` Did you mean ${near}?`} npm run -s member -- --org ${organization} lists them.`,
+  )
 }
 
 if (import.meta.main) await runCommand('change of members', async () => doWork(readCommandLine(process.argv.slice(2))))

@@ -25,21 +25,39 @@ const bodyBytes = 4096
 const attemptsPerMinute = 60
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
 
-const wanted = z.object({ user: z.string(), organization: z.string(), role: z.enum(roles), create: z.boolean().default(false), code: z.string().default('') })
+const wanted = z.object({
+  user: z.string(),
+  organization: z.string(),
+  role: z.enum(roles),
+  create: z.boolean().default(false),
+  code: z.string().default(''),
+})
 const toldHow: NewNames = { make: false, how: 'Tick “new names” to make it.' }
 
 /** Adds POST /identity/token. Only for an app whose settings allow local sign-in. */
 export function serveSignIn(app: FastifyInstance, services: Services): void {
   app.post(signInPath, { bodyLimit: bodyBytes }, async (request, reply) => {
     const refusal = whyNotLocal(request, services.config) ?? whyNotOurPage(request)
-    if (refusal) throw new BerthError('forbidden', `${refusal} Get a token by command: npm run -s token -- --user alice --org acme --role owner`)
+    if (refusal)
+      throw new BerthError(
+        'forbidden',
+        `${refusal} Get a token by command: npm run -s token -- --user alice --org acme --role owner`,
+      )
     const uid = await userOfPeer(request.raw.socket)
     await services.limiter.spend(`sign-in:${uid ?? 'unknown'}`, attemptsPerMinute) // each user of this machine has their own, so that nobody keeps the others out
     const body = wanted.safeParse(request.body)
-    if (!body.success) throw new BerthError('invalid_request', `Send {"user", "organization", "role"}; role is one of ${roles.join(', ')}.`)
+    if (!body.success)
+      throw new BerthError(
+        'invalid_request',
+        `Send {"user", "organization", "role"}; role is one of ${roles.join(', ')}.`,
+      )
     const { create, code, ...person } = body.data
     if (uid === null || uid !== process.getuid?.()) checkCode(services.config, code)
-    const { token, expiresAtSeconds } = await issueToken(services, { ...person, ttlSeconds: tokenTtlSeconds, newNames: create ? { make: true } : toldHow })
+    const { token, expiresAtSeconds } = await issueToken(services, {
+      ...person,
+      ttlSeconds: tokenTtlSeconds,
+      newNames: create ? { make: true } : toldHow,
+    })
     reply.code(201).header('cache-control', 'no-store')
     return { token, expires_at: timestamp(expiresAtSeconds * 1000) }
   })
@@ -47,8 +65,16 @@ export function serveSignIn(app: FastifyInstance, services: Services): void {
 
 /** @throws BerthError sign_in_code_required. */
 function checkCode({ dataDir }: Config, code: string): void {
-  if (code === '') throw new BerthError('sign_in_code_required', 'Signing in here is for the user of this machine who started Berth. Everybody else needs the code that its start printed.')
-  if (!isSignInCode(dataDir, code)) throw new BerthError('sign_in_code_required', 'This is not the code that the start of Berth printed. Each start makes a new one.')
+  if (code === '')
+    throw new BerthError(
+      'sign_in_code_required',
+      'Signing in here is for the user of this machine who started Berth. Everybody else needs the code that its start printed.',
+    )
+  if (!isSignInCode(dataDir, code))
+    throw new BerthError(
+      'sign_in_code_required',
+      'This is not the code that the start of Berth printed. Each start makes a new one.',
+    )
 }
 
 /** Whether local sign-in would answer a page that is loaded with this request. */
@@ -60,11 +86,14 @@ export function mayServeSignIn(request: FastifyRequest, config: Config): boolean
 function whyNotLocal(request: FastifyRequest, config: Config): string | null {
   const { raw, headers } = request
   if (!isLocalAddress(raw.socket.remoteAddress ?? '')) return 'Local sign-in is for this machine only.'
-  if (!isLocalHost(headers.host ?? '')) return 'Local sign-in answers at localhost only; a name that leads here is not enough.'
+  if (!isLocalHost(headers.host ?? ''))
+    return 'Local sign-in answers at localhost only; a name that leads here is not enough.'
   // A proxy on this host speaks from a loopback address for the whole world. These are its marks; an operator who
   // puts one in front sets BERTH_PUBLIC_URL, which is the surest of them.
-  if (proxyHeaders.some((name) => name in headers) || raw.httpVersion === '1.0') return 'Local sign-in does not answer through a proxy.'
-  if (config.vmHostPorts.includes(config.port)) return 'Local sign-in is off while VMs may reach this port (BERTH_VM_HOST_PORTS).'
+  if (proxyHeaders.some((name) => name in headers) || raw.httpVersion === '1.0')
+    return 'Local sign-in does not answer through a proxy.'
+  if (config.vmHostPorts.includes(config.port))
+    return 'Local sign-in is off while VMs may reach this port (BERTH_VM_HOST_PORTS).'
   if (!isLocalHost(new URL(config.publicUrl).host)) return 'Local sign-in is off where Berth has a public address.'
   return null
 }

@@ -73,16 +73,36 @@ export type Grant = { readonly permission: Permission; readonly organizationId: 
  */
 export type Caller =
   | { kind: 'nobody'; refusal: BerthError }
-  | { kind: 'person'; userId: string; organizationId: string | null; role: Role | null; memberships: ReadonlyMap<string, Role>; vmId: string | null; tokenId: string; expiresAtSeconds: number; grants?: Grant[] }
+  | {
+      kind: 'person'
+      userId: string
+      organizationId: string | null
+      role: Role | null
+      memberships: ReadonlyMap<string, Role>
+      vmId: string | null
+      tokenId: string
+      expiresAtSeconds: number
+      grants?: Grant[]
+    }
   | { kind: 'key'; keyId: string; organizationId: string; scopes: readonly string[]; grants?: Grant[] }
   | { kind: 'system' }
 
 /** What a call is confined to: one organization, and the person in it, if any; and the VM whose token this is, if it is one. */
-export type Scope = { readonly organizationId: string; readonly userId: string | null; readonly role: Role | null; readonly keyId: string | null; readonly vmId: string | null }
+export type Scope = {
+  readonly organizationId: string
+  readonly userId: string | null
+  readonly role: Role | null
+  readonly keyId: string | null
+  readonly vmId: string | null
+}
 
 /** The 401 for a request without credentials. */
 export function missingToken(): BerthError {
-  return new BerthError('unauthorized', 'Send a token, or a key where one will do: Authorization: Bearer <ACCESS_TOKEN>. On a single host `npm run -s token` makes a token, `npm run -s key` a key.', { keyCode: 'key_missing' })
+  return new BerthError(
+    'unauthorized',
+    'Send a token, or a key where one will do: Authorization: Bearer <ACCESS_TOKEN>. On a single host `npm run -s token` makes a token, `npm run -s key` a key.',
+    { keyCode: 'key_missing' },
+  )
 }
 
 /** The 401 for an organization key where only a person may call. */
@@ -102,7 +122,10 @@ export function isAtLeast(role: Role, least: Role): boolean {
 
 /** The 403 for what the token inside a VM does not open. */
 export function closedToVmTokens(what: string): BerthError {
-  return new BerthError('forbidden', `The token inside a VM does not open ${what}; it opens VMs, builds, agents and sessions of its organization. Use a token of your own from outside.`)
+  return new BerthError(
+    'forbidden',
+    `The token inside a VM does not open ${what}; it opens VMs, builds, agents and sessions of its organization. Use a token of your own from outside.`,
+  )
 }
 
 /**
@@ -115,14 +138,23 @@ export function allow(caller: Caller, permission: Permission): Scope {
   const [leastRole, scope, inVms] = permissions[permission]
   if (caller.kind === 'key') {
     if (scope === null) throw userTokenRequired()
-    if (scope !== 'any' && !caller.scopes.includes(scope)) throw new BerthError('forbidden', `This key lacks the scope ${scope}. Create a key that has it.`)
+    if (scope !== 'any' && !caller.scopes.includes(scope))
+      throw new BerthError('forbidden', `This key lacks the scope ${scope}. Create a key that has it.`)
     caller.grants?.push({ permission, organizationId: caller.organizationId })
     return { organizationId: caller.organizationId, userId: null, role: null, keyId: caller.keyId, vmId: null }
   }
   if (caller.vmId !== null && inVms === null) throw closedToVmTokens('this')
-  if (caller.organizationId === null || caller.role === null) throw new BerthError('forbidden', 'Your token names no organization. Get one whose org_id is an organization you belong to.')
+  if (caller.organizationId === null || caller.role === null)
+    throw new BerthError(
+      'forbidden',
+      'Your token names no organization. Get one whose org_id is an organization you belong to.',
+    )
   const role = caller.vmId === null ? caller.role : lesserRole(caller.role, 'member')
-  if (!isAtLeast(role, leastRole)) throw new BerthError('not_permitted_for_role', `Your role ${role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`)
+  if (!isAtLeast(role, leastRole))
+    throw new BerthError(
+      'not_permitted_for_role',
+      `Your role ${role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`,
+    )
   caller.grants?.push({ permission, organizationId: caller.organizationId })
   return { organizationId: caller.organizationId, userId: caller.userId, role, keyId: null, vmId: caller.vmId }
 }
@@ -162,13 +194,18 @@ export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
  */
 export function allowInKnown(caller: Caller, permission: Permission, organizationId: string | undefined): Scope {
   const active = allow(caller, permission) // what forbids the operation itself is said first
-  const known = organizationId === active.organizationId || (caller.kind === 'person' && caller.memberships.has(organizationId ?? ''))
+  const known =
+    organizationId === active.organizationId ||
+    (caller.kind === 'person' && caller.memberships.has(organizationId ?? ''))
   if (!known) throw notFound('organization')
   return allowIn(caller, permission, organizationId)
 }
 
 function notAMember(): BerthError {
-  return new BerthError('forbidden', 'You do not belong to this organization. Name one of yours, or ask one of its owners to add you.')
+  return new BerthError(
+    'forbidden',
+    'You do not belong to this organization. Name one of yours, or ask one of its owners to add you.',
+  )
 }
 
 /** The filter that every query on tenants' rows carries. */
@@ -193,9 +230,13 @@ export function mayWrite(scope: Scope): boolean {
 /** A short text that stands for the caller in rate limits and idempotency records; holds no secret. */
 export function callerName(caller: Caller): string {
   switch (caller.kind) {
-    case 'nobody': return 'nobody'
-    case 'person': return `usr:${caller.userId}:${caller.organizationId ?? ''}${caller.vmId === null ? '' : `:${caller.vmId}`}`
-    case 'key': return `key:${caller.keyId}`
-    case 'system': return 'system'
+    case 'nobody':
+      return 'nobody'
+    case 'person':
+      return `usr:${caller.userId}:${caller.organizationId ?? ''}${caller.vmId === null ? '' : `:${caller.vmId}`}`
+    case 'key':
+      return `key:${caller.keyId}`
+    case 'system':
+      return 'system'
   }
 }

@@ -16,7 +16,8 @@ export function runBounded<Result>(limitMs: number, work: () => Result): Result 
     return script.runInContext(place, { timeout: limitMs }) as Result // what `work` returned
   } catch (error) {
     // An Error of the script's own realm, so none of ours by `instanceof`.
-    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
+    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
+      return undefined
     throw error
   } finally {
     place.work = null

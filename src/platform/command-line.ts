@@ -22,7 +22,11 @@ export function answerHelp(words: readonly string[], usage: string): void {
  * Reads the words of a command that takes flags only.
  * @throws UsageError for help, and for any word that is not a flag of its.
  */
-export function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>>(words: readonly string[], usage: string, options: Options): ReturnType<typeof parseArgs<{ options: Options; args: string[]; strict: true; allowPositionals: false }>>['values'] {
+export function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  words: readonly string[],
+  usage: string,
+  options: Options,
+): ReturnType<typeof parseArgs<{ options: Options; args: string[]; strict: true; allowPositionals: false }>>['values'] {
   answerHelp(words, usage)
   try {
     return parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values
@@ -38,7 +42,8 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
 export function readFile(words: readonly string[], usage: string): string | undefined {
   answerHelp(words, usage)
   const [file, ...more] = words
-  if (more.length > 0 || file?.startsWith('-')) throw new UsageError(`There is no such word for this command. It is: ${usage}`)
+  if (more.length > 0 || file?.startsWith('-'))
+    throw new UsageError(`There is no such word for this command. It is: ${usage}`)
   return file
 }
 
@@ -48,7 +53,8 @@ export function tellError(error: unknown): number {
     process.stdout.write(`${error.message}\n`)
     return 0
   }
-  const text = error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error) // refused on several addresses has a code only
+  const text =
+    error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error) // refused on several addresses has a code only
   process.stderr.write(`${redact(text)}\n`)
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }

@@ -19,9 +19,19 @@ type Work = { brotli: BrotliOptions; gzip: ZlibOptions }
 const smallestBytes = 1024
 const compressibleTypes = ['text/', 'application/json', 'application/graphql', 'application/problem+json']
 /** For what is made for one answer: a tenth of the time that the best takes, for a tenth more bytes. */
-const quick: Work = { brotli: { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT } }, gzip: { level: 4 } }
+const quick: Work = {
+  brotli: {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
+  },
+  gzip: { level: 4 },
+}
 /** For what is made once and sent often. */
-const thorough: Work = { brotli: { params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT } }, gzip: { level: 6 } }
+const thorough: Work = {
+  brotli: {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
+  },
+  gzip: { level: 6 },
+}
 
 const toBrotli = promisify<Buffer | string, BrotliOptions, Buffer>(brotliCompress)
 const toGzip = promisify<Buffer | string, ZlibOptions, Buffer>(gzip)
@@ -58,7 +68,8 @@ export function compressAnswers(app: FastifyInstance): void {
     addVary(reply, 'accept-encoding')
     const encoding = preferredEncoding(headerOf(request, 'accept-encoding'))
     if (!encoding) return done(null, payload)
-    compress(encoding, payload as string | Buffer, quick).then((compressed) => { // isWorth has looked
+    compress(encoding, payload as string | Buffer, quick).then((compressed) => {
+      // isWorth has looked
       reply.header('content-encoding', encoding).removeHeader('content-length')
       done(null, compressed)
     }, done)
@@ -83,7 +94,11 @@ export function keepText(type: string, text: string): KeptText {
 }
 
 /** Sends it, or 304 to who has it. */
-export async function sendKept(request: FastifyRequest, reply: FastifyReply, { type, plain, etag, compressed }: KeptText): Promise<FastifyReply> {
+export async function sendKept(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, plain, etag, compressed }: KeptText,
+): Promise<FastifyReply> {
   addVary(reply, 'accept-encoding')
   reply.header('etag', etag)
   if (reply.getHeader('cache-control') === undefined) reply.header('cache-control', 'public, no-cache')

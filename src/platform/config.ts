@@ -14,7 +14,13 @@ import { withoutEnding } from './texts.ts'
 export type Issuer = { issuer: string; jwksUri: string; audience: string }
 
 /** An S3-compatible service: its address without a slash at the end, and what signs our requests. */
-export type S3Settings = { endpoint: string; bucket: string; region: string; accessKeyId: string; secretAccessKey: string }
+export type S3Settings = {
+  endpoint: string
+  bucket: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+}
 
 /** Numbers of system users, both ends included. */
 export type UidRange = { first: number; last: number }
@@ -134,13 +140,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   }
   for (const name of Object.keys(env)) {
     // A misspelt setting would be ignored in silence, which is worse than a refusal. BERTH_TEST_* belongs to the tests.
-    if (name.startsWith('BERTH_') && !name.startsWith('BERTH_TEST_') && !(name in settings)) problems.push(`${name} is not a setting of Berth; see "Settings" in the README.`)
+    if (name.startsWith('BERTH_') && !name.startsWith('BERTH_TEST_') && !(name in settings))
+      problems.push(`${name} is not a setting of Berth; see "Settings" in the README.`)
   }
   const set = read as Settings
   const port = set.PORT ?? 4000
   const dataDir = set.BERTH_DATA_DIR ? resolve(set.BERTH_DATA_DIR) : defaultDataDir()
   if (set.BERTH_DATA_DIR && isRoot() && !othersMayEnter(dirname(dataDir))) {
-    problems.push('BERTH_DATA_DIR lies below a folder that only root may enter, and Postgres and VMs do not run as root; choose another folder, such as /var/lib/berth.')
+    problems.push(
+      'BERTH_DATA_DIR lies below a folder that only root may enter, and Postgres and VMs do not run as root; choose another folder, such as /var/lib/berth.',
+    )
   }
   if (set.BERTH_BUILT_IN_ISSUER === false && !set.BERTH_ISSUERS?.length && !set.BERTH_JWT_HS256_SECRET) {
     problems.push('BERTH_BUILT_IN_ISSUER is off and BERTH_ISSUERS names no other: nobody could sign in.')
@@ -171,8 +180,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     orgVms: set.BERTH_ORG_VMS ?? 200,
     orgFilesGb: set.BERTH_ORG_FILES_GB ?? null,
     diskFloorMb: set.BERTH_DISK_FLOOR_MB ?? null,
-    vmUids: isRoot() ? set.BERTH_VM_UIDS ?? defaultVmUids : null,
-    issuers: (set.BERTH_ISSUERS ?? []).map((one) => ({ issuer: one.issuer, jwksUri: one.jwks_uri, audience: one.audience })),
+    vmUids: isRoot() ? (set.BERTH_VM_UIDS ?? defaultVmUids) : null,
+    issuers: (set.BERTH_ISSUERS ?? []).map((one) => ({
+      issuer: one.issuer,
+      jwksUri: one.jwks_uri,
+      audience: one.audience,
+    })),
     builtInIssuer,
     localSignIn: set.BERTH_LOCAL_SIGN_IN ?? (builtInIssuer && isLoopback(host)),
     audience: set.BERTH_AUDIENCE ?? 'berth',
@@ -193,7 +206,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   }
 }
 
-function logAndConnections(set: Settings): Pick<Config, 'logLevel' | 'logFormat' | 'corsOrigins' | 'connectionsPerAddress' | 'connectionsMax'> {
+function logAndConnections(
+  set: Settings,
+): Pick<Config, 'logLevel' | 'logFormat' | 'corsOrigins' | 'connectionsPerAddress' | 'connectionsMax'> {
   return {
     logLevel: set.BERTH_LOG_LEVEL ?? 'info',
     logFormat: set.BERTH_LOG_FORMAT ?? 'auto',
@@ -205,10 +220,25 @@ function logAndConnections(set: Settings): Pick<Config, 'logLevel' | 'logFormat'
 
 /** All of it, or none: a service half described would be noticed at the first file only. */
 function readS3(set: Settings, problems: string[]): S3Settings | null {
-  const parts = { endpoint: set.BERTH_S3_ENDPOINT, bucket: set.BERTH_S3_BUCKET, accessKeyId: set.BERTH_S3_ACCESS_KEY_ID, secretAccessKey: set.BERTH_S3_SECRET_ACCESS_KEY }
+  const parts = {
+    endpoint: set.BERTH_S3_ENDPOINT,
+    bucket: set.BERTH_S3_BUCKET,
+    accessKeyId: set.BERTH_S3_ACCESS_KEY_ID,
+    secretAccessKey: set.BERTH_S3_SECRET_ACCESS_KEY,
+  }
   const { endpoint, bucket, accessKeyId, secretAccessKey } = parts
-  if (endpoint && bucket && accessKeyId && secretAccessKey) return { endpoint: withoutEnding(endpoint, '/'), bucket, region: set.BERTH_S3_REGION ?? 'us-east-1', accessKeyId, secretAccessKey }
-  if (Object.values(parts).some((part) => part !== undefined)) problems.push('BERTH_S3_ENDPOINT, BERTH_S3_BUCKET, BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY belong together: set all four, or none for the data folder.')
+  if (endpoint && bucket && accessKeyId && secretAccessKey)
+    return {
+      endpoint: withoutEnding(endpoint, '/'),
+      bucket,
+      region: set.BERTH_S3_REGION ?? 'us-east-1',
+      accessKeyId,
+      secretAccessKey,
+    }
+  if (Object.values(parts).some((part) => part !== undefined))
+    problems.push(
+      'BERTH_S3_ENDPOINT, BERTH_S3_BUCKET, BERTH_S3_ACCESS_KEY_ID and BERTH_S3_SECRET_ACCESS_KEY belong together: set all four, or none for the data folder.',
+    )
   return null
 }
 

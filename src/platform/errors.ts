@@ -114,5 +114,8 @@ export function notFound(noun: string): BerthError {
 /** What is shown of any thrown value: a BerthError as it is, anything else as a plain internal error. */
 export function publicError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown
-  return new BerthError('internal_error', 'Something went wrong on our side. Try again; if it stays, send the request id to your operator.')
+  return new BerthError(
+    'internal_error',
+    'Something went wrong on our side. Try again; if it stays, send the request id to your operator.',
+  )
 }

@@ -40,44 +40,75 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
   const place = (caller: string, key: string): string => `idempotency_keys.response:${caller}:${key}`
   const renewal = setInterval(() => {
     for (const claim of claims.values()) {
-      change(db, sql`update idempotency_keys set in_progress_until = now() + ${claimSeconds} * interval '1 second' where caller = ${claim.caller} and key = ${claim.key} and response_status is null`)
-        .catch((error: Error) => log.warn({ reason: error.message }, 'an idempotency claim could not be renewed'))
+      change(
+        db,
+        sql`update idempotency_keys set in_progress_until = now() + ${claimSeconds} * interval '1 second' where caller = ${claim.caller} and key = ${claim.key} and response_status is null`,
+      ).catch((error: Error) => log.warn({ reason: error.message }, 'an idempotency claim could not be renewed'))
     }
   }, renewMs)
   renewal.unref()
 
   return {
     async begin(caller, key, requestSha256) {
-      const claimed = await findOne(db, sql`
+      const claimed = await findOne(
+        db,
+        sql`
         insert into idempotency_keys as kept (caller, key, request_sha256, in_progress_until)
         values (${caller}, ${key}, ${requestSha256}, now() + ${claimSeconds} * interval '1 second')
         on conflict (caller, key) do update set request_sha256 = excluded.request_sha256, response_status = null, sealed_response = null,
           in_progress_until = excluded.in_progress_until, created_at = now()
         where kept.created_at < now() - ${limits.idempotencyHours} * interval '1 hour'
           or (kept.response_status is null and kept.in_progress_until < now() and kept.request_sha256 = excluded.request_sha256)
-        returning key`)
+        returning key`,
+      )
       if (claimed) {
         claims.set(place(caller, key), { caller, key })
         return undefined
       }
-      const kept = await findOne<{ requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null; grants: Grant[] }>(db, sql`
-        select request_sha256, response_status, sealed_response, grants from idempotency_keys where caller = ${caller} and key = ${key}`)
-      const running = new BerthError('idempotency_in_progress', 'The first request with this Idempotency-Key is still running. Try again in a few seconds.', { retryAfterSeconds: 2 })
+      const kept = await findOne<{
+        requestSha256: Buffer
+        responseStatus: number | null
+        sealedResponse: Buffer | null
+        grants: Grant[]
+      }>(
+        db,
+        sql`
+        select request_sha256, response_status, sealed_response, grants from idempotency_keys where caller = ${caller} and key = ${key}`,
+      )
+      const running = new BerthError(
+        'idempotency_in_progress',
+        'The first request with this Idempotency-Key is still running. Try again in a few seconds.',
+        { retryAfterSeconds: 2 },
+      )
       if (!kept) throw running // it gave its claim back just now
-      if (!kept.requestSha256.equals(requestSha256)) throw new BerthError('idempotency_conflict', 'This Idempotency-Key was used for another request. Use a new key for a new request.')
+      if (!kept.requestSha256.equals(requestSha256))
+        throw new BerthError(
+          'idempotency_conflict',
+          'This Idempotency-Key was used for another request. Use a new key for a new request.',
+        )
       if (kept.responseStatus === null) throw running
-      return { status: kept.responseStatus, body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null, grants: kept.grants }
+      return {
+        status: kept.responseStatus,
+        body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null,
+        grants: kept.grants,
+      }
     },
     async finish(caller, key, { status, body, grants }) {
       claims.delete(place(caller, key))
       if (Buffer.isBuffer(body)) await nextTurn() // it is large, and was put together just now
       const sealed = body === null ? null : sealer.seal(body, place(caller, key))
       if (Buffer.isBuffer(body)) await nextTurn()
-      await change(db, sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, grants = ${JSON.stringify(grants)}, in_progress_until = null where caller = ${caller} and key = ${key}`)
+      await change(
+        db,
+        sql`update idempotency_keys set response_status = ${status}, sealed_response = ${sealed}, grants = ${JSON.stringify(grants)}, in_progress_until = null where caller = ${caller} and key = ${key}`,
+      )
     },
     async release(caller, key) {
       claims.delete(place(caller, key))
-      await change(db, sql`delete from idempotency_keys where caller = ${caller} and key = ${key} and response_status is null`)
+      await change(
+        db,
+        sql`delete from idempotency_keys where caller = ${caller} and key = ${key} and response_status is null`,
+      )
     },
     close: () => clearInterval(renewal),
   }

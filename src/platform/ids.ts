@@ -7,9 +7,27 @@ import { nowMs } from './clock.ts'
 
 /** The prefix of every kind of object. */
 export const idPrefixes = {
-  vm: 'vm', template: 'tpl', folder: 'fld', process: 'prc', node: 'node', build: 'bld', upload: 'upl',
-  agent: 'agt', environment: 'env', vault: 'vlt', credential: 'vcrd', session: 'sesn', sessionEvent: 'sevt', outcome: 'outc', deployment: 'depl',
-  organization: 'org', user: 'usr', membership: 'mbr', request: 'req', inferenceRequest: 'infreq', completion: 'chatcmpl',
+  vm: 'vm',
+  template: 'tpl',
+  folder: 'fld',
+  process: 'prc',
+  node: 'node',
+  build: 'bld',
+  upload: 'upl',
+  agent: 'agt',
+  environment: 'env',
+  vault: 'vlt',
+  credential: 'vcrd',
+  session: 'sesn',
+  sessionEvent: 'sevt',
+  outcome: 'outc',
+  deployment: 'depl',
+  organization: 'org',
+  user: 'usr',
+  membership: 'mbr',
+  request: 'req',
+  inferenceRequest: 'infreq',
+  completion: 'chatcmpl',
 } as const
 
 /** A kind of object that has an id. */
@@ -101,7 +119,8 @@ function encodeSuffix(uuid: string): string {
     if (code === 0x2d) continue
     bits = ((bits << 4) | (code < 0x3a ? code - 0x30 : (code | 0x20) - 0x57)) & 0x3fff
     held += 4
-    if (held >= 10) { // two digits at once: half as many texts are made on the way
+    if (held >= 10) {
+      // two digits at once: half as many texts are made on the way
       held -= 10
       suffix += digitPairs[(bits >> held) & 1023]
     }

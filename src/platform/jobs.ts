@@ -39,9 +39,18 @@ export type JobRun<Data> = { id: string; data: Data; signal: AbortSignal }
 /** Enqueues and handles jobs. */
 export type Jobs = {
   /** Adds the job in this transaction: after a rollback there is no job. */
-  enqueue<Data extends object>(tx: Tx, kind: Job<Data>, data: Data, options?: { startAfterSeconds?: number }): Promise<void>
+  enqueue<Data extends object>(
+    tx: Tx,
+    kind: Job<Data>,
+    data: Data,
+    options?: { startAfterSeconds?: number },
+  ): Promise<void>
   /** Takes jobs of this kind, so many at once, until stop. */
-  handle<Data extends object>(kind: Job<Data>, options: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>): Promise<void>
+  handle<Data extends object>(
+    kind: Job<Data>,
+    options: { concurrency: number },
+    handler: (run: JobRun<Data>) => Promise<void>,
+  ): Promise<void>
   /** Makes the queue, when it is not there. */
   declare<Data extends object>(kind: Job<Data>): Promise<void>
   /** Waits for running handlers, then leaves. Idempotent. */
@@ -58,14 +67,22 @@ const webConnections = 2
  */
 export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: { worker: boolean }): Promise<Jobs> {
   const pool = new pg.Pool({
-    connectionString: databaseUrl, application_name: worker ? 'berth-jobs-worker' : 'berth-jobs', max: worker ? workerConnections : webConnections, keepAlive: true,
+    connectionString: databaseUrl,
+    application_name: worker ? 'berth-jobs-worker' : 'berth-jobs',
+    max: worker ? workerConnections : webConnections,
+    keepAlive: true,
     // That a job was taken or done need not survive a crash of Postgres: it would run once more. Jobs are enqueued elsewhere, durably.
     options: '-c synchronous_commit=off',
   })
   pool.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection'))
-  pool.on('connect', (client) => client.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection')))
+  pool.on('connect', (client) =>
+    client.on('error', (error) => log.warn({ reason: error.message }, 'the job queue lost a connection')),
+  )
   const boss = new PgBoss({
-    db: { executeSql: (text, values = []) => (values.length > 0 ? runForeignStatement(pool, text, values) : pool.query(text)) }, // without values there may be several statements
+    db: {
+      executeSql: (text, values = []) =>
+        values.length > 0 ? runForeignStatement(pool, text, values) : pool.query(text),
+    }, // without values there may be several statements
     supervise: worker,
     schedule: false,
     superviseIntervalSeconds: superviseSeconds,
@@ -84,7 +101,15 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
   const declare = async <Data extends object>(kind: Job<Data>): Promise<void> => {
     if (declared.has(kind.name)) return
     const { retryLimit, retryDelaySeconds, expireInSeconds } = kind.options
-    const options = { heartbeatSeconds, retryLimit, retryDelay: retryDelaySeconds, retryBackoff: true, retryDelayMax: 60, expireInSeconds, deleteAfterSeconds: keptSeconds }
+    const options = {
+      heartbeatSeconds,
+      retryLimit,
+      retryDelay: retryDelaySeconds,
+      retryBackoff: true,
+      retryDelayMax: 60,
+      expireInSeconds,
+      deleteAfterSeconds: keptSeconds,
+    }
     await boss.createQueue(kind.name, options)
     declared.add(kind.name)
   }
@@ -96,20 +121,36 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
       if (!declared.has(kind.name)) await declare(kind)
       const sending = boss.send(kind.name, data, {
         ...(options.startAfterSeconds ? { startAfter: options.startAfterSeconds } : {}),
-        db: { executeSql: async (text, values) => ({ rows: (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows }) },
+        db: {
+          executeSql: async (text, values) => ({
+            rows: (await tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values ?? []))).rows,
+          }),
+        },
       })
       const [id] = await Promise.all([sending, options.startAfterSeconds ? undefined : publish(tx, topic, kind.name)])
       if (id === null) throw new Error(`the queue ${kind.name} did not take a job`)
     },
-    async handle<Data extends object>(kind: Job<Data>, { concurrency }: { concurrency: number }, handler: (run: JobRun<Data>) => Promise<void>) {
+    async handle<Data extends object>(
+      kind: Job<Data>,
+      { concurrency }: { concurrency: number },
+      handler: (run: JobRun<Data>) => Promise<void>,
+    ) {
       await declare(kind)
       if (slots.has(kind.name)) throw new Error(`the queue ${kind.name} is handled already in this process`)
-      slots.set(kind.name, startSlots<Data>(kind.name, {
-        fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
-        touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
-        complete: async (jobs) => void (await boss.complete(kind.name, jobs)),
-        fail: async (job, reason) => void (await boss.fail(kind.name, job, { reason })),
-      }, { concurrency, touchMs: (heartbeatSeconds * 1000) / 3 }, ({ id, data }) => handler({ id, data, signal: stopping.signal })))
+      slots.set(
+        kind.name,
+        startSlots<Data>(
+          kind.name,
+          {
+            fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
+            touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
+            complete: async (jobs) => void (await boss.complete(kind.name, jobs)),
+            fail: async (job, reason) => void (await boss.fail(kind.name, job, { reason })),
+          },
+          { concurrency, touchMs: (heartbeatSeconds * 1000) / 3 },
+          ({ id, data }) => handler({ id, data, signal: stopping.signal }),
+        ),
+      )
     },
     stop() {
       stopping.abort()
@@ -127,9 +168,12 @@ export type QueueState = { queue: string; queued: number; active: number; failed
 
 /** How every queue stands that has jobs, or had some in the last hour. */
 export async function readQueues(db: Db): Promise<QueueState[]> {
-  return findAll<QueueState>(db, sql`
+  return findAll<QueueState>(
+    db,
+    sql`
     select split_part(name, '/', 1) as queue, count(*) filter (where state in ('created', 'retry')) as queued, count(*) filter (where state = 'active') as active,
       count(*) filter (where state = 'failed') as failed,
       greatest(0, coalesce(extract(epoch from now() - min(start_after) filter (where state in ('created', 'retry'))), 0))::float8 as oldest_seconds
-    from pgboss.job group by 1 order by 1 limit 100`)
+    from pgboss.job group by 1 order by 1 limit 100`,
+  )
 }

@@ -37,16 +37,28 @@ export type MaskingOptions = { keepsLength?: boolean; from?: number }
 const nothingHeld = { heldBytes: 0, state: 0 }
 
 /** Masks the same secrets in many texts and streams. `longText` lets others go on while it looks through a text of megabytes. `sizeBytes`: of all that is looked for. */
-export type Masker = { sizeBytes: number; stream(options?: MaskingOptions): Masking; text(text: string): string; longText(text: string): Promise<string> }
+export type Masker = {
+  sizeBytes: number
+  stream(options?: MaskingOptions): Masking
+  text(text: string): string
+  longText(text: string): Promise<string>
+}
 
 /** Everything is masked: for where what is secret cannot be told. */
 export const blankMasker: Masker = {
-  sizeBytes: 0, stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
-  text: (text) => (text === '' ? '' : mask.toString()), longText: async (text) => (text === '' ? '' : mask.toString()),
+  sizeBytes: 0,
+  stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
+  text: (text) => (text === '' ? '' : mask.toString()),
+  longText: async (text) => (text === '' ? '' : mask.toString()),
 }
 
 /** Nothing is masked. */
-export const noMasker: Masker = { sizeBytes: 0, stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0), resumption: () => nothingHeld }), text: (text) => text, longText: async (text) => text }
+export const noMasker: Masker = {
+  sizeBytes: 0,
+  stream: () => ({ push: (bytes) => bytes, end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
+  text: (text) => text,
+  longText: async (text) => text,
+}
 
 /**
  * Makes a masker of secrets, which are texts. They are found as they are, line by line, and as JSON, URLs and base64
@@ -60,7 +72,11 @@ export function createMasker(secrets: readonly string[]): Masker {
 /** The same for secrets that may be many: others go on while it is made. @throws BerthError invalid_request when they are too many. */
 export async function prepareMasker(secrets: readonly string[]): Promise<Masker> {
   const hidden = hiddenOf(secrets)
-  if (sizeOf(hidden) > hiddenBytesMax) throw new BerthError('invalid_request', `These are more secrets than can be kept out of sight together: with the ways in which they may be written they take more than ${hiddenBytesMax / 1024} KiB. Use fewer vaults, or shorter secrets.`)
+  if (sizeOf(hidden) > hiddenBytesMax)
+    throw new BerthError(
+      'invalid_request',
+      `These are more secrets than can be kept out of sight together: with the ways in which they may be written they take more than ${hiddenBytesMax / 1024} KiB. Use fewer vaults, or shorter secrets.`,
+    )
   return hidden.length === 0 ? noMasker : maskerOf(await createAutomatonInSteps(hidden), sizeOf(hidden))
 }
 
@@ -124,7 +140,9 @@ function createStream(automaton: Automaton, { keepsLength = false, from = 0 }: M
     if (place > at) shown.push(held.subarray(at, place))
     const gone = Math.max(at, place)
     held = held.subarray(gone)
-    found = found.filter(({ start }) => start >= place).map(({ start, end }) => ({ start: start - gone, end: end - gone }))
+    found = found
+      .filter(({ start }) => start >= place)
+      .map(({ start, end }) => ({ start: start - gone, end: end - gone }))
     return Buffer.concat(shown)
   }
   return {
@@ -136,7 +154,8 @@ function createStream(automaton: Automaton, { keepsLength = false, from = 0 }: M
         const length = automaton.longest[state]!
         if (length === 0) continue
         const place = { start: at + 1 - length, end: at + 1 }
-        for (let last = found.at(-1); last && last.end > place.start; last = found.at(-1)) place.start = Math.min(place.start, found.pop()!.start)
+        for (let last = found.at(-1); last && last.end > place.start; last = found.at(-1))
+          place.start = Math.min(place.start, found.pop()!.start)
         found.push(place)
       }
       return showTo(held.length - automaton.waiting[state]!)
@@ -152,15 +171,26 @@ function createStream(automaton: Automaton, { keepsLength = false, from = 0 }: M
 
 /** How a secret may be written. */
 function formsOf(secret: string): string[] {
-  const lines = secret.split(/\r?\n/).map((line) => line.trim()).filter((line) => line.length >= lineCharactersMin)
+  const lines = secret
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line.length >= lineCharactersMin)
   if (Buffer.byteLength(secret) > packedSecretBytesMax) return [secret, ...lines]
-  return [secret, ...lines, JSON.stringify(secret).slice(1, -1), ...urlForms(secret), ...base64Forms(Buffer.from(secret))]
+  return [
+    secret,
+    ...lines,
+    JSON.stringify(secret).slice(1, -1),
+    ...urlForms(secret),
+    ...base64Forms(Buffer.from(secret)),
+  ]
 }
 
 /** As `encodeURIComponent` writes it, as forms do, and with small letters in its escapes. */
 function urlForms(secret: string): string[] {
   const component = encodeURIComponent(secret.toWellFormed())
-  const form = component.replaceAll('%20', '+').replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+  const form = component
+    .replaceAll('%20', '+')
+    .replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
   return [component, form].flatMap((text) => [text, text.replace(/%[0-9A-F]{2}/g, (escape) => escape.toLowerCase())])
 }
 
@@ -174,8 +204,14 @@ function base64Forms(secret: Buffer): string[] {
     return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + secret.length) * 8) / 6))
   })
   const whole = cores[0]! // there are three
-  const broken = base64Columns.flatMap((columns) => Array.from({ length: Math.ceil(whole.length / columns) }, (_, line) => whole.slice(line * columns, (line + 1) * columns)))
+  const broken = base64Columns.flatMap((columns) =>
+    Array.from({ length: Math.ceil(whole.length / columns) }, (_, line) =>
+      whole.slice(line * columns, (line + 1) * columns),
+    ),
+  )
   const padded = secret.toString('base64') // of the secret alone, whose end is certain too
-  const standard = [padded, padded.replaceAll('=', ''), ...cores, ...broken].filter((form) => form.length >= base64CharactersMin)
+  const standard = [padded, padded.replaceAll('=', ''), ...cores, ...broken].filter(
+    (form) => form.length >= base64CharactersMin,
+  )
   return standard.flatMap((form) => [form, form.replaceAll('+', '-').replaceAll('/', '_')])
 }

@@ -8,29 +8,71 @@ collectDefaultMetrics()
 
 /** How long requests took, by route template. */
 export const requestSeconds = new Histogram({
-  name: 'berth_http_request_duration_seconds', help: 'How long requests took, by route template.',
-  labelNames: ['method', 'route', 'status'], buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+  name: 'berth_http_request_duration_seconds',
+  help: 'How long requests took, by route template.',
+  labelNames: ['method', 'route', 'status'],
+  buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 })
 /** Event streams and subscriptions that are open now: `sse`, `graphql-sse`, `websocket`, `chat`. */
-export const openStreams = new Gauge({ name: 'berth_open_streams', help: 'Event streams and subscriptions that are open.', labelNames: ['kind'] })
+export const openStreams = new Gauge({
+  name: 'berth_open_streams',
+  help: 'Event streams and subscriptions that are open.',
+  labelNames: ['kind'],
+})
 /** Requests refused because somebody called too often. */
-export const rateLimited = new Counter({ name: 'berth_rate_limited_total', help: 'Requests refused because the caller called too often.', labelNames: ['surface'] })
+export const rateLimited = new Counter({
+  name: 'berth_rate_limited_total',
+  help: 'Requests refused because the caller called too often.',
+  labelNames: ['surface'],
+})
 
 /** Requests to models that were refused for want of a plan, of credits, or of room in a budget. */
-export const creditRefusals = new Counter({ name: 'berth_credit_refusals_total', help: 'Requests to models that were refused because nobody pays for them, by reason.', labelNames: ['reason'] })
+export const creditRefusals = new Counter({
+  name: 'berth_credit_refusals_total',
+  help: 'Requests to models that were refused because nobody pays for them, by reason.',
+  labelNames: ['reason'],
+})
 /** Builds that this process saw end. */
-export const buildsFinished = new Counter({ name: 'berth_builds_finished_total', help: 'Builds that this process brought to their end, by status.', labelNames: ['status'] })
+export const buildsFinished = new Counter({
+  name: 'berth_builds_finished_total',
+  help: 'Builds that this process brought to their end, by status.',
+  labelNames: ['status'],
+})
 
-const modelTokens = new Counter({ name: 'berth_model_tokens_total', help: 'Tokens of this process’s requests to models. Input is all of it; cache_read and cache_write are parts of it, reasoning of output.', labelNames: ['direction', 'model'] })
-type TokenCounters = Readonly<Record<'input' | 'output' | 'cache_read' | 'cache_write' | 'reasoning', { inc: (tokens: number) => void }>>
+const modelTokens = new Counter({
+  name: 'berth_model_tokens_total',
+  help: 'Tokens of this process’s requests to models. Input is all of it; cache_read and cache_write are parts of it, reasoning of output.',
+  labelNames: ['direction', 'model'],
+})
+type TokenCounters = Readonly<
+  Record<'input' | 'output' | 'cache_read' | 'cache_write' | 'reasoning', { inc: (tokens: number) => void }>
+>
 const tokenCounters = new Map<string, TokenCounters>()
 
 /** Counts what a request has used, by its model, which is one of the table of models. Hot: the counters of a model are looked up once. */
-export function countTokens(model: string, usage: { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number }): void {
+export function countTokens(
+  model: string,
+  usage: {
+    inputTokens: number
+    outputTokens: number
+    cacheReadTokens: number
+    cacheWriteTokens: number
+    reasoningTokens: number
+  },
+): void {
   let counters = tokenCounters.get(model)
   if (!counters) {
     const of = (direction: string): { inc: (tokens: number) => void } => modelTokens.labels({ direction, model })
-    tokenCounters.set(model, (counters = { input: of('input'), output: of('output'), cache_read: of('cache_read'), cache_write: of('cache_write'), reasoning: of('reasoning') }))
+    tokenCounters.set(
+      model,
+      (counters = {
+        input: of('input'),
+        output: of('output'),
+        cache_read: of('cache_read'),
+        cache_write: of('cache_write'),
+        reasoning: of('reasoning'),
+      }),
+    )
   }
   counters.input.inc(usage.inputTokens)
   counters.output.inc(usage.outputTokens)
@@ -45,9 +87,16 @@ export function reportServer(server: Server): void {
 }
 let watchedServer: Server | null = null
 new Gauge({
-  name: 'berth_http_connections', help: 'Open connections to the public port of this process.',
+  name: 'berth_http_connections',
+  help: 'Open connections to the public port of this process.',
   async collect() {
-    this.set(watchedServer?.listening ? await new Promise<number>((resolve) => watchedServer?.getConnections((error, count) => resolve(error ? 0 : count))) : 0)
+    this.set(
+      watchedServer?.listening
+        ? await new Promise<number>((resolve) =>
+            watchedServer?.getConnections((error, count) => resolve(error ? 0 : count)),
+          )
+        : 0,
+    )
   },
 })
 
@@ -57,7 +106,9 @@ export function reportConnections({ pool }: Database): void {
 }
 let watched: Database['pool'] | null = null
 new Gauge({
-  name: 'berth_database_connections', help: 'Database connections of this process; waiting: requests that wait for one.', labelNames: ['state'],
+  name: 'berth_database_connections',
+  help: 'Database connections of this process; waiting: requests that wait for one.',
+  labelNames: ['state'],
   collect() {
     this.set({ state: 'open' }, watched?.totalCount ?? 0)
     this.set({ state: 'idle' }, watched?.idleCount ?? 0)
@@ -66,7 +117,10 @@ new Gauge({
 })
 
 /** Connections that were refused because there were too many, from one address or together. */
-export const connectionsRefused = new Counter({ name: 'berth_connections_refused_total', help: 'Connections refused because there were too many, from one address or together.' })
+export const connectionsRefused = new Counter({
+  name: 'berth_connections_refused_total',
+  help: 'Connections refused because there were too many, from one address or together.',
+})
 
 const portsTried = 50
 
@@ -91,7 +145,14 @@ export async function serveMetrics(wantedPort: number): Promise<{ port: number; 
   })
   server.requestTimeout = 5_000
   for (let port = wantedPort; port < wantedPort + portsTried; port++) {
-    if (await listens(server, port)) return { port, close: () => { server.close(); server.closeAllConnections() } }
+    if (await listens(server, port))
+      return {
+        port,
+        close: () => {
+          server.close()
+          server.closeAllConnections()
+        },
+      }
   }
   throw new Error(`no port from ${wantedPort} to ${wantedPort + portsTried - 1} is free for /metrics`)
 }
@@ -99,7 +160,8 @@ export async function serveMetrics(wantedPort: number): Promise<{ port: number; 
 /** Whether the server could take this port; false when it is busy. */
 function listens(server: Server, port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException): void => (error.code === 'EADDRINUSE' ? resolve(false) : reject(error))
+    const failed = (error: NodeJS.ErrnoException): void =>
+      error.code === 'EADDRINUSE' ? resolve(false) : reject(error)
     server.once('error', failed).listen(port, '127.0.0.1', () => {
       server.off('error', failed)
       resolve(true)

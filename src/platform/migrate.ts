@@ -14,7 +14,9 @@ const lockWaitMs = 120_000
 
 /** The migrations there are, oldest first. */
 export function migrationNames(): string[] {
-  return readdirSync(folder).filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name)).sort()
+  return readdirSync(folder)
+    .filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name))
+    .sort()
 }
 
 /**
@@ -23,12 +25,20 @@ export function migrationNames(): string[] {
  * @returns the names it ran.
  */
 export async function migrate(databaseUrl: string, wanted: readonly string[] = migrationNames()): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-migrate', statement_timeout: lockWaitMs })
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'berth-migrate',
+    statement_timeout: lockWaitMs,
+  })
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [lockNumbers.migrations])
-    await client.query('create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())')
-    const had = new Set((await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name))
+    await client.query(
+      'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
+    )
+    const had = new Set(
+      (await client.query<{ name: string }>('select name from migrations')).rows.map((row) => row.name),
+    )
     const missing = wanted.filter((name) => !had.has(name))
     for (const name of missing) await runOne(client, name)
     return missing
@@ -51,7 +61,9 @@ async function runOne(client: pg.Client, name: string): Promise<void> {
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new Error(`migration ${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -61,7 +73,8 @@ async function runCommand(): Promise<void> {
   readFlags(process.argv.slice(2), usage, {})
   const { databaseUrl, logFormat } = readConfig()
   setLogFormat(logFormat)
-  if (!databaseUrl) throw new UsageError('DATABASE_URL is not set. `npm start` migrates the embedded database by itself.')
+  if (!databaseUrl)
+    throw new UsageError('DATABASE_URL is not set. `npm start` migrates the embedded database by itself.')
   const ran = await migrate(databaseUrl)
   log.info({ ran }, ran.length > 0 ? 'migrated' : 'nothing to migrate')
 }

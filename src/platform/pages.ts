@@ -9,7 +9,11 @@ export type ListWindow = { limit?: number | null; page?: string | null }
 export type PageWindow = { first?: number | null; after?: string | null }
 
 /** A page of a Relay connection. */
-export type Page<Node> = { edges: { cursor: string; node: Node }[]; nodes: Node[]; pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null } }
+export type Page<Node> = {
+  edges: { cursor: string; node: Node }[]
+  nodes: Node[]
+  pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
+}
 
 /** Reads `first`: 1 to 100, default 50. */
 export function pageSize(first: number | null | undefined): number {
@@ -17,22 +21,46 @@ export function pageSize(first: number | null | undefined): number {
 }
 
 /** Reads limit and offset of a plain list. */
-export function listWindow(limit: number | null | undefined, offset: number | null | undefined, most: number = limits.infraListMax, usual: number = most): { limit: number; offset: number } {
-  return { limit: wholeNumber('limit', limit ?? usual, 1, most), offset: wholeNumber('offset', offset ?? 0, 0, 2_147_483_647) }
+export function listWindow(
+  limit: number | null | undefined,
+  offset: number | null | undefined,
+  most: number = limits.infraListMax,
+  usual: number = most,
+): { limit: number; offset: number } {
+  return {
+    limit: wholeNumber('limit', limit ?? usual, 1, most),
+    offset: wholeNumber('offset', offset ?? 0, 0, 2_147_483_647),
+  }
 }
 
 /** Makes the page of rows read with `limit first + 1`. A cursor is the public id of its row. */
-export function page<Node extends { id: string }>(kind: IdKind, rows: Node[], first: number, after: string | null | undefined): Page<Node> {
+export function page<Node extends { id: string }>(
+  kind: IdKind,
+  rows: Node[],
+  first: number,
+  after: string | null | undefined,
+): Page<Node> {
   return pageBy(({ id }) => encodeId(kind, id), rows, first, after)
 }
 
 /** The same for rows whose cursor is something else. */
-export function pageBy<Node>(cursorOf: (node: Node) => string, rows: Node[], first: number, after: string | null | undefined): Page<Node> {
+export function pageBy<Node>(
+  cursorOf: (node: Node) => string,
+  rows: Node[],
+  first: number,
+  after: string | null | undefined,
+): Page<Node> {
   const nodes = rows.slice(0, first)
   const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }))
   return {
-    edges, nodes,
-    pageInfo: { hasNextPage: rows.length > first, hasPreviousPage: Boolean(after), startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null },
+    edges,
+    nodes,
+    pageInfo: {
+      hasNextPage: rows.length > first,
+      hasPreviousPage: Boolean(after),
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
   }
 }
 
@@ -68,16 +96,25 @@ const backwardsMark = '-'
  * Makes the page of a list that can be walked both ways. A page that is reached from the one behind it is marked.
  * @throws BerthError invalid_request.
  */
-export async function listBothWays<Row extends { id: string }>(kind: IdKind, window: ListWindow, read: (window: TwoWayWindow) => Promise<Row[]>): Promise<TwoWayList<Row>> {
+export async function listBothWays<Row extends { id: string }>(
+  kind: IdKind,
+  window: ListWindow,
+  read: (window: TwoWayWindow) => Promise<Row[]>,
+): Promise<TwoWayList<Row>> {
   const backwards = window.page?.startsWith(backwardsMark) ?? false
   const unmarked = window.page?.slice(backwardsMark.length) || backwardsMark // the mark alone is no page
   const { limit, after } = readListPage(kind, { ...window, page: backwards ? unmarked : window.page })
   const rows = await read({ most: limit + 1, after, backwards })
-  const before = (first: Row | undefined): string | null => first && backwardsMark + encodeId(kind, first.id) || null
+  const before = (first: Row | undefined): string | null => (first && backwardsMark + encodeId(kind, first.id)) || null
   if (!backwards) return { ...listOf(kind, rows, limit), prevPage: after === null ? null : before(rows[0]) }
   const data = rows.slice(0, limit).reverse()
   const last = data.at(-1)
-  return { data, hasMore: last !== undefined, nextPage: last ? encodeId(kind, last.id) : null, prevPage: rows.length > limit ? before(data[0]) : null }
+  return {
+    data,
+    hasMore: last !== undefined,
+    nextPage: last ? encodeId(kind, last.id) : null,
+    prevPage: rows.length > limit ? before(data[0]) : null,
+  }
 }
 
 /** The same for rows whose page is something else. */
@@ -108,7 +145,8 @@ function wrongPage(): BerthError {
 export function cursorId(kind: IdKind, after: string | null | undefined): string | null {
   if (after === null || after === undefined) return null
   const id = decodeId(kind, after)
-  if (!id) throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
+  if (!id)
+    throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
   return id
 }
 
@@ -117,12 +155,14 @@ export function cursorId(kind: IdKind, after: string | null | undefined): string
  * @throws BerthError invalid_request for a text that is no cursor.
  */
 export function eventPosition(after: string): number {
-  if (!/^\d{1,15}$/.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
+  if (!/^\d{1,15}$/.test(after))
+    throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the cursor of the last event.')
   return Number(after)
 }
 
 /** The number, when it is whole and within its bounds. */
 export function wholeNumber(name: string, value: number, least: number, most: number): number {
-  if (!Number.isInteger(value) || value < least || value > most) throw new BerthError('invalid_request', `${name} must be a whole number from ${least} to ${most}.`)
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new BerthError('invalid_request', `${name} must be a whole number from ${least} to ${most}.`)
   return value
 }

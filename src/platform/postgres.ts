@@ -2,7 +2,14 @@
  * Postgres: the pool and transactions. Queries are Kysely's `sql` templates, so a value can only ever be a parameter;
  * statements.ts runs them.
  */
-import { Kysely, PostgresDialect, type PostgresPool, type PostgresPoolClient, type RawBuilder, type Transaction } from 'kysely'
+import {
+  Kysely,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type RawBuilder,
+  type Transaction,
+} from 'kysely'
 import pg from 'pg'
 import { BerthError } from './errors.ts'
 import { log } from './log.ts'
@@ -16,7 +23,12 @@ export type Db = Kysely<unknown>
 export type Tx = Transaction<unknown>
 
 /** Postgres' own codes that the code answers to. */
-export const sqlState = { uniqueViolation: '23505', foreignKeyViolation: '23503', serializationFailure: '40001', deadlock: '40P01' } as const
+export const sqlState = {
+  uniqueViolation: '23505',
+  foreignKeyViolation: '23503',
+  serializationFailure: '40001',
+  deadlock: '40P01',
+} as const
 
 const connectTimeoutMs = 5_000
 const statementTimeoutMs = 30_000
@@ -30,7 +42,10 @@ export type Database = { db: Db; pool: pg.Pool; url: string; close: () => Promis
  * Opens a pool. Nothing is sent before the first query.
  * @param applicationName shown in pg_stat_activity: which process of Berth this is.
  */
-export function openDatabase(url: string, { connections, applicationName }: { connections: number; applicationName: string }): Database {
+export function openDatabase(
+  url: string,
+  { connections, applicationName }: { connections: number; applicationName: string },
+): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
@@ -42,7 +57,9 @@ export function openDatabase(url: string, { connections, applicationName }: { co
   })
   // Without these two a restart of Postgres would end the process: pg emits, and nobody listens.
   pool.on('error', (error) => log.warn({ reason: error.message }, 'an idle database connection was lost'))
-  pool.on('connect', (client) => client.on('error', (error) => log.warn({ reason: error.message }, 'a database connection was lost')))
+  pool.on('connect', (client) =>
+    client.on('error', (error) => log.warn({ reason: error.message }, 'a database connection was lost')),
+  )
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: kyselyPool(pool) }) })
   pools.set(db, pool)
   return { db, pool, url, close: () => db.destroy().then(() => pool.end()) }
@@ -58,7 +75,10 @@ function kyselyPool(pool: pg.Pool): PostgresPool {
     end: async () => undefined, // closing ends it, also when no transaction ever was
     async connect() {
       const client = await pool.connect()
-      return { query: (text: string, values: readonly unknown[]) => runStatement(client, text, values), release: (broken?: boolean) => client.release(broken) } as PostgresPoolClient // we use no cursors
+      return {
+        query: (text: string, values: readonly unknown[]) => runStatement(client, text, values),
+        release: (broken?: boolean) => client.release(broken),
+      } as PostgresPoolClient // we use no cursors
     },
   }
 }
@@ -89,7 +109,8 @@ export async function transaction<Result>(db: Db, work: (tx: Tx) => Promise<Resu
     try {
       return await db.transaction().execute(work)
     } catch (error) {
-      const again = isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock) || isStalePlan(error)
+      const again =
+        isSqlState(error, sqlState.serializationFailure) || isSqlState(error, sqlState.deadlock) || isStalePlan(error)
       if (!again || attempt >= transactionTriesMax) throw error
     }
   }
@@ -129,10 +150,14 @@ export function isDatabaseAway(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (code.startsWith('57P') || code.startsWith('08') || code === '53300') return true
   if (['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'EPIPE', 'ETIMEDOUT'].includes(code)) return true
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/.test(error.message)
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/.test(
+    error.message,
+  )
 }
 
 /** What a caller is told while Postgres is away. */
 export function databaseAway(): BerthError {
-  return new BerthError('service_unavailable', 'The database is not reachable right now. Try again in a few seconds.', { retryAfterSeconds: 2 })
+  return new BerthError('service_unavailable', 'The database is not reachable right now. Try again in a few seconds.', {
+    retryAfterSeconds: 2,
+  })
 }

@@ -126,7 +126,12 @@ function createHearers(): Hearers {
       })()
     },
     hear(topic, id, signal, onNotice) {
-      if (!signal.aborted) signal.addEventListener('abort', join(topic, id, (said) => onNotice(said)), { once: true })
+      if (!signal.aborted)
+        signal.addEventListener(
+          'abort',
+          join(topic, id, (said) => onNotice(said)),
+          { once: true },
+        )
     },
     listen(topic, onNotice) {
       listeners.set(topic, (listeners.get(topic) ?? new Set()).add(onNotice))
@@ -135,14 +140,24 @@ function createHearers(): Hearers {
 }
 
 /** Holds one listening connection, and opens it again whenever it is lost; `gap` is called each time it is open. */
-function keepListening(databaseUrl: string, deliver: (payload: string) => void, gap: () => void): { connected: () => boolean; close: () => Promise<void> } {
+function keepListening(
+  databaseUrl: string,
+  deliver: (payload: string) => void,
+  gap: () => void,
+): { connected: () => boolean; close: () => Promise<void> } {
   let client: pg.Client | null = null
   let connected = false
   let closed = false
   let retry: NodeJS.Timeout | undefined
 
   const connect = async (afterMs: number): Promise<void> => {
-    const next = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-listen', keepAlive: true, connectionTimeoutMillis: heartbeatTimeoutMs, query_timeout: heartbeatTimeoutMs })
+    const next = new pg.Client({
+      connectionString: databaseUrl,
+      application_name: 'berth-listen',
+      keepAlive: true,
+      connectionTimeoutMillis: heartbeatTimeoutMs,
+      query_timeout: heartbeatTimeoutMs,
+    })
     client = next
     let beat: NodeJS.Timeout | undefined
     let lost = false
@@ -151,7 +166,11 @@ function keepListening(databaseUrl: string, deliver: (payload: string) => void, 
       lost = true
       connected = false
       clearInterval(beat)
-      next.end().catch((error: Error) => log.debug({ reason: error.message }, 'a dead listening connection did not close cleanly'))
+      next
+        .end()
+        .catch((error: Error) =>
+          log.debug({ reason: error.message }, 'a dead listening connection did not close cleanly'),
+        )
       if (closed) return
       log.warn({ reason }, 'notices are interrupted; listening again soon')
       retry = setTimeout(() => void connect(Math.min(afterMs * 2, reconnectMsMax)), afterMs)

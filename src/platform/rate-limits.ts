@@ -26,8 +26,13 @@ export type RateLimiter = {
  * @throws BerthError rate_limited.
  */
 export function spendRequest(limiter: RateLimiter, caller: Caller, changes: boolean): Allowance | Promise<Allowance> {
-  const whose = (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId ? caller.organizationId : callerName(caller)
-  return changes ? limiter.spend(`create:${whose}`, limits.createsPerMinute) : limiter.spend(`other:${whose}`, limits.otherPerMinute)
+  const whose =
+    (caller.kind === 'person' || caller.kind === 'key') && caller.organizationId
+      ? caller.organizationId
+      : callerName(caller)
+  return changes
+    ? limiter.spend(`create:${whose}`, limits.createsPerMinute)
+    : limiter.spend(`other:${whose}`, limits.otherPerMinute)
 }
 
 /** A process holds at most this part of a bucket, so that two processes share it fairly. */
@@ -48,11 +53,14 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
     const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
     const there = sql`least(${perMinute}, held.tokens + extract(epoch from now() - held.refilled_at) * ${perMinute / 60})`
     const granted = sql`greatest(0, least(${wanted}, floor(${there})))` // a debt that an operator wrote down stays one
-    const row = await getOne<{ granted: number; tokens: number }>(db, sql`
+    const row = await getOne<{ granted: number; tokens: number }>(
+      db,
+      sql`
       insert into rate_buckets as held (bucket, tokens, granted, refilled_at) values (${bucket}, ${perMinute - wanted}, ${wanted}, now())
       on conflict (bucket) do update set
         tokens = ${there} - ${granted}, granted = ${granted}, refilled_at = now()
-      returning granted, tokens`)
+      returning granted, tokens`,
+    )
     share.tokens = row.granted
     share.untilMs = performance.now() + shareMsMax
     share.allowance.remaining = Math.max(0, Math.floor(row.tokens + row.granted))
@@ -68,7 +76,11 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
 
   function refuse({ allowance }: Share): never {
     const retryAfterSeconds = Math.max(1, Math.ceil(60 / allowance.limit))
-    throw new BerthError('rate_limited', `Too many requests: ${allowance.limit} a minute are allowed here. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds, allowance: { ...allowance, remaining: 0 } })
+    throw new BerthError(
+      'rate_limited',
+      `Too many requests: ${allowance.limit} a minute are allowed here. Try again in ${retryAfterSeconds} s.`,
+      { retryAfterSeconds, allowance: { ...allowance, remaining: 0 } },
+    )
   }
 
   async function spendAfterRefill(share: Share, bucket: string, perMinute: number): Promise<Allowance> {
@@ -89,7 +101,12 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
       if (share && share.tokens >= 1 && share.untilMs > performance.now()) return take(share)
       if (!share) {
         if (shares.size >= heldBucketsMax) shares.clear()
-        share = { tokens: 0, allowance: { limit: perMinute, remaining: 0, resetSeconds: 60 }, untilMs: 0, refilling: null }
+        share = {
+          tokens: 0,
+          allowance: { limit: perMinute, remaining: 0, resetSeconds: 60 },
+          untilMs: 0,
+          refilling: null,
+        }
         shares.set(bucket, share)
       }
       return spendAfterRefill(share, bucket, perMinute)

@@ -2,7 +2,15 @@
  * Stored secrets: sealed with AES-256-GCM, bound to the place where they are stored, so that a sealed value copied
  * to another row or organization does not open. Layout: version (1) · key id (4) · nonce (12) · tag (16) · ciphertext.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hash,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -39,7 +47,9 @@ export function createSealer(keys: readonly Buffer[]): Sealer {
       const id = sealed.subarray(1, 5)
       const match = known.find((one) => one.id.equals(id))
       if (!match) throw new Error('sealed with a key that this process does not have; see BERTH_SECRET_KEY')
-      const decipher = createDecipheriv('aes-256-gcm', match.key, sealed.subarray(5, 17)).setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(17, 33))
+      const decipher = createDecipheriv('aes-256-gcm', match.key, sealed.subarray(5, 17))
+        .setAAD(Buffer.from(place))
+        .setAuthTag(sealed.subarray(17, 33))
       return Buffer.concat([decipher.update(sealed.subarray(33)), decipher.final()]).toString('utf8')
     },
     derive: (purpose) => createHmac('sha256', current.key).update(purpose).digest('base64url'),

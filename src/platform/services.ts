@@ -9,7 +9,16 @@ import { createRateLimiter, type RateLimiter } from './rate-limits.ts'
 import { loadSealer, type Sealer } from './secrets.ts'
 
 /** The opened platform of one process. */
-export type Services = { config: Config; database: Database; db: Db; jobs: Jobs; pubsub: Pubsub; sealer: Sealer; limiter: RateLimiter; idempotency: Idempotency }
+export type Services = {
+  config: Config
+  database: Database
+  db: Db
+  jobs: Jobs
+  pubsub: Pubsub
+  sealer: Sealer
+  limiter: RateLimiter
+  idempotency: Idempotency
+}
 
 /** One request: the platform and its caller. Resource functions take it first. */
 export type Call = Services & { caller: Caller; requestId: string }
@@ -22,19 +31,33 @@ const closers = new WeakMap<Db, (() => Promise<void>)[]>()
 
 /** Has this done before the services of this database are closed. */
 export function beforeClose(db: Db, close: () => Promise<void>): void {
-  closers.set(db, [...closers.get(db) ?? [], close])
+  closers.set(db, [...(closers.get(db) ?? []), close])
 }
 
 /** Opens everything one process needs. */
-export async function openServices(config: Config, databaseUrl: string, role: 'web' | 'worker'): Promise<Services & { close: () => Promise<void> }> {
-  const database = openDatabase(databaseUrl, { connections: config.databaseConnections, applicationName: `berth-${role}` })
+export async function openServices(
+  config: Config,
+  databaseUrl: string,
+  role: 'web' | 'worker',
+): Promise<Services & { close: () => Promise<void> }> {
+  const database = openDatabase(databaseUrl, {
+    connections: config.databaseConnections,
+    applicationName: `berth-${role}`,
+  })
   const pubsub = openPubsub(databaseUrl)
   const jobs = await openJobs(databaseUrl, pubsub, { worker: role === 'worker' })
   const sealer = loadSealer(config.secretKey, config.dataDir)
   const limiter = createRateLimiter(database.db, config.rateLimitFactor)
   const idempotency = createIdempotency(database.db, sealer)
   return {
-    config, database, db: database.db, jobs, pubsub, sealer, limiter, idempotency,
+    config,
+    database,
+    db: database.db,
+    jobs,
+    pubsub,
+    sealer,
+    limiter,
+    idempotency,
     async close() {
       idempotency.close()
       for (const close of closers.get(database.db) ?? []) await close()

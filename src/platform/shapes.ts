@@ -6,14 +6,19 @@ import { unknownKeySentence } from './shapes/unknown-keys.ts'
  * An object with these keys and no others.
  * @param refusals what is said of keys that other services of this kind take and this one does not, by key: a sentence that goes on behind its name.
  */
-export function exact<Shape extends z.core.$ZodLooseShape>(shape: Shape, refusals: Readonly<Record<string, string>> = {}): z.ZodObject<Shape, z.core.$strict> {
+export function exact<Shape extends z.core.$ZodLooseShape>(
+  shape: Shape,
+  refusals: Readonly<Record<string, string>> = {},
+): z.ZodObject<Shape, z.core.$strict> {
   const known = Object.keys(shape)
   return z.strictObject(shape, {
     error: (issue) => {
       if (issue.code !== 'unrecognized_keys') return undefined
       const key = String(issue.keys[0]) // a strict object has at least one of them
       const refusal = Object.hasOwn(refusals, key) ? refusals[key] : undefined
-      return refusal === undefined ? unknownKeySentence('field', key, known, placeMark) : `${placeMark}${key} ${refusal}`
+      return refusal === undefined
+        ? unknownKeySentence('field', key, known, placeMark)
+        : `${placeMark}${key} ${refusal}`
     },
   })
 }

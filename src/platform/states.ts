@@ -6,10 +6,18 @@ import { change, findOne, sql, type Db, type Tx } from './postgres.ts'
 import type { RawBuilder } from 'kysely'
 
 /** Every status of a noun, and where each may go. */
-export type States<Status extends string> = { readonly table: string; readonly noun: string; readonly moves: Readonly<Record<Status, readonly Status[]>> }
+export type States<Status extends string> = {
+  readonly table: string
+  readonly noun: string
+  readonly moves: Readonly<Record<Status, readonly Status[]>>
+}
 
 /** Declares the states of a noun: its table, what to call one, and the moves. */
-export function states<Status extends string>(table: string, noun: string, moves: Record<Status, readonly Status[]>): States<Status> {
+export function states<Status extends string>(
+  table: string,
+  noun: string,
+  moves: Record<Status, readonly Status[]>,
+): States<Status> {
   return { table, noun, moves }
 }
 
@@ -24,12 +32,20 @@ export function sourcesOf<Status extends string>(machine: States<Status>, to: St
  * @returns the row after the move, or undefined when it is elsewhere (somebody else moved it first).
  */
 export async function transition<Row, Status extends string>(
-  tx: Tx, machine: States<Status>, id: string, to: Status, set: RawBuilder<unknown> = sql`updated_at = now()`, from: readonly Status[] = sourcesOf(machine, to),
+  tx: Tx,
+  machine: States<Status>,
+  id: string,
+  to: Status,
+  set: RawBuilder<unknown> = sql`updated_at = now()`,
+  from: readonly Status[] = sourcesOf(machine, to),
 ): Promise<Row | undefined> {
   const allowed = from.filter((status) => machine.moves[status].includes(to))
-  return findOne<Row>(tx, sql`
+  return findOne<Row>(
+    tx,
+    sql`
     update ${sql.table(machine.table)} set status = ${to}, ${set}
-    where id = ${id} and status = any(${allowed}) returning *`)
+    where id = ${id} and status = any(${allowed}) returning *`,
+  )
 }
 
 /**
@@ -37,11 +53,23 @@ export async function transition<Row, Status extends string>(
  * @param whose which rows: sql`vm_id = ${id}`.
  * @returns how many moved.
  */
-export async function transitionAll<Status extends string>(tx: Db, machine: States<Status>, whose: RawBuilder<unknown>, to: Status, set: RawBuilder<unknown>): Promise<number> {
-  return change(tx, sql`update ${sql.table(machine.table)} set status = ${to}, ${set} where ${whose} and status = any(${sourcesOf(machine, to)})`)
+export async function transitionAll<Status extends string>(
+  tx: Db,
+  machine: States<Status>,
+  whose: RawBuilder<unknown>,
+  to: Status,
+  set: RawBuilder<unknown>,
+): Promise<number> {
+  return change(
+    tx,
+    sql`update ${sql.table(machine.table)} set status = ${to}, ${set} where ${whose} and status = any(${sourcesOf(machine, to)})`,
+  )
 }
 
 /** The 409 for a move that is not possible from where the object is. */
 export function wrongState(machine: States<string>, status: string, wanted: string): BerthError {
-  return new BerthError('invalid_transition', `This ${machine.noun} is ${status}, so it cannot be ${wanted} now. Wait until it is steady, then try again.`)
+  return new BerthError(
+    'invalid_transition',
+    `This ${machine.noun} is ${status}, so it cannot be ${wanted} now. Wait until it is steady, then try again.`,
+  )
 }

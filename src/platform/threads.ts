@@ -24,16 +24,27 @@ export type Thread<Question, Answer> = {
   ask(question: Question): Promise<Answer>
 }
 
-type Waiting<Question, Answer> = { question: Question; resolve: (answer: Answer) => void; reject: (error: Error) => void }
+type Waiting<Question, Answer> = {
+  question: Question
+  resolve: (answer: Answer) => void
+  reject: (error: Error) => void
+}
 
 /** The thread of a file, which answers each message of its parent by one; it is started when it is first asked, and does not keep the process alive. */
-export function createThread<Question, Answer>(file: URL, { memoryMegabytes, answerMs, waitingMax }: ThreadLimits): Thread<Question, Answer> {
+export function createThread<Question, Answer>(
+  file: URL,
+  { memoryMegabytes, answerMs, waitingMax }: ThreadLimits,
+): Thread<Question, Answer> {
   const waiting: Waiting<Question, Answer>[] = []
   let worker: Worker | null = null
   let isBusy = false
 
   const start = (): Worker => {
-    const started = new Worker(file, { resourceLimits: { maxOldGenerationSizeMb: memoryMegabytes }, env: {}, stdin: false })
+    const started = new Worker(file, {
+      resourceLimits: { maxOldGenerationSizeMb: memoryMegabytes },
+      env: {},
+      stdin: false,
+    })
     started.unref()
     worker = started
     return started
@@ -50,7 +61,9 @@ export function createThread<Question, Answer>(file: URL, { memoryMegabytes, ans
     const over = (settle: () => void): void => {
       clearTimeout(timer)
       used.removeAllListeners()
-      used.on('error', (error: Error) => log.warn({ reason: error.message }, 'a thread failed while it had nothing to do'))
+      used.on('error', (error: Error) =>
+        log.warn({ reason: error.message }, 'a thread failed while it had nothing to do'),
+      )
       isBusy = false
       settle()
       next()
@@ -68,10 +81,14 @@ export function createThread<Question, Answer>(file: URL, { memoryMegabytes, ans
     used.postMessage(one.question)
   }
   return {
-    ask: (question) => new Promise((resolve, reject) => {
-      if (waiting.length >= waitingMax) return reject(new ThreadError('busy', 'Too much of this kind is being worked on. Try again in a few seconds.'))
-      waiting.push({ question, resolve, reject })
-      next()
-    }),
+    ask: (question) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length >= waitingMax)
+          return reject(
+            new ThreadError('busy', 'Too much of this kind is being worked on. Try again in a few seconds.'),
+          )
+        waiting.push({ question, resolve, reject })
+        next()
+      }),
   }
 }

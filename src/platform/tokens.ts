@@ -3,7 +3,15 @@
  * A verified token is remembered by its exact text for 60 s at most, so revocation never looks at the text: tokens
  * can be respelt (padding, order of bits in the last character). It looks at claims: memberships, on every request.
  */
-import { createRemoteJWKSet, decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult } from 'jose'
+import {
+  createRemoteJWKSet,
+  decodeJwt,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyResult,
+} from 'jose'
 import { z } from 'zod'
 import { lesserRole, roles, type Role } from './access.ts'
 import { now, nowMs } from './clock.ts'
@@ -48,18 +56,29 @@ export type TokenChecker = {
 
 const membership = z.object({ org_id: z.string(), membership_id: z.string(), role: z.enum(roles) })
 const claims = z.object({
-  iss: z.string(), sub: z.string(), exp: z.number(), jti: z.string().max(255).optional(),
-  org_id: z.string().nullish(), role: z.enum(roles).nullish(),
-  org_memberships: z.array(membership).max(membershipsMax).default([]), [vmClaim]: z.string().optional(),
+  iss: z.string(),
+  sub: z.string(),
+  exp: z.number(),
+  jti: z.string().max(255).optional(),
+  org_id: z.string().nullish(),
+  role: z.enum(roles).nullish(),
+  org_memberships: z.array(membership).max(membershipsMax).default([]),
+  [vmClaim]: z.string().optional(),
 })
 
 /** The keys of an issuer's JWKS address, fetched when first needed and again for an unknown key id. */
 export function remoteKeys(jwksUri: string): JWTVerifyGetKey {
-  return createRemoteJWKSet(new URL(jwksUri), { timeoutDuration: keySetFetchTimeoutMs, cooldownDuration: keySetCooldownMs })
+  return createRemoteJWKSet(new URL(jwksUri), {
+    timeoutDuration: keySetFetchTimeoutMs,
+    cooldownDuration: keySetCooldownMs,
+  })
 }
 
 /** Makes a checker for these issuers. */
-export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { secret: string; audience: string } | null): TokenChecker {
+export function createTokenChecker(
+  issuers: readonly TrustedIssuer[],
+  hs256: { secret: string; audience: string } | null,
+): TokenChecker {
   const remembered = new Map<string, { token: Token; untilMs: number }>()
 
   async function verify(text: string): Promise<Token> {
@@ -71,10 +90,25 @@ export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { s
       throw refused('it is neither a JWT nor a key of this Berth')
     }
     const trusted = issuers.find((one) => one.issuer === claimed.iss)
-    const options = { clockTolerance: leewaySeconds, requiredClaims: ['sub', 'exp', 'iat'], algorithms, currentDate: now() }
+    const options = {
+      clockTolerance: leewaySeconds,
+      requiredClaims: ['sub', 'exp', 'iat'],
+      algorithms,
+      currentDate: now(),
+    }
     try {
-      if (trusted) return read(await jwtVerify(text, trusted.keys, { ...options, issuer: trusted.issuer, audience: trusted.audience }))
-      if (hs256) return read(await jwtVerify(text, Buffer.from(hs256.secret), { ...options, algorithms: ['HS256'], audience: hs256.audience }))
+      if (trusted)
+        return read(
+          await jwtVerify(text, trusted.keys, { ...options, issuer: trusted.issuer, audience: trusted.audience }),
+        )
+      if (hs256)
+        return read(
+          await jwtVerify(text, Buffer.from(hs256.secret), {
+            ...options,
+            algorithms: ['HS256'],
+            audience: hs256.audience,
+          }),
+        )
     } catch (error) {
       throw explain(error)
     }
@@ -96,14 +130,16 @@ export function createTokenChecker(issuers: readonly TrustedIssuer[], hs256: { s
 
 function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   // An issuer signs other things with the same key: logout and event tokens say so in their type.
-  if (protectedHeader.typ !== undefined && !accessTypes.includes(protectedHeader.typ.toLowerCase())) throw refused('it is not an access token')
-  if ((payload.iat ?? 0) > nowMs() / 1000 + leewaySeconds) throw refused('it was issued in the future; check the clocks')
+  if (protectedHeader.typ !== undefined && !accessTypes.includes(protectedHeader.typ.toLowerCase()))
+    throw refused('it is not an access token')
+  if ((payload.iat ?? 0) > nowMs() / 1000 + leewaySeconds)
+    throw refused('it was issued in the future; check the clocks')
   const outcome = claims.safeParse(payload)
   if (!outcome.success) throw refused('its claims are not the ones Berth reads')
   const said = outcome.data
   const userId = decodeId('user', said.sub)
   if (!userId) throw refused('its subject is not a user id of Berth')
-  const organizationId = said.org_id ? decodeId('organization', said.org_id) ?? null : null
+  const organizationId = said.org_id ? (decodeId('organization', said.org_id) ?? null) : null
   const memberships = said.org_memberships.map((one) => {
     const theirs = decodeId('organization', one.org_id)
     const membershipId = decodeId('membership', one.membership_id)
@@ -117,14 +153,32 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   const role = active?.role ?? null
   const vmId = said[vmClaim] === undefined ? null : decodeId('vm', said[vmClaim])
   if (vmId === undefined) throw refused('it names a VM that has no id of Berth')
-  return { userId, organizationId: active ? organizationId : null, role, memberships, vmId, tokenId: said.jti ?? '', issuedAtSeconds: payload.iat ?? 0, expiresAtSeconds: said.exp }
+  return {
+    userId,
+    organizationId: active ? organizationId : null,
+    role,
+    memberships,
+    vmId,
+    tokenId: said.jti ?? '',
+    issuedAtSeconds: payload.iat ?? 0,
+    expiresAtSeconds: said.exp,
+  }
 }
 
 function explain(error: unknown): BerthError {
   if (error instanceof BerthError) return error
-  if (error instanceof errors.JWTExpired) return new BerthError('unauthorized', 'Your token has expired. Get a new one and try again.')
-  const keysAway = error instanceof errors.JWKSTimeout || (error instanceof TypeError && /fetch/.test(error.message)) || (error instanceof errors.JOSEError && error.code === 'ERR_JOSE_GENERIC')
-  if (keysAway) return new BerthError('service_unavailable', 'The keys of the token’s issuer cannot be fetched right now. Try again soon.', { retryAfterSeconds: 5 })
+  if (error instanceof errors.JWTExpired)
+    return new BerthError('unauthorized', 'Your token has expired. Get a new one and try again.')
+  const keysAway =
+    error instanceof errors.JWKSTimeout ||
+    (error instanceof TypeError && /fetch/.test(error.message)) ||
+    (error instanceof errors.JOSEError && error.code === 'ERR_JOSE_GENERIC')
+  if (keysAway)
+    return new BerthError(
+      'service_unavailable',
+      'The keys of the token’s issuer cannot be fetched right now. Try again soon.',
+      { retryAfterSeconds: 5 },
+    )
   return refused('its signature, issuer, audience or dates are not right')
 }
 

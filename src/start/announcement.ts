@@ -5,8 +5,13 @@ import type { Config } from '../platform/config.ts'
 const askTimeoutMs = 2_000
 
 /** The addresses, the state of the VMs, how to get a token, and the ready line last. */
-export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cacheDir }: Config, withoutVms: string | null, signInCode: string | null): string {
-  const speed = knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
+export function announcement(
+  { publicUrl, webMetricsPort, workerMetricsPort, cacheDir }: Config,
+  withoutVms: string | null,
+  signInCode: string | null,
+): string {
+  const speed =
+    knownAcceleration(cacheDir) === 'kvm' ? 'yes, with KVM' : 'yes, under emulation (npm run doctor says why)'
   return [
     '',
     `  GraphQL, GraphiQL  ${publicUrl}/graphql`,
@@ -16,7 +21,12 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
     `  Metrics            http://127.0.0.1:${webMetricsPort}/metrics (web), http://127.0.0.1:${workerMetricsPort}/metrics (worker); the next free port where one is taken`,
     `  VMs                ${withoutVms === null ? speed : `none. ${withoutVms}`}`,
     '',
-    ...(signInCode === null ? [] : [`  Sign in            ${publicUrl}/graphql?code=${signInCode}`, '                     (another user of this machine needs this link; the code is good until the next start)']),
+    ...(signInCode === null
+      ? []
+      : [
+          `  Sign in            ${publicUrl}/graphql?code=${signInCode}`,
+          '                     (another user of this machine needs this link; the code is good until the next start)',
+        ]),
     '  Get a token:       npm run -s token -- --user alice --org acme --role owner',
     '',
     `Berth is ready at ${publicUrl} (Ctrl-C stops it)`,
@@ -26,7 +36,9 @@ export function announcement({ publicUrl, webMetricsPort, workerMetricsPort, cac
 /** Whether the web process says that everything it needs is there, and, with VMs, that a worker is ready to run them. */
 export async function answersReady({ host, port }: Config, withVms: boolean): Promise<boolean> {
   try {
-    const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, { signal: AbortSignal.timeout(askTimeoutMs) })
+    const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, {
+      signal: AbortSignal.timeout(askTimeoutMs),
+    })
     const text = await response.text()
     if (response.status !== 200 || !withVms) return response.status === 200
     return (JSON.parse(text) as { checks?: Record<string, string> }).checks?.['vms'] === 'ok' // our own answer

@@ -58,12 +58,18 @@ export class Berth {
       if (this.#stopping) return
       writeRunFile(this.#config.dataDir, this.#run)
       if (offersSignIn(this.#config)) this.#signInCode = makeSignInCode(this.#config.dataDir)
-      if (release && await runRelease(release, this.#forChildren(), (line) => this.#show('release', line)) !== 0) throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
-      const withoutVms = this.#options.withVms && this.#config.runsVms ? await prepareVms(this.#config, process.stdout) : 'They were left out.'
+      if (release && (await runRelease(release, this.#forChildren(), (line) => this.#show('release', line))) !== 0)
+        throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
+      const withoutVms =
+        this.#options.withVms && this.#config.runsVms
+          ? await prepareVms(this.#config, process.stdout)
+          : 'They were left out.'
       if (this.#stopping) return
       if (withoutVms) this.#options.say(`Starting without VMs. ${withoutVms}`)
       const variables = { ...this.#forChildren(), ...(this.#options.withVms ? {} : { BERTH_VMS: 'off' }) }
-      this.#processes = processes.map((line) => namesOf(line.name, this.#config).map((name) => this.#keep(procfileProgram({ ...line, name }, variables))))
+      this.#processes = processes.map((line) =>
+        namesOf(line.name, this.#config).map((name) => this.#keep(procfileProgram({ ...line, name }, variables))),
+      )
       await this.#announce(withoutVms)
     } catch (error) {
       if (this.#stopping) return // a step failed because what it needs was stopped
@@ -102,7 +108,11 @@ export class Berth {
   /** They write to us, not to the terminal, so we say for them whether there is one. */
   #forChildren(): Record<string, string> {
     // What Node has compiled is kept: a worker that starts again loads in half the time, and requests wait for it.
-    return { NODE_COMPILE_CACHE: join(this.#config.dataDir, 'compiled'), DATABASE_URL: this.#run.databaseUrl, BERTH_LOG_FORMAT: writesForPeople(this.#config.logFormat) ? 'pretty' : 'json' }
+    return {
+      NODE_COMPILE_CACHE: join(this.#config.dataDir, 'compiled'),
+      DATABASE_URL: this.#run.databaseUrl,
+      BERTH_LOG_FORMAT: writesForPeople(this.#config.logFormat) ? 'pretty' : 'json',
+    }
   }
 
   #keep(program: Program): Supervised {
@@ -120,13 +130,22 @@ export class Berth {
   }
 
   async #announce(withoutVms: string | null): Promise<void> {
-    const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), { limitMs: readyLimitMs, everyMs: readyPollMs })
+    const ready = await becomesTrue(() => this.#stopping !== null || answersReady(this.#config, withoutVms === null), {
+      limitMs: readyLimitMs,
+      everyMs: readyPollMs,
+    })
     if (this.#stopping) return
-    this.#options.say(ready ? announcement(this.#config, withoutVms, this.#signInCode) : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`)
+    this.#options.say(
+      ready
+        ? announcement(this.#config, withoutVms, this.#signInCode)
+        : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`,
+    )
   }
 }
 
 /** What the processes of a line are called: `web` alone, else `web.1`, `web.2` …; all of them listen on the same port. */
 function namesOf(line: string, { webProcesses }: Config): string[] {
-  return line === 'web' && webProcesses > 1 ? Array.from({ length: webProcesses }, (_, at) => `${line}.${at + 1}`) : [line]
+  return line === 'web' && webProcesses > 1
+    ? Array.from({ length: webProcesses }, (_, at) => `${line}.${at + 1}`)
+    : [line]
 }

@@ -21,7 +21,9 @@ const memoryFreeBytesMin = 1 * gigabyte
 
 /** A finding from a problem, or from its absence. */
 export function verdict(what: string, problem: string | null, remedy?: string): Check {
-  return problem === null ? { verdict: 'works', what } : { verdict: 'fails', what: `${what}: ${problem}`, ...(remedy ? { remedy } : {}) }
+  return problem === null
+    ? { verdict: 'works', what }
+    : { verdict: 'fails', what: `${what}: ${problem}`, ...(remedy ? { remedy } : {}) }
 }
 
 /** Every check of this file. */
@@ -32,7 +34,7 @@ export async function checkHost(config: Config): Promise<Check[]> {
     checkFolder('data folder', config.dataDir, 'BERTH_DATA_DIR', dataFreeBytesMin),
     checkFolder('cache folder', config.cacheDir, 'BERTH_CACHE_DIR', cacheFreeBytesMin),
     checkMemory(),
-    ...await checkPostgres(config, run),
+    ...(await checkPostgres(config, run)),
     await checkPort(config, run),
   ]
 }
@@ -43,19 +45,35 @@ function checkFolder(what: string, folder: string, setting: string, freeBytesMin
   try {
     accessSync(present, constants.W_OK | constants.X_OK)
   } catch {
-    return verdict(`${what} ${folder}`, 'this user may not write there', `Run as its owner, or set ${setting} to a folder of yours.`)
+    return verdict(
+      `${what} ${folder}`,
+      'this user may not write there',
+      `Run as its owner, or set ${setting} to a folder of yours.`,
+    )
   }
   if (isRoot() && !othersMayEnter(present)) {
-    return verdict(`${what} ${folder}`, 'only root may enter, and Postgres and QEMU run as other users', `Set ${setting} to another folder, such as /var/lib/berth.`)
+    return verdict(
+      `${what} ${folder}`,
+      'only root may enter, and Postgres and QEMU run as other users',
+      `Set ${setting} to another folder, such as /var/lib/berth.`,
+    )
   }
   const { bavail, bsize } = statfsSync(present)
   const freeBytes = bavail * bsize
-  return verdict(`${what} ${folder}, ${inGigabytes(freeBytes)} free`, freeBytes < freeBytesMin ? `less than ${inGigabytes(freeBytesMin)}` : null, `Make room there, or set ${setting} to a folder on a larger disk.`)
+  return verdict(
+    `${what} ${folder}, ${inGigabytes(freeBytes)} free`,
+    freeBytes < freeBytesMin ? `less than ${inGigabytes(freeBytesMin)}` : null,
+    `Make room there, or set ${setting} to a folder on a larger disk.`,
+  )
 }
 
 function checkMemory(): Check {
   const what = `memory ${inGigabytes(totalmem())}, ${inGigabytes(freemem())} available`
-  return verdict(what, freemem() < memoryFreeBytesMin ? `less than ${inGigabytes(memoryFreeBytesMin)}` : null, 'Stop other programs, or lower BERTH_VM_POOL.')
+  return verdict(
+    what,
+    freemem() < memoryFreeBytesMin ? `less than ${inGigabytes(memoryFreeBytesMin)}` : null,
+    'Stop other programs, or lower BERTH_VM_POOL.',
+  )
 }
 
 async function checkPostgres(config: Config, run: RunFile | null): Promise<Check[]> {
@@ -63,15 +81,30 @@ async function checkPostgres(config: Config, run: RunFile | null): Promise<Check
   if (!url) return [{ verdict: 'neither', what: 'Postgres: the embedded one, which runs while npm start does' }]
   const reason = await whyNoConnection(url)
   const whose = config.databaseUrl ? 'the one of DATABASE_URL' : 'the embedded one'
-  if (reason !== null) return [verdict(`Postgres, ${whose}`, `does not answer (${reason})`, config.databaseUrl ? 'Start it, or correct DATABASE_URL.' : 'Wait a few seconds; if it stays, read what npm start prints.')]
+  if (reason !== null)
+    return [
+      verdict(
+        `Postgres, ${whose}`,
+        `does not answer (${reason})`,
+        config.databaseUrl
+          ? 'Start it, or correct DATABASE_URL.'
+          : 'Wait a few seconds; if it stays, read what npm start prints.',
+      ),
+    ]
   const client = new pg.Client({ connectionString: url, application_name: 'berth-doctor' })
   await client.connect()
   try {
     const version = (await client.query<{ server_version: string }>('show server_version')).rows[0]?.server_version
-    const missing = await missingMigrations(async (text) => (await client.query<{ name: string }>(text)).rows).catch(() => ['all of them'])
+    const missing = await missingMigrations(async (text) => (await client.query<{ name: string }>(text)).rows).catch(
+      () => ['all of them'],
+    )
     return [
       verdict(`Postgres ${version}, ${whose}`, null),
-      verdict('migrations', missing.length > 0 ? `missing: ${missing.join(', ')}` : null, 'Run npm run migrate, or start Berth again.'),
+      verdict(
+        'migrations',
+        missing.length > 0 ? `missing: ${missing.join(', ')}` : null,
+        'Run npm run migrate, or start Berth again.',
+      ),
     ]
   } finally {
     await client.end()
@@ -79,9 +112,18 @@ async function checkPostgres(config: Config, run: RunFile | null): Promise<Check
 }
 
 async function checkPort(config: Config, run: RunFile | null): Promise<Check> {
-  if (run) return verdict(`Berth runs and answers at ${config.publicUrl}`, await answersReady(config, false) ? null : '/readyz does not say that it is ready', 'Wait a few seconds; if it stays, read what npm start prints.')
+  if (run)
+    return verdict(
+      `Berth runs and answers at ${config.publicUrl}`,
+      (await answersReady(config, false)) ? null : '/readyz does not say that it is ready',
+      'Wait a few seconds; if it stays, read what npm start prints.',
+    )
   const reason = await whyNotListen(config.host, config.port)
-  return verdict(`port ${config.port} of ${config.host} is free`, reason && `no (${reason})`, 'Stop the program that listens there, or set PORT to a free port.')
+  return verdict(
+    `port ${config.port} of ${config.host} is free`,
+    reason && `no (${reason})`,
+    'Stop the program that listens there, or set PORT to a free port.',
+  )
 }
 
 function inGigabytes(bytes: number): string {

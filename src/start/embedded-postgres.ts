@@ -4,7 +4,19 @@
  * stays out of its reach from the first day.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -63,7 +75,17 @@ const serverSettings: Readonly<Record<string, string>> = {
  * Makes the cluster when there is none: complete or not at all.
  * @throws StartError saying what to do when the binaries, the user or the passwords are missing.
  */
-export async function preparePostgres({ dataDir, runDir, cacheDir, durable = true }: { dataDir: string; runDir: string; cacheDir: string; durable?: boolean }): Promise<EmbeddedPostgres> {
+export async function preparePostgres({
+  dataDir,
+  runDir,
+  cacheDir,
+  durable = true,
+}: {
+  dataDir: string
+  runDir: string
+  cacheDir: string
+  durable?: boolean
+}): Promise<EmbeddedPostgres> {
   const binaries = postgresFolder(cacheDir)
   const user = isRoot() ? ensureSystemUser('postgres') : null
   const socketDir = join(runDir, 'postgres')
@@ -76,14 +98,31 @@ export async function preparePostgres({ dataDir, runDir, cacheDir, durable = tru
     for (const name of readdirSync(dataDir)) {
       if (name.startsWith(unfinishedPrefix)) rmSync(join(dataDir, name), { recursive: true, force: true }) // of a start that was killed
     }
-    writeFileSync(passwordsFile, JSON.stringify({ superuser: randomToken(24), app: randomToken(24) }), { mode: 0o600, flush: true })
-    await initCluster({ dataDir, clusterDir, binaries, user, durable, password: readPasswords(passwordsFile).superuser })
+    writeFileSync(passwordsFile, JSON.stringify({ superuser: randomToken(24), app: randomToken(24) }), {
+      mode: 0o600,
+      flush: true,
+    })
+    await initCluster({
+      dataDir,
+      clusterDir,
+      binaries,
+      user,
+      durable,
+      password: readPasswords(passwordsFile).superuser,
+    })
   }
   const passwords = readPasswords(passwordsFile)
-  const url = (role: string, password: string, database: string) => `postgres://${role}:${password}@/${database}?host=${encodeURIComponent(socketDir)}`
+  const url = (role: string, password: string, database: string) =>
+    `postgres://${role}:${password}@/${database}?host=${encodeURIComponent(socketDir)}`
   return {
-    clusterDir: realpathSync(clusterDir), socketDir, binaries, user, durable, appPassword: passwords.app,
-    databaseUrl: url(appRole, passwords.app, databaseName), adminUrl: url('postgres', passwords.superuser, 'postgres'),
+    clusterDir: realpathSync(clusterDir),
+    socketDir,
+    binaries,
+    user,
+    durable,
+    appPassword: passwords.app,
+    databaseUrl: url(appRole, passwords.app, databaseName),
+    adminUrl: url('postgres', passwords.superuser, 'postgres'),
   }
 }
 
@@ -93,9 +132,19 @@ export async function preparePostgres({ dataDir, runDir, cacheDir, durable = tru
  */
 export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildProcess> {
   await clearLeftovers(postgres)
-  const settings = { ...serverSettings, unix_socket_directories: postgres.socketDir, ...(postgres.durable ? {} : { fsync: 'off', full_page_writes: 'off' }) }
+  const settings = {
+    ...serverSettings,
+    unix_socket_directories: postgres.socketDir,
+    ...(postgres.durable ? {} : { fsync: 'off', full_page_writes: 'off' }),
+  }
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const [program, ...words] = [...dyingWithUs('INT'), join(postgres.binaries, 'bin/postgres'), '-D', postgres.clusterDir, ...options]
+  const [program, ...words] = [
+    ...dyingWithUs('INT'),
+    join(postgres.binaries, 'bin/postgres'),
+    '-D',
+    postgres.clusterDir,
+    ...options,
+  ]
   return spawn(program!, words, {
     cwd: postgres.clusterDir, // must be a folder its user may enter; also how clearLeftovers knows it again
     env: { LC_ALL: 'C', TZ: 'UTC' },
@@ -111,18 +160,25 @@ export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildPr
  */
 export async function waitForPostgres(postgres: EmbeddedPostgres, server: ChildProcess): Promise<void> {
   let admin: pg.Client | undefined
-  const answers = await becomesTrue(async () => {
-    if (server.exitCode !== null || server.signalCode !== null) throw new Error('Postgres ended while it started; its last lines above say why.')
-    if (!saysReady(postgres)) return false // connecting earlier only fills its log with refusals
-    admin = await tryConnect(postgres.adminUrl)
-    return admin !== undefined
-  }, { limitMs: readyTimeoutMs, everyMs: 20 })
+  const answers = await becomesTrue(
+    async () => {
+      if (server.exitCode !== null || server.signalCode !== null)
+        throw new Error('Postgres ended while it started; its last lines above say why.')
+      if (!saysReady(postgres)) return false // connecting earlier only fills its log with refusals
+      admin = await tryConnect(postgres.adminUrl)
+      return admin !== undefined
+    },
+    { limitMs: readyTimeoutMs, everyMs: 20 },
+  )
   if (!answers || !admin) throw new Error(`Postgres did not answer within ${readyTimeoutMs / 1000} s.`)
   try {
     const isThere = async (query: string, name: string) => (await admin!.query(query, [name])).rowCount === 1
-    const verb = await isThere('select from pg_roles where rolname = $1', appRole) ? 'alter' : 'create'
-    await admin.query(`${verb} role ${appRole} with login nosuperuser nocreatedb nocreaterole password ${admin.escapeLiteral(postgres.appPassword)}`)
-    if (!await isThere('select from pg_database where datname = $1', databaseName)) await admin.query(`create database ${databaseName} owner ${appRole}`)
+    const verb = (await isThere('select from pg_roles where rolname = $1', appRole)) ? 'alter' : 'create'
+    await admin.query(
+      `${verb} role ${appRole} with login nosuperuser nocreatedb nocreaterole password ${admin.escapeLiteral(postgres.appPassword)}`,
+    )
+    if (!(await isThere('select from pg_database where datname = $1', databaseName)))
+      await admin.query(`create database ${databaseName} owner ${appRole}`)
   } finally {
     await admin.end()
   }
@@ -131,7 +187,11 @@ export async function waitForPostgres(postgres: EmbeddedPostgres, server: ChildP
 /** Fast shutdown; an immediate one, then kill, when it takes too long (committed work survives both). */
 export async function stopPostgres(server: ChildProcess): Promise<void> {
   const ended = () => server.exitCode !== null || server.signalCode !== null
-  for (const [name, limitMs] of [['SIGINT', fastStopMs], ['SIGQUIT', immediateStopMs], ['SIGKILL', immediateStopMs]] as const) {
+  for (const [name, limitMs] of [
+    ['SIGINT', fastStopMs],
+    ['SIGQUIT', immediateStopMs],
+    ['SIGKILL', immediateStopMs],
+  ] as const) {
     if (ended()) return
     server.kill(name)
     await becomesTrue(ended, { limitMs, everyMs: 10 })
@@ -151,29 +211,59 @@ async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Prom
     signal(postmaster, 'SIGINT')
     await gone(fastStopMs)
   }
-  if (!await gone(orphansLeaveMs)) {
+  if (!(await gone(orphansLeaveMs))) {
     for (const name of ['SIGQUIT', 'SIGKILL'] as const) {
       for (const pid of left()) signal(pid, name)
       if (await gone(immediateStopMs)) break
     }
   }
-  if (left().length > 0) throw new StartError(`An earlier Postgres of ${clusterDir} does not end (processes ${left().join(', ')}). End it by hand.`)
+  if (left().length > 0)
+    throw new StartError(
+      `An earlier Postgres of ${clusterDir} does not end (processes ${left().join(', ')}). End it by hand.`,
+    )
   rmSync(pidFile, { force: true })
   rmSync(join(socketDir, '.s.PGSQL.5432'), { force: true })
   rmSync(join(socketDir, '.s.PGSQL.5432.lock'), { force: true })
 }
 
-async function initCluster({ dataDir, clusterDir, binaries, user, durable, password }: { dataDir: string; clusterDir: string; binaries: string; user: SystemUser | null; durable: boolean; password: string }): Promise<void> {
+async function initCluster({
+  dataDir,
+  clusterDir,
+  binaries,
+  user,
+  durable,
+  password,
+}: {
+  dataDir: string
+  clusterDir: string
+  binaries: string
+  user: SystemUser | null
+  durable: boolean
+  password: string
+}): Promise<void> {
   const making = mkdtempSync(join(dataDir, unfinishedPrefix)) // renamed when complete, so that a kill leaves no half cluster
   try {
     const passwordFile = join(making, 'password')
     writeFileSync(passwordFile, password, { mode: 0o600 })
     giveTo(user, making)
     giveTo(user, passwordFile)
-    await promisify(execFile)(join(binaries, 'bin/initdb'), [
-      '-D', join(making, 'cluster'), '-U', 'postgres', '--pwfile', passwordFile, '--auth=scram-sha-256',
-      '--encoding=UTF8', '--locale=C.UTF-8', '--data-checksums', ...(durable ? [] : ['--no-sync']),
-    ], { cwd: making, env: { LC_ALL: 'C.UTF-8', TZ: 'UTC' }, timeout: initTimeoutMs, ...(user ?? {}) })
+    await promisify(execFile)(
+      join(binaries, 'bin/initdb'),
+      [
+        '-D',
+        join(making, 'cluster'),
+        '-U',
+        'postgres',
+        '--pwfile',
+        passwordFile,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C.UTF-8',
+        '--data-checksums',
+        ...(durable ? [] : ['--no-sync']),
+      ],
+      { cwd: making, env: { LC_ALL: 'C.UTF-8', TZ: 'UTC' }, timeout: initTimeoutMs, ...(user ?? {}) },
+    )
     renameSync(join(making, 'cluster'), clusterDir)
   } finally {
     rmSync(making, { recursive: true, force: true })
@@ -187,7 +277,10 @@ function saysReady({ clusterDir }: EmbeddedPostgres): boolean {
 }
 
 function readPasswords(file: string): { superuser: string; app: string } {
-  if (!existsSync(file)) throw new StartError(`${file} is missing: without it the database of this data folder cannot be opened. Bring it back from your backup.`)
+  if (!existsSync(file))
+    throw new StartError(
+      `${file} is missing: without it the database of this data folder cannot be opened. Bring it back from your backup.`,
+    )
   return JSON.parse(readFileSync(file, 'utf8')) as { superuser: string; app: string }
 }
 
@@ -196,13 +289,21 @@ function giveTo(user: SystemUser | null, path: string): void {
 }
 
 async function tryConnect(url: string): Promise<pg.Client | undefined> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs, application_name: 'berth-start' })
-  client.on('error', () => { /* the connection was cut again; the next query of its user says so */ })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'berth-start',
+  })
+  client.on('error', () => {
+    /* the connection was cut again; the next query of its user says so */
+  })
   try {
     await client.connect()
     return client
   } catch {
-    await client.end().catch(() => { /* it never opened */ })
+    await client.end().catch(() => {
+      /* it never opened */
+    })
     return undefined // not up yet; the caller asks again until its limit
   }
 }

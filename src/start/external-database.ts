@@ -20,15 +20,21 @@ export async function waitForDatabase(url: string, say: (line: string) => void):
   let reason: string | null = null
   let saidAtMs = performance.now()
   say(`Connecting to the database of DATABASE_URL at ${where}.`)
-  await becomesTrue(async () => {
-    reason = await whyNoConnection(url)
-    if (reason !== null && performance.now() - saidAtMs >= sayEveryMs) {
-      saidAtMs = performance.now()
-      say(`The database at ${where} does not answer yet (${reason}); trying for ${waitLimitMs / 1000} s in all.`)
-    }
-    return reason === null
-  }, { limitMs: waitLimitMs, everyMs: pollMs })
-  if (reason !== null) throw new StartError(`The database of DATABASE_URL at ${where} does not answer (${reason}). Start it, correct the address, or unset DATABASE_URL for the embedded one.`)
+  await becomesTrue(
+    async () => {
+      reason = await whyNoConnection(url)
+      if (reason !== null && performance.now() - saidAtMs >= sayEveryMs) {
+        saidAtMs = performance.now()
+        say(`The database at ${where} does not answer yet (${reason}); trying for ${waitLimitMs / 1000} s in all.`)
+      }
+      return reason === null
+    },
+    { limitMs: waitLimitMs, everyMs: pollMs },
+  )
+  if (reason !== null)
+    throw new StartError(
+      `The database of DATABASE_URL at ${where} does not answer (${reason}). Start it, correct the address, or unset DATABASE_URL for the embedded one.`,
+    )
 }
 
 /** Host, port and name of a database, and nothing else of its address. */
@@ -39,8 +45,14 @@ export function placeOf(url: string): string {
 
 /** Null when it takes a connection, else why not, without secrets. */
 export async function whyNoConnection(url: string): Promise<string | null> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: connectTimeoutMs, application_name: 'berth-start' })
-  client.on('error', () => { /* it was cut after it had answered */ })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'berth-start',
+  })
+  client.on('error', () => {
+    /* it was cut after it had answered */
+  })
   try {
     await client.connect()
     return null
@@ -48,6 +60,8 @@ export async function whyNoConnection(url: string): Promise<string | null> {
     if (!(error instanceof Error)) return 'no reason given'
     return redact(error.message || ('code' in error ? String(error.code) : error.name)) // refused on several addresses has a code only
   } finally {
-    await client.end().catch(() => { /* it never opened */ })
+    await client.end().catch(() => {
+      /* it never opened */
+    })
   }
 }

@@ -26,12 +26,16 @@ export function makeFolders({ dataDir, runDir }: Config): void {
     mkdirSync(folder, { recursive: true })
     const stat = lstatSync(folder)
     // The folder for sockets may lie in /tmp under a name that others can foresee.
-    if (folder === runDir && (!stat.isDirectory() || stat.uid !== process.getuid?.())) throw new StartError(`${folder} is not a folder of yours. Remove it, or choose another BERTH_DATA_DIR.`)
+    if (folder === runDir && (!stat.isDirectory() || stat.uid !== process.getuid?.()))
+      throw new StartError(`${folder} is not a folder of yours. Remove it, or choose another BERTH_DATA_DIR.`)
     if (stat.uid === process.getuid?.()) chmodSync(folder, mode)
     try {
       accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     } catch (error) {
-      throw new StartError(`${folder} belongs to another user. Start Berth as its owner, or choose another BERTH_DATA_DIR.`, { cause: error })
+      throw new StartError(
+        `${folder} belongs to another user. Start Berth as its owner, or choose another BERTH_DATA_DIR.`,
+        { cause: error },
+      )
     }
   }
 }
@@ -60,7 +64,7 @@ export async function clearLeftovers(dataDir: string): Promise<void> {
   const left = Object.values(readRunFile(dataDir)?.processes ?? {}).filter(isRunning)
   const gone = (limitMs: number) => becomesTrue(() => !left.some(isRunning), { limitMs, everyMs: 20 })
   for (const { pid } of left) signal(pid, 'SIGTERM')
-  if (!await gone(politeMs)) {
+  if (!(await gone(politeMs))) {
     for (const mark of left.filter(isRunning)) signal(mark.pid, 'SIGKILL')
     await gone(killedMs)
   }
@@ -69,7 +73,10 @@ export async function clearLeftovers(dataDir: string): Promise<void> {
 
 /** @throws StartError where a restore broke off: what lies there is not whole. */
 export function refuseHalfRestored(dataDir: string): void {
-  if (existsSync(join(dataDir, unfinishedRestore))) throw new StartError(`A restore into ${dataDir} broke off. Run npm run restore again with the same file, or remove the folder.`)
+  if (existsSync(join(dataDir, unfinishedRestore)))
+    throw new StartError(
+      `A restore into ${dataDir} broke off. Run npm run restore again with the same file, or remove the folder.`,
+    )
 }
 
 /** Whether something could listen there now; `null`, or the reason why not, such as EADDRINUSE. */

@@ -11,21 +11,31 @@ const reachTimeoutMs = 3_000
  */
 export async function checkModels(config: Config): Promise<Check[]> {
   const { models, upstreams } = modelTable(config)
-  const served = (slug: string): number => [...models.values()].filter((model) => model.upstreams.some(({ target }) => target.slug === slug)).length
+  const served = (slug: string): number =>
+    [...models.values()].filter((model) => model.upstreams.some(({ target }) => target.slug === slug)).length
   return Promise.all(upstreams.map((upstream) => checkUpstream(upstream, served(upstream.slug))))
 }
 
 async function checkUpstream({ slug, kind, baseUrl, missing }: KnownUpstream, models: number): Promise<Check> {
-  if (missing) return { verdict: 'neither', what: `models of ${slug}: not set up`, remedy: `Set ${missing} to use them.` }
+  if (missing)
+    return { verdict: 'neither', what: `models of ${slug}: not set up`, remedy: `Set ${missing} to use them.` }
   const what = `models of ${slug}: ${models}, ${kind === 'demo' ? 'built in' : `at ${baseUrl}`}`
   const reason = kind === 'demo' ? null : await whyNotReached(baseUrl)
-  return reason === null ? { verdict: 'works', what } : { verdict: 'neither', what: `${what}, which does not answer (${reason})`, remedy: 'Start it, or correct base_url in BERTH_MODELS_FILE; requests for these models fail until then.' }
+  return reason === null
+    ? { verdict: 'works', what }
+    : {
+        verdict: 'neither',
+        what: `${what}, which does not answer (${reason})`,
+        remedy: 'Start it, or correct base_url in BERTH_MODELS_FILE; requests for these models fail until then.',
+      }
 }
 
 /** Any answer is an answer: without a key it will be a refusal. */
 async function whyNotReached(url: string): Promise<string | null> {
   try {
-    await (await fetch(url, { method: 'GET', redirect: 'manual', signal: AbortSignal.timeout(reachTimeoutMs) })).body?.cancel()
+    await (
+      await fetch(url, { method: 'GET', redirect: 'manual', signal: AbortSignal.timeout(reachTimeoutMs) })
+    ).body?.cancel()
     return null
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined

@@ -26,11 +26,16 @@ export async function installPackages(packages: readonly string[]): Promise<void
 async function aptGet(words: readonly string[]): Promise<void> {
   try {
     await promisify(execFile)('apt-get', ['-q', '-o', `DPkg::Lock::Timeout=${otherInstallerWaitSeconds}`, ...words], {
-      env: environmentWith({ DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' }), timeout: installTimeoutMs, maxBuffer: outputBytes,
+      env: environmentWith({ DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C.UTF-8' }),
+      timeout: installTimeoutMs,
+      maxBuffer: outputBytes,
     })
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string } // what execFile's rejection carries
-    const lines = `${stdout}\n${stderr}`.split('\n').filter((line) => line.trim()).slice(-shownLines)
+    const lines = `${stdout}\n${stderr}`
+      .split('\n')
+      .filter((line) => line.trim())
+      .slice(-shownLines)
     throw new Error(`apt-get ${words[0]} failed:\n${lines.join('\n')}`, { cause: error })
   }
 }

@@ -3,7 +3,17 @@
  * wrong with it where it lies: the links between its libraries are missing (an install without scripts), or the
  * user that Postgres runs as cannot get there (a checkout below /root). Then a copy in the cache folder serves.
  */
-import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch } from 'node:process'
 import { basename, dirname, join } from 'node:path'
@@ -22,7 +32,10 @@ export function postgresFolder(cacheDir: string): string {
   try {
     packageFolder = dirname(dirname(createRequire(import.meta.url).resolve(packageName))) // from <package>/dist/index.js
   } catch (error) {
-    throw new StartError(`The package ${packageName} is not installed. Run npm ci again with optional packages, or set DATABASE_URL to a Postgres of your own.`, { cause: error })
+    throw new StartError(
+      `The package ${packageName} is not installed. Run npm ci again with optional packages, or set DATABASE_URL to a Postgres of your own.`,
+      { cause: error },
+    )
   }
   const native = join(packageFolder, 'native')
   const links = readLinks(native)
@@ -38,7 +51,9 @@ function copyOf(native: string, links: Link[], cacheDir: string): string {
   if (existsSync(copy)) return copy
   mkdirSync(cacheDir, { recursive: true, mode: 0o755 })
   if (isRoot() && !othersMayEnter(cacheDir)) {
-    throw new StartError('BERTH_CACHE_DIR lies below a folder that only root may enter, and Postgres does not run as root. Choose another folder, such as /var/cache/berth.')
+    throw new StartError(
+      'BERTH_CACHE_DIR lies below a folder that only root may enter, and Postgres does not run as root. Choose another folder, such as /var/cache/berth.',
+    )
   }
   const filling = mkdtempSync(join(cacheDir, `.${basename(copy)}-`))
   try {

@@ -12,12 +12,18 @@ const linesMax = 20
  * @throws StartError naming a line that is none.
  */
 export function readProcfile(path: string): { release: string | null; processes: ProcfileLine[] } {
-  const lines = readFileSync(path, 'utf8').split('\n').map((line) => line.trim()).filter((line) => line && !line.startsWith('#'))
+  const lines = readFileSync(path, 'utf8')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line && !line.startsWith('#'))
   if (lines.length > linesMax) throw new StartError(`${path} has more than ${linesMax} processes.`)
   const read = lines.map((line) => {
     const [, name, command] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? []
     if (!name || !command) throw new StartError(`${path}: "${line}" is not of the form "name: command".`)
     return { name, command }
   })
-  return { release: read.find((line) => line.name === 'release')?.command ?? null, processes: read.filter((line) => line.name !== 'release') }
+  return {
+    release: read.find((line) => line.name === 'release')?.command ?? null,
+    processes: read.filter((line) => line.name !== 'release'),
+  }
 }

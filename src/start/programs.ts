@@ -28,7 +28,10 @@ export function procfileProgram({ name, command }: ProcfileLine, variables: Read
     start: () => run(command, variables),
     stop: async (child) => {
       child.kill('SIGTERM')
-      await becomesTrue(() => child.exitCode !== null || child.signalCode !== null, { limitMs: stopLimitMs, everyMs: 20 })
+      await becomesTrue(() => child.exitCode !== null || child.signalCode !== null, {
+        limitMs: stopLimitMs,
+        everyMs: 20,
+      })
     },
   }
 }
@@ -37,10 +40,14 @@ export function procfileProgram({ name, command }: ProcfileLine, variables: Read
  * Runs the Procfile's release command to its end.
  * @returns its exit code; null when a signal ended it.
  */
-export async function runRelease(command: string, variables: Readonly<Record<string, string>>, onLine: (line: string) => void): Promise<number | null> {
+export async function runRelease(
+  command: string,
+  variables: Readonly<Record<string, string>>,
+  onLine: (line: string) => void,
+): Promise<number | null> {
   const child = run(command, variables)
   followLines(child, onLine)
-  const [code] = await once(child, 'close') as [number | null]
+  const [code] = (await once(child, 'close')) as [number | null]
   return code
 }
 

@@ -32,7 +32,10 @@ export type Supervised = {
 }
 
 /** Where its lines go, and who wants to know the process that runs now. */
-export type Watch = { onLine: (name: string, line: string) => void; onStarted: (name: string, mark: ProcessMark) => void }
+export type Watch = {
+  onLine: (name: string, line: string) => void
+  onStarted: (name: string, mark: ProcessMark) => void
+}
 
 const firstPauseMs = 200
 const longestPauseMs = 5_000
@@ -64,14 +67,19 @@ export function supervise(program: Program, watch: Watch): Supervised {
 
   async function keepRunning(): Promise<void> {
     let pauseMs = firstPauseMs
-    while (!stopping.signal.aborted) { // for as long as Berth runs: it has no other end
+    while (!stopping.signal.aborted) {
+      // for as long as Berth runs: it has no other end
       const startedAt = performance.now()
-      const how = await runOnce().catch((error: unknown) => `did not come up: ${error instanceof Error ? error.message : String(error)}`)
+      const how = await runOnce().catch(
+        (error: unknown) => `did not come up: ${error instanceof Error ? error.message : String(error)}`,
+      )
       if (stopping.signal.aborted) return
       if (!ended()) child?.kill('SIGKILL')
       if (performance.now() - startedAt >= steadyAfterMs) pauseMs = firstPauseMs
       watch.onLine(name, `${how}; starting it again in ${pauseMs / 1000} s`)
-      await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => { /* stopped while waiting */ })
+      await pause(pauseMs, undefined, { signal: stopping.signal }).catch(() => {
+        /* stopped while waiting */
+      })
       pauseMs = Math.min(pauseMs * 2, longestPauseMs)
     }
   }

@@ -15,15 +15,26 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   if (missing) return [needs]
   const apart = isolation(vmUids)
   const { built, sizeBytes } = templateStatus(cacheDir)
-  if (!built) return [needs, apart, verdict('VM template base', 'not built yet', 'npm start builds it, in about two minutes.')]
+  if (!built)
+    return [needs, apart, verdict('VM template base', 'not built yet', 'npm start builds it, in about two minutes.')]
   const template = verdict(`VM template base, ${Math.round(sizeBytes / megabyte)} MB`, null)
-  const acceleration = await probeAcceleration(cacheDir, currentTemplate(cacheDir).places, vmUids && createMachineUsers(vmUids))
-  if (acceleration === 'kvm') return [needs, apart, template, verdict('KVM boots a kernel here: VMs run at full speed', null)]
-  return [needs, apart, template, {
-    verdict: 'neither',
-    what: 'KVM does not work here: VMs run under emulation, several times slower',
-    remedy: 'Where the host can, turn on (nested) virtualization and let the group kvm open /dev/kvm.',
-  }]
+  const acceleration = await probeAcceleration(
+    cacheDir,
+    currentTemplate(cacheDir).places,
+    vmUids && createMachineUsers(vmUids),
+  )
+  if (acceleration === 'kvm')
+    return [needs, apart, template, verdict('KVM boots a kernel here: VMs run at full speed', null)]
+  return [
+    needs,
+    apart,
+    template,
+    {
+      verdict: 'neither',
+      what: 'KVM does not work here: VMs run under emulation, several times slower',
+      remedy: 'Where the host can, turn on (nested) virtualization and let the group kvm open /dev/kvm.',
+    },
+  ]
 }
 
 /** What holds one VM off another's disk once it is broken out of, which depends on who we are. */

@@ -30,10 +30,16 @@ async function buildTemplates({ cacheDir, dataDir, runDir, vmUids }: Config, scr
   try {
     const { createCompute } = await import('../drivers/compute/compute.ts') // it brings the SSH library along: only when needed
     const compute = createCompute({
-      cacheDir, dataDir, runDir, vmUids, log,
+      cacheDir,
+      dataDir,
+      runDir,
+      vmUids,
+      log,
       poolSize: 0, // the worker keeps the pool; here only the templates are made
       onEgress: (_id, connection) => connection.destroy(),
-      onExit: () => { /* nothing runs for long while templates are made */ },
+      onExit: () => {
+        /* nothing runs for long while templates are made */
+      },
     })
     try {
       await compute.prepare(showProgress('VM templates', screen))

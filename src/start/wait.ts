@@ -5,7 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
  * Asks until the answer is true, or the limit has passed.
  * @returns whether it came true in time.
  */
-export async function becomesTrue(question: () => boolean | Promise<boolean>, { limitMs, everyMs }: { limitMs: number; everyMs: number }): Promise<boolean> {
+export async function becomesTrue(
+  question: () => boolean | Promise<boolean>,
+  { limitMs, everyMs }: { limitMs: number; everyMs: number },
+): Promise<boolean> {
   const end = performance.now() + limitMs
   for (;;) {
     if (await question()) return true

@@ -19,10 +19,19 @@ afterAll(() => berth.stop())
 let names = 0
 const fresh = (): string => `n${names++}`
 const makeAgent = (): Promise<{ id: string }> => client.beta.agents.create({ name: fresh(), model: 'berth/demo' })
-const makeEnvironment = (): Promise<{ id: string }> => client.beta.environments.create({ name: fresh(), config: { type: 'self_hosted' } })
+const makeEnvironment = (): Promise<{ id: string }> =>
+  client.beta.environments.create({ name: fresh(), config: { type: 'self_hosted' } })
 const makeVault = (): Promise<{ id: string }> => client.beta.vaults.create({ display_name: fresh() })
-const makeCredential = (vault: string): Promise<{ id: string }> => client.beta.vaults.credentials.create(vault, { auth: { type: 'static_bearer', mcp_server_url: `https://example.com/${fresh()}`, token: 'x' } })
-const makeSession = async (fields: { agent?: string } = {}): Promise<{ id: string }> => client.beta.sessions.create({ agent: (await makeAgent()).id, environment_id: (await makeEnvironment()).id, ...fields })
+const makeCredential = (vault: string): Promise<{ id: string }> =>
+  client.beta.vaults.credentials.create(vault, {
+    auth: { type: 'static_bearer', mcp_server_url: `https://example.com/${fresh()}`, token: 'x' },
+  })
+const makeSession = async (fields: { agent?: string } = {}): Promise<{ id: string }> =>
+  client.beta.sessions.create({
+    agent: (await makeAgent()).id,
+    environment_id: (await makeEnvironment()).id,
+    ...fields,
+  })
 type Page = { data: unknown[] }
 
 describe('a list’s filters', () => {
@@ -37,10 +46,16 @@ describe('a list’s filters', () => {
     const { created_at } = await client.beta.agents.retrieve(id)
     const later = (await makeAgent()).id
     const before = new Date(Date.parse(created_at) + 60_000).toISOString()
-    expect(await idsOf(client.beta.agents.list({ 'created_at[gte]': created_at }))).toEqual(expect.arrayContaining([id, later]))
+    expect(await idsOf(client.beta.agents.list({ 'created_at[gte]': created_at }))).toEqual(
+      expect.arrayContaining([id, later]),
+    )
     expect(await idsOf(client.beta.agents.list({ 'created_at[gte]': before }))).toEqual([])
-    expect(await idsOf(client.beta.agents.list({ 'created_at[lte]': before }))).toEqual(expect.arrayContaining([id, later]))
-    await expect(client.beta.agents.list({ 'created_at[gte]': 'yesterday' })).rejects.toBeInstanceOf(Anthropic.BadRequestError)
+    expect(await idsOf(client.beta.agents.list({ 'created_at[lte]': before }))).toEqual(
+      expect.arrayContaining([id, later]),
+    )
+    await expect(client.beta.agents.list({ 'created_at[gte]': 'yesterday' })).rejects.toBeInstanceOf(
+      Anthropic.BadRequestError,
+    )
   })
 
   test('of sessions: the agent and its version, the order, the statuses, the archived', async () => {
@@ -48,7 +63,8 @@ describe('a list’s filters', () => {
     const first = (await makeSession({ agent: agent.id })).id
     await client.beta.agents.update(agent.id, { version: 1, description: 'changed' })
     const second = (await makeSession({ agent: agent.id })).id
-    const list = (filter: Anthropic.Beta.SessionListParams): Promise<string[]> => idsOf(client.beta.sessions.list({ agent_id: agent.id, ...filter }))
+    const list = (filter: Anthropic.Beta.SessionListParams): Promise<string[]> =>
+      idsOf(client.beta.sessions.list({ agent_id: agent.id, ...filter }))
     expect(await list({ agent_version: 1 })).toEqual([first])
     expect(await list({ agent_version: 2 })).toEqual([second])
     expect(await list({ order: 'asc' })).toEqual([first, second])
@@ -57,7 +73,8 @@ describe('a list’s filters', () => {
     expect(await list({})).toEqual([second])
     expect(await list({ include_archived: true, statuses: ['terminated'] })).toEqual([first])
     await expect(client.beta.sessions.list({ agent_version: 1 })).rejects.toThrow('agent_id')
-    for (const filter of [{ agent_id: '' }, { deployment_id: '' }, { agent_id: 'x' }]) expect(await idsOf(client.beta.sessions.list(filter))).toEqual([]) // nothing has such an id
+    for (const filter of [{ agent_id: '' }, { deployment_id: '' }, { agent_id: 'x' }])
+      expect(await idsOf(client.beta.sessions.list(filter))).toEqual([]) // nothing has such an id
   })
 
   test('of models: the stage of their lives', async () => {
@@ -83,25 +100,72 @@ describe('every list is walked by the client over three pages:', () => {
     expect(sizes).toEqual([2, 2, 1])
     expect(seen).toEqual(wanted)
   }
-  const pagesOf = async (list: PromiseLike<{ iterPages: () => AsyncIterable<unknown> }>): Promise<AsyncIterable<Page>> => (await list).iterPages() as AsyncIterable<Page>
+  const pagesOf = async (
+    list: PromiseLike<{ iterPages: () => AsyncIterable<unknown> }>,
+  ): Promise<AsyncIterable<Page>> => (await list).iterPages() as AsyncIterable<Page>
   const id = (item: { id: string }): string => item.id
 
   test('agents, environments, vaults', async () => {
-    const other = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: await berth.token('walker', 'walks', 'owner'), maxRetries: 0 }).beta
-    await walked({ wanted: await made(() => other.agents.create({ name: 'x', model: 'berth/demo' })), pages: () => pagesOf(other.agents.list({ limit: 2 })) }, id)
-    await walked({ wanted: await made(() => other.environments.create({ name: fresh() })), pages: () => pagesOf(other.environments.list({ limit: 2 })) }, id)
-    await walked({ wanted: await made(() => other.vaults.create({ display_name: 'x' })), pages: () => pagesOf(other.vaults.list({ limit: 2 })) }, id)
+    const other = new Anthropic({
+      baseURL: `${berth.url}/agents`,
+      apiKey: null,
+      authToken: await berth.token('walker', 'walks', 'owner'),
+      maxRetries: 0,
+    }).beta
+    await walked(
+      {
+        wanted: await made(() => other.agents.create({ name: 'x', model: 'berth/demo' })),
+        pages: () => pagesOf(other.agents.list({ limit: 2 })),
+      },
+      id,
+    )
+    await walked(
+      {
+        wanted: await made(() => other.environments.create({ name: fresh() })),
+        pages: () => pagesOf(other.environments.list({ limit: 2 })),
+      },
+      id,
+    )
+    await walked(
+      {
+        wanted: await made(() => other.vaults.create({ display_name: 'x' })),
+        pages: () => pagesOf(other.vaults.list({ limit: 2 })),
+      },
+      id,
+    )
   })
 
   test('versions, credentials, events', async () => {
     const agent = await makeAgent()
-    for (let version = 1; version < 5; version++) await client.beta.agents.update(agent.id, { version, description: `d${version}` })
-    await walked({ wanted: ['5', '4', '3', '2', '1'], pages: () => pagesOf(client.beta.agents.versions.list(agent.id, { limit: 2 })) }, ({ version }: { version: number }) => String(version))
+    for (let version = 1; version < 5; version++)
+      await client.beta.agents.update(agent.id, { version, description: `d${version}` })
+    await walked(
+      {
+        wanted: ['5', '4', '3', '2', '1'],
+        pages: () => pagesOf(client.beta.agents.versions.list(agent.id, { limit: 2 })),
+      },
+      ({ version }: { version: number }) => String(version),
+    )
     const vault = (await makeVault()).id
-    await walked({ wanted: await made(() => makeCredential(vault)), pages: () => pagesOf(client.beta.vaults.credentials.list(vault, { limit: 2 })) }, id)
+    await walked(
+      {
+        wanted: await made(() => makeCredential(vault)),
+        pages: () => pagesOf(client.beta.vaults.credentials.list(vault, { limit: 2 })),
+      },
+      id,
+    )
     const session = (await makeSession()).id
-    const sent = await sessions.send(session, ...Array.from({ length: 5 }, () => ({ type: 'system.message', content: [{ type: 'text', text: 'x' }] })))
-    await walked({ wanted: sent.map((event) => event.id), pages: () => pagesOf(client.beta.sessions.events.list(session, { limit: 2 })) }, id)
+    const sent = await sessions.send(
+      session,
+      ...Array.from({ length: 5 }, () => ({ type: 'system.message', content: [{ type: 'text', text: 'x' }] })),
+    )
+    await walked(
+      {
+        wanted: sent.map((event) => event.id),
+        pages: () => pagesOf(client.beta.sessions.events.list(session, { limit: 2 })),
+      },
+      id,
+    )
   })
 
   test('sessions, forward and back again', async () => {

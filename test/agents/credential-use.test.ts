@@ -7,7 +7,15 @@ import { shiftClock } from '#src/platform/clock.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, transaction } from '#src/platform/postgres.ts'
 import { findCredentialRow, openSecrets, type McpOauthSecrets } from '#src/resources/agents/credentials/rows.ts'
-import { credentialFor, findSecretHosts, findSecretUses, giveVariables, openEnvironmentVariables, refreshBearer, type VaultOwner } from '#src/resources/agents/credentials/use.ts'
+import {
+  credentialFor,
+  findSecretHosts,
+  findSecretUses,
+  giveVariables,
+  openEnvironmentVariables,
+  refreshBearer,
+  type VaultOwner,
+} from '#src/resources/agents/credentials/use.ts'
 import { openEnv } from '#src/resources/infra/vm-env.ts'
 import { oauthClient, startAuthorizationServer, type AuthorizationServer } from '../support/authorization-server.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
@@ -20,11 +28,14 @@ let authorization: AuthorizationServer
 let vault: string
 beforeAll(async () => {
   authorization = await startAuthorizationServer('none')
-  berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '1000', BERTH_PRIVATE_HOSTS: authorization.hostPort } })
+  berth = await startBerth({
+    settings: { BERTH_RATE_LIMIT_FACTOR: '1000', BERTH_PRIVATE_HOSTS: authorization.hostPort },
+  })
   token = await berth.token()
   owner = idsOf(token)
 })
-const makeVault = async (): Promise<string> => (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'keys' } })).body.id
+const makeVault = async (): Promise<string> =>
+  (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'keys' } })).body.id
 beforeEach(async () => {
   vault = await makeVault()
 })
@@ -40,30 +51,57 @@ afterAll(async () => {
 
 const uuid = (id: string): string => decodeId('vault', id) ?? ''
 const add = async (auth: object, within = vault): Promise<string> => {
-  const made = await berth.call<{ id: string }>('POST', `/agents/v1/vaults/${within}/credentials`, { token, body: { auth } })
+  const made = await berth.call<{ id: string }>('POST', `/agents/v1/vaults/${within}/credentials`, {
+    token,
+    body: { auth },
+  })
   expect(made.status, JSON.stringify(made.body)).toBe(201)
   return decodeId('credential', made.body.id) ?? ''
 }
 const server = 'https://mcp.example.com/x'
-const addOauth = async (expiresAt: string | null = null): Promise<{ id: string; accessToken: string; refreshToken: string }> => {
+const addOauth = async (
+  expiresAt: string | null = null,
+): Promise<{ id: string; accessToken: string; refreshToken: string }> => {
   const granted = authorization.grant()
-  const refresh = { client_id: oauthClient.id, refresh_token: granted.refreshToken, token_endpoint: authorization.tokenEndpoint, token_endpoint_auth: { type: 'none' } }
-  return { ...granted, id: await add({ type: 'mcp_oauth', mcp_server_url: server, access_token: granted.accessToken, expires_at: expiresAt, refresh }) }
+  const refresh = {
+    client_id: oauthClient.id,
+    refresh_token: granted.refreshToken,
+    token_endpoint: authorization.tokenEndpoint,
+    token_endpoint_auth: { type: 'none' },
+  }
+  return {
+    ...granted,
+    id: await add({
+      type: 'mcp_oauth',
+      mcp_server_url: server,
+      access_token: granted.accessToken,
+      expires_at: expiresAt,
+      refresh,
+    }),
+  }
 }
-const use = (vaults = [vault], whose = owner, url = server) => credentialFor(berth.services, whose, vaults.map(uuid), url)
+const use = (vaults = [vault], whose = owner, url = server) =>
+  credentialFor(berth.services, whose, vaults.map(uuid), url)
 const soon = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString()
-const secretsOf = async (id: string): Promise<McpOauthSecrets> => openSecrets<McpOauthSecrets>(berth.services.sealer, (await findCredentialRow(berth.services.db, id))!)!
+const secretsOf = async (id: string): Promise<McpOauthSecrets> =>
+  openSecrets<McpOauthSecrets>(berth.services.sealer, (await findCredentialRow(berth.services.db, id))!)!
 
 describe('the token for a tool server', () => {
   test('is the first vault’s that has one, however the address is spelt, and nobody else’s', async () => {
     const second = await makeVault()
     const id = await add({ type: 'static_bearer', mcp_server_url: server, token: 'first' })
     await add({ type: 'static_bearer', mcp_server_url: server, token: 'second' }, second)
-    expect(await use([vault, second], owner, 'https://MCP.example.com/x/')).toEqual({ credentialId: id, token: 'first', tokenGeneration: 1 })
+    expect(await use([vault, second], owner, 'https://MCP.example.com/x/')).toEqual({
+      credentialId: id,
+      token: 'first',
+      tokenGeneration: 1,
+    })
     expect((await use([second, vault]))?.token).toBe('second')
     expect(await use([vault], owner, 'https://other.example.com')).toBeNull()
     expect(await use([])).toBeNull()
-    expect(await use([vault], { ...owner, userId: idsOf(await berth.token('martha', 'acme', 'member')).userId })).toBeNull()
+    expect(
+      await use([vault], { ...owner, userId: idsOf(await berth.token('martha', 'acme', 'member')).userId }),
+    ).toBeNull()
     expect(await use([vault], idsOf(await berth.token('alice', 'other', 'owner')))).toBeNull()
   })
 
@@ -91,7 +129,9 @@ describe('the token for a tool server', () => {
     const { id, accessToken } = await addOauth(soon(-10))
     authorization.next = { answer: (res) => void res.destroy() }
     expect((await use())?.token).toBe(accessToken)
-    authorization.next = { answer: (res) => void res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}') }
+    authorization.next = {
+      answer: (res) => void res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}'),
+    }
     expect((await use())?.token).toBe(accessToken)
     authorization.requests.length = 0
     expect((await use())?.token).toBe(accessToken)
@@ -114,7 +154,18 @@ describe('refreshing', () => {
     const { id } = await addOauth()
     authorization.next = { delayMs: 300 }
     const processes = Array.from({ length: 4 }, () => {
-      const child = spawn(process.execPath, ['test/agents/refreshing-process.ts', berth.services.database.url, id, '1'], { stdio: ['pipe', 'pipe', 'inherit'], env: environmentWith({ BERTH_DATA_DIR: berth.dataDir, BERTH_PRIVATE_HOSTS: authorization.hostPort, BERTH_LOG_LEVEL: 'error' }) })
+      const child = spawn(
+        process.execPath,
+        ['test/agents/refreshing-process.ts', berth.services.database.url, id, '1'],
+        {
+          stdio: ['pipe', 'pipe', 'inherit'],
+          env: environmentWith({
+            BERTH_DATA_DIR: berth.dataDir,
+            BERTH_PRIVATE_HOSTS: authorization.hostPort,
+            BERTH_LOG_LEVEL: 'error',
+          }),
+        },
+      )
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
       return { child, next: async () => String((await lines.next()).value) }
     })
@@ -129,20 +180,32 @@ describe('refreshing', () => {
     const { id, accessToken } = await addOauth()
     const newer = authorization.grant()
     authorization.next = {
-      answer: (res) => { // somebody without the lock was faster
-        const sealed = berth.services.sealer.seal(JSON.stringify({ access_token: newer.accessToken, refresh_token: newer.refreshToken, client_secret: null }), `vault_credentials.sealed_secrets:${id}`)
-        void berth.services.database.pool.query('update vault_credentials set sealed_secrets = $1, token_generation = 2 where id = $2', [sealed, id])
+      answer: (res) => {
+        // somebody without the lock was faster
+        const sealed = berth.services.sealer.seal(
+          JSON.stringify({ access_token: newer.accessToken, refresh_token: newer.refreshToken, client_secret: null }),
+          `vault_credentials.sealed_secrets:${id}`,
+        )
+        void berth.services.database.pool
+          .query('update vault_credentials set sealed_secrets = $1, token_generation = 2 where id = $2', [sealed, id])
           .then(() => res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":"invalid_grant"}'))
       },
     }
-    expect(await refreshBearer(berth.services, { credentialId: id, token: accessToken, tokenGeneration: 1 })).toEqual({ credentialId: id, token: newer.accessToken, tokenGeneration: 2 })
+    expect(await refreshBearer(berth.services, { credentialId: id, token: accessToken, tokenGeneration: 1 })).toEqual({
+      credentialId: id,
+      token: newer.accessToken,
+      tokenGeneration: 2,
+    })
     expect((await findCredentialRow(berth.services.db, id))?.refusedGeneration).toBeNull()
   })
 
   test('a credential that is archived meanwhile stores nothing', async () => {
     const { id, accessToken } = await addOauth()
     authorization.next = {
-      answer: (res) => void berth.call('POST', `/agents/v1/vaults/${vault}/archive`, { token }).then(() => res.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"late"}')),
+      answer: (res) =>
+        void berth
+          .call('POST', `/agents/v1/vaults/${vault}/archive`, { token })
+          .then(() => res.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"late"}')),
     }
     expect(await refreshBearer(berth.services, { credentialId: id, token: accessToken, tokenGeneration: 1 })).toBeNull()
     expect((await findCredentialRow(berth.services.db, id))?.sealedSecrets).toBeNull()
@@ -150,7 +213,10 @@ describe('refreshing', () => {
 
   test('keeps the refresh token when the server sends none, and knows no end when it says none', async () => {
     const { id, refreshToken } = await addOauth(soon(-10))
-    authorization.next = { answer: (res) => void res.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"endless"}') }
+    authorization.next = {
+      answer: (res) =>
+        void res.writeHead(200, { 'content-type': 'application/json' }).end('{"access_token":"endless"}'),
+    }
     expect((await use())?.token).toBe('endless')
     expect(await secretsOf(id)).toMatchObject({ access_token: 'endless', refresh_token: refreshToken })
     expect((await findCredentialRow(berth.services.db, id))?.auth).toMatchObject({ expires_at: null })
@@ -158,31 +224,61 @@ describe('refreshing', () => {
 })
 
 describe('environment variables', () => {
-  const variable = (secret_name: string, secret_value: string, rest: object = {}) => ({ type: 'environment_variable', secret_name, secret_value, ...rest })
+  const variable = (secret_name: string, secret_value: string, rest: object = {}) => ({
+    type: 'environment_variable',
+    secret_name,
+    secret_value,
+    ...rest,
+  })
 
   test('are the first vault’s for each name; with networking a placeholder, which only the VMs that got it may have replaced', async () => {
     const second = await makeVault()
     await add(variable('PLAIN', 'one'))
     await add(variable('PLAIN', 'two'), second)
-    const guarded = await add(variable('GUARDED', 'secret-3', { networking: { type: 'limited', allowed_hosts: ['api.example.com'] }, injection_location: { header: true, body: true } }), second)
+    const guarded = await add(
+      variable('GUARDED', 'secret-3', {
+        networking: { type: 'limited', allowed_hosts: ['api.example.com'] },
+        injection_location: { header: true, body: true },
+      }),
+      second,
+    )
     await add({ type: 'static_bearer', mcp_server_url: server, token: 'x' })
     const variables = await openEnvironmentVariables(berth.services, owner, [vault, second].map(uuid))
     expect(variables).toEqual([
       { credentialId: expect.any(String), secretName: 'PLAIN', value: 'one', networking: null },
-      { credentialId: guarded, secretName: 'GUARDED', value: expect.stringMatching(/^berth-secret-vcrd_[0-9a-z]{26}$/), networking: { type: 'limited', allowed_hosts: ['api.example.com'] } },
+      {
+        credentialId: guarded,
+        secretName: 'GUARDED',
+        value: expect.stringMatching(/^berth-secret-vcrd_[0-9a-z]{26}$/),
+        networking: { type: 'limited', allowed_hosts: ['api.example.com'] },
+      },
     ])
     const node = await makeSilentNode(berth.services.db)
-    const [vm = '', other = ''] = (await Promise.all([makeVmRow(berth.services.db, token, node), makeVmRow(berth.services.db, token, node)])).map((one) => decodeId('vm', one) ?? '')
-    for (let twice = 0; twice < 2; twice++) await transaction(berth.services.db, (tx) => giveVariables(berth.services, tx, vm, variables))
+    const [vm = '', other = ''] = (
+      await Promise.all([makeVmRow(berth.services.db, token, node), makeVmRow(berth.services.db, token, node)])
+    ).map((one) => decodeId('vm', one) ?? '')
+    for (let twice = 0; twice < 2; twice++)
+      await transaction(berth.services.db, (tx) => giveVariables(berth.services, tx, vm, variables))
     expect(await openEnv(berth.services, vm)).toEqual({ PLAIN: 'one', GUARDED: variables[1]!.value })
-    expect(await findOne(berth.services.db, sql`select env_generation from vms where id = ${vm}`)).toEqual({ envGeneration: 2 })
-    expect(await findSecretUses(berth.services, vm)).toEqual([{ credentialId: guarded, secret: 'secret-3', hosts: ['api.example.com'], inHeaders: true, inBody: true }])
+    expect(await findOne(berth.services.db, sql`select env_generation from vms where id = ${vm}`)).toEqual({
+      envGeneration: 2,
+    })
+    expect(await findSecretUses(berth.services, vm)).toEqual([
+      { credentialId: guarded, secret: 'secret-3', hosts: ['api.example.com'], inHeaders: true, inBody: true },
+    ])
     expect(await findSecretUses(berth.services, other)).toEqual([])
-    expect([await findSecretHosts(berth.services, vm), await findSecretHosts(berth.services, other)]).toEqual([[['api.example.com']], []])
+    expect([await findSecretHosts(berth.services, vm), await findSecretHosts(berth.services, other)]).toEqual([
+      [['api.example.com']],
+      [],
+    ])
     await berth.call('POST', `/agents/v1/vaults/${second}/archive`, { token })
     expect(await findSecretUses(berth.services, vm)).toEqual([])
     expect(await findSecretHosts(berth.services, vm)).toEqual([])
-    expect((await openEnvironmentVariables(berth.services, owner, [vault, second].map(uuid))).map(({ secretName }) => secretName)).toEqual(['PLAIN'])
+    expect(
+      (await openEnvironmentVariables(berth.services, owner, [vault, second].map(uuid))).map(
+        ({ secretName }) => secretName,
+      ),
+    ).toEqual(['PLAIN'])
     expect(await openEnvironmentVariables(berth.services, { ...owner, userId: uuid(vault) }, [uuid(vault)])).toEqual([])
   })
 })

@@ -26,12 +26,30 @@ beforeEach(async () => {
   token = await berth.token('alice', `fleet-${organizations++}`, 'owner')
 })
 
-const call = <Body = Run>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> => callAgents<Body>(berth, as, method, path, body)
+const call = <Body = Run>(method: string, path: string, body?: unknown, as = token): Promise<Answer<Body>> =>
+  callAgents<Body>(berth, as, method, path, body)
 const run = (as = token): Promise<Answer<Run>> => call('POST', '/runs', { mode: 'computer' }, as)
-const inFlight = async (): Promise<string[]> => (await findAll<{ id: string }>(berth.services.db, sql`select id from environments where organization_id = ${idsOf(token).organizationId} and status = 'provisioning' order by id`)).map(({ id }) => id)
-const settle = async (id: string | undefined, to: 'ready' | 'error'): Promise<unknown> => transaction(berth.services.db, (tx) => moveEnvironment(tx, id ?? '', to))
+const inFlight = async (): Promise<string[]> =>
+  (
+    await findAll<{ id: string }>(
+      berth.services.db,
+      sql`select id from environments where organization_id = ${idsOf(token).organizationId} and status = 'provisioning' order by id`,
+    )
+  ).map(({ id }) => id)
+const settle = async (id: string | undefined, to: 'ready' | 'error'): Promise<unknown> =>
+  transaction(berth.services.db, (tx) => moveEnvironment(tx, id ?? '', to))
 const sessions = async (): Promise<number> => (await call<{ data: unknown[] }>('GET', '/sessions')).body.data.length
-const refused = { status: 429, body: { type: 'error', error: { type: 'rate_limit_error', code: 'rate_limited', message: `${most} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.` } } }
+const refused = {
+  status: 429,
+  body: {
+    type: 'error',
+    error: {
+      type: 'rate_limit_error',
+      code: 'rate_limited',
+      message: `${most} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`,
+    },
+  },
+}
 
 test(`of many runs at once ${most} bring an environment up; the others are told when to come again, and nothing of them begins`, async () => {
   const answers = await Promise.all(Array.from({ length: most + 4 }, () => run()))
@@ -42,7 +60,9 @@ test(`of many runs at once ${most} bring an environment up; the others are told 
   }
   expect(await inFlight()).toHaveLength(most)
   expect(await sessions()).toBe(most)
-  expect((await berth.ask('mutation { createRun(mode: "computer") { sessionId } }', { token })).body).toMatchObject({ errors: [{ message: refused.body.error.message, extensions: { code: 'RATE_LIMITED', http: { status: 429 } } }] })
+  expect((await berth.ask('mutation { createRun(mode: "computer") { sessionId } }', { token })).body).toMatchObject({
+    errors: [{ message: refused.body.error.message, extensions: { code: 'RATE_LIMITED', http: { status: 429 } } }],
+  })
   expect((await run(await berth.token('bob', 'another-fleet', 'owner'))).status).toBe(202)
   expect((await call('POST', '/runs', { mode: 'chat' })).status).toBe(202)
 })
@@ -65,18 +85,27 @@ test('there is room again when one is ready, in error, or deleted with its sessi
 test('one that is on its way already is no further one', async () => {
   for (let i = 0; i < most - 1; i++) await run()
   const environment = (await call<{ id: string }>('POST', '/environments', { name: 'shared' })).body.id
-  for (let i = 0; i < 3; i++) expect((await call('POST', '/runs', { builtin: 'coder', environment_id: environment })).status).toBe(202)
+  for (let i = 0; i < 3; i++)
+    expect((await call('POST', '/runs', { builtin: 'coder', environment_id: environment })).status).toBe(202)
   expect(await run()).toMatchObject(refused)
 })
 
 test('a session’s own use waits for its turn instead', async () => {
   for (let i = 0; i < most; i++) await run()
-  const id = decodeId('environment', (await call<{ id: string }>('POST', '/environments', { name: 'patient' })).body.id) ?? ''
+  const id =
+    decodeId('environment', (await call<{ id: string }>('POST', '/environments', { name: 'patient' })).body.id) ?? ''
   const leaving = new AbortController()
   const using = ensureEnvironmentVm(berth.services, id, { signal: leaving.signal })
   using.catch(() => undefined) // awaited below
-  await until('it has asked', async () => (await findAll(berth.services.db, sql`select 1 from environments where id = ${id} and used_at > created_at`)).length === 1)
-  expect(await call<{ vm_id: null }>('GET', `/environments/${encodeId('environment', id)}`)).toMatchObject({ body: { status: 'ready', vm_id: null } })
+  await until(
+    'it has asked',
+    async () =>
+      (await findAll(berth.services.db, sql`select 1 from environments where id = ${id} and used_at > created_at`))
+        .length === 1,
+  )
+  expect(await call<{ vm_id: null }>('GET', `/environments/${encodeId('environment', id)}`)).toMatchObject({
+    body: { status: 'ready', vm_id: null },
+  })
   const freedMs = performance.now()
   await settle((await inFlight())[0], 'ready')
   await until('it is on its way', async () => (await inFlight()).includes(id))

@@ -11,7 +11,10 @@ afterEach(() => vi.restoreAllMocks())
 type Follow = NodeClient['follow']
 
 /** A call of a command with this limit, in a VM whose node follows it so. */
-function callOf(follow: Follow, { timeoutMs = 600_000, vms = ['first'] }: { timeoutMs?: number; vms?: string[] }): { run: () => Promise<unknown>; asked: string[] } {
+function callOf(
+  follow: Follow,
+  { timeoutMs = 600_000, vms = ['first'] }: { timeoutMs?: number; vms?: string[] },
+): { run: () => Promise<unknown>; asked: string[] } {
   const asked: string[] = []
   const node = {
     follow,
@@ -23,25 +26,46 @@ function callOf(follow: Follow, { timeoutMs = 600_000, vms = ['first'] }: { time
   } as unknown as NodeClient // only what a call uses
   const id = newUuid()
   let looked = 0
-  const vm = async (): Promise<GuestVm> => ({ id, startedAt: vms[Math.min(looked++, vms.length - 1)] ?? null, envGeneration: 1, node })
+  const vm = async (): Promise<GuestVm> => ({
+    id,
+    startedAt: vms[Math.min(looked++, vms.length - 1)] ?? null,
+    envGeneration: 1,
+    node,
+  })
   const order = { argv: ['true'], timeoutMs } as unknown as Parameters<typeof runInGuest>[0]['order']
-  return { asked, run: () => runInGuest({ id: newUuid(), order, begunIn: null, vm, masker: async () => noMasker, begin: async () => undefined }, new AbortController().signal) }
+  return {
+    asked,
+    run: () =>
+      runInGuest(
+        { id: newUuid(), order, begunIn: null, vm, masker: async () => noMasker, begin: async () => undefined },
+        new AbortController().signal,
+      ),
+  }
 }
 
 test('a VM that dies under a command of an hour is looked for once more, and found to be another', async () => {
   const began = performance.now()
-  const { run, asked } = callOf(async function* () {
-    vi.spyOn(performance, 'now').mockReturnValue(began + 3_600_000)
-    throw new BerthError('vm_unreachable', 'it is gone')
-  }, { vms: ['first', 'second'] })
+  const { run, asked } = callOf(
+    async function* () {
+      vi.spyOn(performance, 'now').mockReturnValue(began + 3_600_000)
+      throw new BerthError('vm_unreachable', 'it is gone')
+    },
+    { vms: ['first', 'second'] },
+  )
   await expect(run()).rejects.toThrow(MachineLost)
   expect(asked).toEqual(['startProcess', 'readProcess', 'exec', 'readProcess'])
 })
 
 test('a command that its VM does not end at its limit is given up, and not begun again', async () => {
-  const { run, asked } = callOf(async function* (_process, signal) {
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-  }, { timeoutMs: -29_990 })
-  await expect(run()).rejects.toMatchObject({ code: 'timeout', message: expect.stringContaining('did not end the command') })
+  const { run, asked } = callOf(
+    async function* (_process, signal) {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    },
+    { timeoutMs: -29_990 },
+  )
+  await expect(run()).rejects.toMatchObject({
+    code: 'timeout',
+    message: expect.stringContaining('did not end the command'),
+  })
   expect(asked).toEqual(['startProcess'])
 })

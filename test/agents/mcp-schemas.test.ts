@@ -13,15 +13,26 @@ test('a schema of a server’s answers that would take for ever to be checked ke
   const outputSchema = { type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } }
   tools.intercept = (_req, res, body) => {
     const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }
-    const result = method === 'tools/list' ? { tools: [{ name: 'add', inputSchema: { type: 'object' }, outputSchema }] } : method === 'tools/call' ? { content: [], structuredContent: { x: `${'a'.repeat(29)}!` } } : null
-    if (result) res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }))
+    const result =
+      method === 'tools/list'
+        ? { tools: [{ name: 'add', inputSchema: { type: 'object' }, outputSchema }] }
+        : method === 'tools/call'
+          ? { content: [], structuredContent: { x: `${'a'.repeat(29)}!` } }
+          : null
+    if (result)
+      res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }))
     return result !== null
   }
   const startedMs = performance.now()
-  const answer = await withMcp({ url: tools.url, token: null, fetch: (url, init) => fetch(url, init), limitMs: 10_000 }, async (client) => {
-    await client.listTools()
-    return client.callTool({ name: 'add', arguments: {} })
-  })
+  const answer = await withMcp(
+    { url: tools.url, token: null, fetch: (url, init) => fetch(url, init), limitMs: 10_000 },
+    async (client) => {
+      await client.listTools()
+      return client.callTool({ name: 'add', arguments: {} })
+    },
+  )
   expect(answer.structuredContent).toEqual({ x: expect.stringMatching(/!$/) })
   expect(performance.now() - startedMs).toBeLessThan(3_000)
 })

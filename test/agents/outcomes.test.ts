@@ -22,7 +22,10 @@ let sessions: AgentSessions
 beforeAll(async () => {
   mock = await startMockUpstream()
   folder = mkdtempSync(join(tmpdir(), 'berth-outcomes-'))
-  berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url) } })
+  berth = await startBerth({
+    worker: true,
+    settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url) },
+  })
   token = await berth.token()
   sessions = agentSessions(berth, token)
 })
@@ -33,40 +36,102 @@ afterAll(async () => {
 })
 beforeEach(() => mock.forget())
 
-const outcome = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({ type: 'user.define_outcome', description: 'A poem', rubric: { type: 'text', content: 'It has a title.' }, ...fields })
+const outcome = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  type: 'user.define_outcome',
+  description: 'A poem',
+  rubric: { type: 'text', content: 'It has a title.' },
+  ...fields,
+})
 const said = (text: string): { parts: [{ text: string }] } => ({ parts: [{ text }] })
-const verdict = (result: string, explanation: string): { parts: [{ text: string }] } => said(JSON.stringify({ result, explanation }))
-const begin = async (...events: Record<string, unknown>[]): Promise<string> => sessions.begin(await sessions.agent({ model: 'test/plain', system: 'You are a poet.' }), null, { initial_events: events })
-const outcomesOf = async (id: string): Promise<Record<string, unknown>[]> => (await sessions.get(id) as unknown as { outcome_evaluations: Record<string, unknown>[] }).outcome_evaluations
-const evaluations = (log: readonly Event[]): unknown[] => log.filter(({ type }) => type === 'span.outcome_evaluation_end').map(({ iteration, result, explanation }) => [iteration, result, explanation])
-const round = ['span.model_request_start', 'agent.message', 'span.model_request_end', 'span.outcome_evaluation_start', 'span.outcome_evaluation_end']
+const verdict = (result: string, explanation: string): { parts: [{ text: string }] } =>
+  said(JSON.stringify({ result, explanation }))
+const begin = async (...events: Record<string, unknown>[]): Promise<string> =>
+  sessions.begin(await sessions.agent({ model: 'test/plain', system: 'You are a poet.' }), null, {
+    initial_events: events,
+  })
+const outcomesOf = async (id: string): Promise<Record<string, unknown>[]> =>
+  ((await sessions.get(id)) as unknown as { outcome_evaluations: Record<string, unknown>[] }).outcome_evaluations
+const evaluations = (log: readonly Event[]): unknown[] =>
+  log
+    .filter(({ type }) => type === 'span.outcome_evaluation_end')
+    .map(({ iteration, result, explanation }) => [iteration, result, explanation])
+const round = [
+  'span.model_request_start',
+  'agent.message',
+  'span.model_request_end',
+  'span.outcome_evaluation_start',
+  'span.outcome_evaluation_end',
+]
 
 test('work that is not there yet is revised until it is', async () => {
-  mock.script(said('roses'), verdict('needs_revision', 'The title is missing.'), said('Roses: roses'), verdict('satisfied', 'It has one.'))
+  mock.script(
+    said('roses'),
+    verdict('needs_revision', 'The title is missing.'),
+    said('Roses: roses'),
+    verdict('satisfied', 'It has one.'),
+  )
   const id = await begin(outcome())
   const log = await sessions.rested(id)
-  expect(types(log)).toEqual(['user.define_outcome', 'session.status_running', ...round, ...round, 'session.usage', 'session.status_idle'])
-  expect(evaluations(log)).toEqual([[0, 'needs_revision', 'The title is missing.'], [1, 'satisfied', 'It has one.']])
-  const [defined, starts, ends] = [log[0], ...['start', 'end'].map((edge) => log.filter(({ type }) => type === `span.outcome_evaluation_${edge}`))]
+  expect(types(log)).toEqual([
+    'user.define_outcome',
+    'session.status_running',
+    ...round,
+    ...round,
+    'session.usage',
+    'session.status_idle',
+  ])
+  expect(evaluations(log)).toEqual([
+    [0, 'needs_revision', 'The title is missing.'],
+    [1, 'satisfied', 'It has one.'],
+  ])
+  const [defined, starts, ends] = [
+    log[0],
+    ...['start', 'end'].map((edge) => log.filter(({ type }) => type === `span.outcome_evaluation_${edge}`)),
+  ]
   expect(ends?.map((end) => end['outcome_evaluation_start_id'])).toEqual(starts?.map((start) => start.id))
-  expect(ends?.[0]).toMatchObject({ outcome_id: defined?.['outcome_id'], usage: { input_tokens: mock.requests[1]?.inputTokens, output_tokens: mock.requests[1]?.outputTokens } })
-  expect(await outcomesOf(id)).toEqual([{ type: 'outcome_evaluation', outcome_id: defined?.['outcome_id'], description: 'A poem', result: 'satisfied', iteration: 1, explanation: 'It has one.', completed_at: expect.any(String) }])
-  expect((await sessions.get(id)).usage).toMatchObject({ input_tokens: mock.requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0) })
+  expect(ends?.[0]).toMatchObject({
+    outcome_id: defined?.['outcome_id'],
+    usage: { input_tokens: mock.requests[1]?.inputTokens, output_tokens: mock.requests[1]?.outputTokens },
+  })
+  expect(await outcomesOf(id)).toEqual([
+    {
+      type: 'outcome_evaluation',
+      outcome_id: defined?.['outcome_id'],
+      description: 'A poem',
+      result: 'satisfied',
+      iteration: 1,
+      explanation: 'It has one.',
+      completed_at: expect.any(String),
+    },
+  ])
+  expect((await sessions.get(id)).usage).toMatchObject({
+    input_tokens: mock.requests.reduce((sum, { inputTokens }) => sum + inputTokens, 0),
+  })
 
-  const [, grader, revising] = mock.requests.map(({ body }) => body as { tools?: unknown; messages: { role: string; content: string }[] })
+  const [, grader, revising] = mock.requests.map(
+    ({ body }) => body as { tools?: unknown; messages: { role: string; content: string }[] },
+  )
   expect(grader?.tools).toBeUndefined()
   expect(JSON.stringify(grader?.messages)).not.toContain('You are a poet.')
   expect(JSON.stringify(grader?.messages[1])).toMatch(/A poem.*It has a title\..*agent:.*roses/)
   expect(revising?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
   expect(JSON.stringify(revising?.messages[3])).toContain('The title is missing.')
-  const { body } = await berth.call<{ data: { session: { outcomeEvaluations: unknown } } }>('POST', '/graphql', { token, body: { query: 'query ($id: ID!) { session(id: $id) { outcomeEvaluations } }', variables: { id } } })
+  const { body } = await berth.call<{ data: { session: { outcomeEvaluations: unknown } } }>('POST', '/graphql', {
+    token,
+    body: { query: 'query ($id: ID!) { session(id: $id) { outcomeEvaluations } }', variables: { id } },
+  })
   expect(body.data.session.outcomeEvaluations).toEqual(await outcomesOf(id))
 })
 
 test('an outcome is shown from the answer on that took it', async () => {
   const agent = await sessions.agent()
-  const made = await callAgents<{ id: string; outcome_evaluations: unknown[] }>(berth, token, 'POST', '/sessions', { agent, initial_events: [outcome()] })
-  expect(made.body.outcome_evaluations).toMatchObject([{ description: 'A poem', result: 'pending', iteration: 0, explanation: null, completed_at: null }])
+  const made = await callAgents<{ id: string; outcome_evaluations: unknown[] }>(berth, token, 'POST', '/sessions', {
+    agent,
+    initial_events: [outcome()],
+  })
+  expect(made.body.outcome_evaluations).toMatchObject([
+    { description: 'A poem', result: 'pending', iteration: 0, explanation: null, completed_at: null },
+  ])
   await sessions.rested(made.body.id)
 })
 
@@ -78,14 +143,26 @@ test('after its last cycle the agent says what is missing, and is graded no more
   expect(evaluations(log)).toEqual([[0, 'max_iterations_reached', 'No title.']])
   expect(JSON.stringify(mock.requests[2]?.body)).toContain('for the last time')
   await sessions.say(id, 'thank you')
-  await expect.poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message'))).toContain('thank you')
+  await expect
+    .poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')))
+    .toContain('thank you')
   expect(evaluations(await sessions.rested(id))).toHaveLength(1)
 })
 
 test('several outcomes are graded one after the other, also when work goes on between', async () => {
-  mock.script(said('both'), verdict('satisfied', 'first'), verdict('needs_revision', 'not the second'), said('again'), verdict('satisfied', 'second'))
+  mock.script(
+    said('both'),
+    verdict('satisfied', 'first'),
+    verdict('needs_revision', 'not the second'),
+    said('again'),
+    verdict('satisfied', 'second'),
+  )
   const id = await begin(outcome(), outcome({ description: 'Another' }))
-  expect(evaluations(await sessions.rested(id))).toEqual([[0, 'satisfied', 'first'], [0, 'needs_revision', 'not the second'], [1, 'satisfied', 'second']])
+  expect(evaluations(await sessions.rested(id))).toEqual([
+    [0, 'satisfied', 'first'],
+    [0, 'needs_revision', 'not the second'],
+    [1, 'satisfied', 'second'],
+  ])
   expect((await outcomesOf(id)).map(({ result }) => result)).toEqual(['satisfied', 'satisfied'])
 })
 
@@ -98,38 +175,94 @@ test('a grader that answers with something else is asked once more, and then the
 })
 
 test('a verdict may have words around it', () => {
-  expect(readVerdict('Here it is:\n```json\n{"result": "satisfied", "explanation": "a {brace}"}\n```\nDone.')).toEqual({ result: 'satisfied', explanation: 'a {brace}' })
+  expect(readVerdict('Here it is:\n```json\n{"result": "satisfied", "explanation": "a {brace}"}\n```\nDone.')).toEqual({
+    result: 'satisfied',
+    explanation: 'a {brace}',
+  })
   for (const text of ['', '{', '}{', 'null', '{"result": "satisfied"}']) expect(readVerdict(text), text).toBeNull()
 })
 
 test('a fault of the grader’s model that may pass is tried again within the same evaluation', async () => {
-  mock.script(said('roses'), { status: 529, body: '{}' }, { status: 529, body: '{}' }, verdict('satisfied', 'It has one.'))
+  mock.script(
+    said('roses'),
+    { status: 529, body: '{}' },
+    { status: 529, body: '{}' },
+    verdict('satisfied', 'It has one.'),
+  )
   const id = await begin(outcome())
   const log = await sessions.rested(id)
-  expect(types(log).slice(5)).toEqual(['span.outcome_evaluation_start', 'session.error', 'session.status_rescheduled', 'session.status_running', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
+  expect(types(log).slice(5)).toEqual([
+    'span.outcome_evaluation_start',
+    'session.error',
+    'session.status_rescheduled',
+    'session.status_running',
+    'span.outcome_evaluation_end',
+    'session.usage',
+    'session.status_idle',
+  ])
   expect(evaluations(log)).toEqual([[0, 'satisfied', 'It has one.']])
 })
 
 test('a message that comes while the grader is to be tried again is answered after the verdict', async () => {
-  mock.script(said('roses'), { status: 529, body: '{}' }, { status: 529, body: '{}' }, verdict('satisfied', 'It has one.'), said('You are welcome.'))
+  mock.script(
+    said('roses'),
+    { status: 529, body: '{}' },
+    { status: 529, body: '{}' },
+    verdict('satisfied', 'It has one.'),
+    said('You are welcome.'),
+  )
   const id = await begin(outcome())
   await expect.poll(async () => (await sessions.get(id)).status, { timeout: 10_000 }).toBe('rescheduling')
   await sessions.say(id, 'thank you')
-  await expect.poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')), { timeout: 10_000 }).toBe('You are welcome.')
+  await expect
+    .poll(async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')), {
+      timeout: 10_000,
+    })
+    .toBe('You are welcome.')
   const log = await sessions.rested(id)
   const spans = types(log).filter((type) => type.startsWith('span.'))
-  expect(spans).toEqual(['span.model_request_start', 'span.model_request_end', 'span.outcome_evaluation_start', 'span.outcome_evaluation_end', 'span.model_request_start', 'span.model_request_end'])
+  expect(spans).toEqual([
+    'span.model_request_start',
+    'span.model_request_end',
+    'span.outcome_evaluation_start',
+    'span.outcome_evaluation_end',
+    'span.model_request_start',
+    'span.model_request_end',
+  ])
 })
 
 test('a grader is told as much as its model has room for: the rubric whole, and of the record the end', () => {
-  const event = (position: number, type: string, data: Record<string, unknown>) => ({ id: String(position), type, data, answers: null, processedAt: 'now', position, takenPosition: null })
+  const event = (position: number, type: string, data: Record<string, unknown>) => ({
+    id: String(position),
+    type,
+    data,
+    answers: null,
+    processedAt: 'now',
+    position,
+    takenPosition: null,
+  })
   const rubric = 'r'.repeat(40_000)
   const log = [
-    event(1, 'user.define_outcome', { outcome_id: 'outc_1', description: 'A poem', rubric: { type: 'text', content: rubric } }),
-    event(2, 'span.model_request_start', {}), event(3, 'agent.message', { content: [{ type: 'text', text: `${'x'.repeat(500_000)} the last verse` }] }), event(4, 'span.model_request_end', { is_error: false }),
+    event(1, 'user.define_outcome', {
+      outcome_id: 'outc_1',
+      description: 'A poem',
+      rubric: { type: 'text', content: rubric },
+    }),
+    event(2, 'span.model_request_start', {}),
+    event(3, 'agent.message', { content: [{ type: 'text', text: `${'x'.repeat(500_000)} the last verse` }] }),
+    event(4, 'span.model_request_end', { is_error: false }),
   ]
-  const open = { outcome_id: 'outc_1', description: 'A poem', max_iterations: 3, result: 'running' as const, iteration: 0, explanation: null, completed_at: null }
-  const told = (contextWindow: number): string => JSON.stringify(gradingMessages(log, open, { id: 'test/plain', contextWindow }))
+  const open = {
+    outcome_id: 'outc_1',
+    description: 'A poem',
+    max_iterations: 3,
+    result: 'running' as const,
+    iteration: 0,
+    explanation: null,
+    completed_at: null,
+  }
+  const told = (contextWindow: number): string =>
+    JSON.stringify(gradingMessages(log, open, { id: 'test/plain', contextWindow }))
   expect(told(32_000).length).toBeLessThan(32_000 * 0.6 * 4 + 200)
   for (const part of [rubric, 'The beginning is left out', 'the last verse']) expect(told(32_000)).toContain(part)
   expect(told(1_000)).toContain(rubric) // its provider says that it is too long
@@ -137,18 +270,28 @@ test('a grader is told as much as its model has room for: the rubric whole, and 
 })
 
 test('one that does not pass ends the outcome and the turn', async () => {
-  mock.script(said('roses'), { status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
+  mock.script(said('roses'), {
+    status: 400,
+    body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }),
+  })
   const id = await begin(outcome())
   expect((await sessions.rested(id)).at(-1)).toMatchObject({ stop_reason: { type: 'retries_exhausted' } })
-  expect(await outcomesOf(id)).toMatchObject([{ result: 'failed', explanation: expect.stringContaining('It could not be graded') }])
+  expect(await outcomesOf(id)).toMatchObject([
+    { result: 'failed', explanation: expect.stringContaining('It could not be graded') },
+  ])
 })
 
 test('what a grader used before its model failed is counted', async () => {
-  mock.script(said('roses'), said('I like it!'), { status: 400, body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }) })
+  mock.script(said('roses'), said('I like it!'), {
+    status: 400,
+    body: JSON.stringify({ error: { message: 'no', type: 'invalid_request_error' } }),
+  })
   const id = await begin(outcome())
   const end = (await sessions.rested(id)).find(({ type }) => type === 'span.outcome_evaluation_end')
   expect(end).toMatchObject({ result: 'failed', usage: { output_tokens: mock.requests[1]?.outputTokens } })
-  expect((await sessions.get(id)).usage).toMatchObject({ output_tokens: (mock.requests[0]?.outputTokens ?? NaN) + (mock.requests[1]?.outputTokens ?? NaN) })
+  expect((await sessions.get(id)).usage).toMatchObject({
+    output_tokens: (mock.requests[0]?.outputTokens ?? NaN) + (mock.requests[1]?.outputTokens ?? NaN),
+  })
 })
 
 test('an interrupt ends the grading and the outcome', async () => {
@@ -158,7 +301,12 @@ test('an interrupt ends the grading and the outcome', async () => {
   await expect.poll(async () => (await outcomesOf(id))[0]?.['result']).toBe('evaluating')
   await sessions.send(id, { type: 'user.interrupt' })
   const log = await sessions.rested(id, limits.interruptSeconds * 1000)
-  expect(types(log).slice(-4)).toEqual(['user.interrupt', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
+  expect(types(log).slice(-4)).toEqual([
+    'user.interrupt',
+    'span.outcome_evaluation_end',
+    'session.usage',
+    'session.status_idle',
+  ])
   expect(evaluations(log)).toEqual([[0, 'interrupted', 'The user interrupted while this was graded.']])
   expect(mock.requests[1]?.outcome).toBe('aborted')
 })
@@ -167,10 +315,20 @@ test('a worker that is lost while the grader is asked is followed by the next, w
   mock.script(said('roses'), { parts: [{ text: '{"result":' }, { hang: true }] }, verdict('satisfied', 'It has one.'))
   const id = await begin(outcome())
   await mock.request(1)
-  await change(berth.services.db, sql`update sessions set step_beat_at = now() - interval '13 seconds' where id = ${decodeId('session', id)}`)
+  await change(
+    berth.services.db,
+    sql`update sessions set step_beat_at = now() - interval '13 seconds' where id = ${decodeId('session', id)}`,
+  )
   await runStep(berth.workerServices!, newUuid(), decodeId('session', id)!, new AbortController().signal)
   const log = await sessions.rested(id)
-  expect(types(log).slice(5)).toEqual(['span.outcome_evaluation_start', 'session.status_rescheduled', 'session.status_running', 'span.outcome_evaluation_end', 'session.usage', 'session.status_idle'])
+  expect(types(log).slice(5)).toEqual([
+    'span.outcome_evaluation_start',
+    'session.status_rescheduled',
+    'session.status_running',
+    'span.outcome_evaluation_end',
+    'session.usage',
+    'session.status_idle',
+  ])
   expect(evaluations(log)).toEqual([[0, 'satisfied', 'It has one.']])
   await expect.poll(() => mock.requests[1]?.outcome, { timeout: 10_000 }).toBe('aborted') // the first one hears that it has lost the session
   expect(evaluations(await sessions.log(id))).toHaveLength(1)
@@ -190,35 +348,74 @@ test('an interrupt of the work leaves the outcome open: the next turn is graded'
 test('a session has a limit of outcomes, and what is too many changes nothing', async () => {
   const id = await sessions.begin(await sessions.agent(), null)
   const many = Array.from({ length: limits.outcomesMax + 1 }, () => outcome())
-  const answer = await callAgents(berth, token, 'POST', `/sessions/${id}/events`, { events: [message('hello'), ...many] })
-  expect(answer).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining(`${limits.outcomesMax} outcomes`) } } })
+  const answer = await callAgents(berth, token, 'POST', `/sessions/${id}/events`, {
+    events: [message('hello'), ...many],
+  })
+  expect(answer).toMatchObject({
+    status: 400,
+    body: {
+      error: { type: 'invalid_request_error', message: expect.stringContaining(`${limits.outcomesMax} outcomes`) },
+    },
+  })
   expect(await sessions.log(id)).toEqual([])
   expect(await outcomesOf(id)).toEqual([])
 })
 
 test('the descriptions of a session’s outcomes have a limit together, because every list shows them', async () => {
   const long = outcome({ description: 'x'.repeat(limits.outcomeDescriptionsLength * 0.6) })
-  const refused = { status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining('100000 characters together') } } }
+  const refused = {
+    status: 400,
+    body: { error: { type: 'invalid_request_error', message: expect.stringContaining('100000 characters together') } },
+  }
   const agent = await sessions.agent()
-  expect(await callAgents(berth, token, 'POST', '/sessions', { agent, initial_events: [long, long] })).toMatchObject(refused)
+  expect(await callAgents(berth, token, 'POST', '/sessions', { agent, initial_events: [long, long] })).toMatchObject(
+    refused,
+  )
   const id = await sessions.begin(agent, null)
-  expect(await callAgents(berth, token, 'POST', `/sessions/${id}/events`, { events: [long, long] })).toMatchObject(refused)
+  expect(await callAgents(berth, token, 'POST', `/sessions/${id}/events`, { events: [long, long] })).toMatchObject(
+    refused,
+  )
   expect(await sessions.log(id)).toEqual([])
 })
 
 test('archiving ends what is open: outcomes, and answers that nobody came to', async () => {
-  const use = (name: string): Record<string, unknown> => ({ type: 'custom', name, description: 'x', input_schema: { type: 'object' } })
-  mock.script({ parts: [{ tool: 'one', arguments: '{}' }, { tool: 'two', arguments: '{}' }] })
-  const id = await sessions.begin(await sessions.agent({ model: 'test/plain', tools: [use('one'), use('two')] }), null, { initial_events: [outcome()] })
+  const use = (name: string): Record<string, unknown> => ({
+    type: 'custom',
+    name,
+    description: 'x',
+    input_schema: { type: 'object' },
+  })
+  mock.script({
+    parts: [
+      { tool: 'one', arguments: '{}' },
+      { tool: 'two', arguments: '{}' },
+    ],
+  })
+  const id = await sessions.begin(
+    await sessions.agent({ model: 'test/plain', tools: [use('one'), use('two')] }),
+    null,
+    { initial_events: [outcome()] },
+  )
   const uses = (await sessions.rested(id)).filter(({ type }) => type === 'agent.custom_tool_use')
-  await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: uses[0]?.id, content: [{ type: 'text', text: 'done' }] })
+  await sessions.send(id, {
+    type: 'user.custom_tool_result',
+    custom_tool_use_id: uses[0]?.id,
+    content: [{ type: 'text', text: 'done' }],
+  })
   const archived = await callAgents<{ status: string }>(berth, token, 'POST', `/sessions/${id}/archive`)
-  expect(archived.body).toMatchObject({ status: 'terminated', outcome_evaluations: [{ result: 'interrupted', explanation: expect.stringContaining('archived'), completed_at: expect.any(String) }] })
+  expect(archived.body).toMatchObject({
+    status: 'terminated',
+    outcome_evaluations: [
+      { result: 'interrupted', explanation: expect.stringContaining('archived'), completed_at: expect.any(String) },
+    ],
+  })
   expect((await sessions.log(id)).filter(({ processed_at }) => processed_at === null)).toEqual([])
 })
 
 test('the built-in model grades by the script of the rubric', async () => {
   const rubric = 'It greets.\n!say {"result": "satisfied", "explanation": "It greets."}'
-  const id = await sessions.begin(await sessions.agent(), null, { initial_events: [outcome({ rubric: { type: 'text', content: rubric } })] })
+  const id = await sessions.begin(await sessions.agent(), null, {
+    initial_events: [outcome({ rubric: { type: 'text', content: rubric } })],
+  })
   expect(evaluations(await sessions.rested(id))).toEqual([[0, 'satisfied', 'It greets.']])
 })

@@ -7,9 +7,11 @@ const [, , databaseUrl = '', credentialId = '', generation = ''] = process.argv
 const services = await openServices(readConfig(), databaseUrl, 'web')
 console.log('ready')
 process.stdin.once('data', () => {
-  void refreshBearer(services, { credentialId, token: '', tokenGeneration: Number(generation) }).then(async (bearer) => {
-    console.log(`token ${bearer?.token} ${bearer?.tokenGeneration}`)
-    await services.close()
-    process.exit(0)
-  })
+  void refreshBearer(services, { credentialId, token: '', tokenGeneration: Number(generation) }).then(
+    async (bearer) => {
+      console.log(`token ${bearer?.token} ${bearer?.tokenGeneration}`)
+      await services.close()
+      process.exit(0)
+    },
+  )
 })

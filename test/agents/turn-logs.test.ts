@@ -6,7 +6,16 @@ import { conversationOf } from '#src/resources/agents/turns/conversations.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { readConversation, readTurnLog } from '#src/resources/agents/turns/logs.ts'
-import { failuresInARow, modelStepsOf, nextStep, openSpan, stoppedMessages, turnIdOf, turnLimits, type NextStep } from '#src/resources/agents/turns.ts'
+import {
+  failuresInARow,
+  modelStepsOf,
+  nextStep,
+  openSpan,
+  stoppedMessages,
+  turnIdOf,
+  turnLimits,
+  type NextStep,
+} from '#src/resources/agents/turns.ts'
 import { startApp, type RunningApp } from '../gateway/running-app.ts'
 import { append, makeSessionRow, readWholeLog, take } from '../support/sessions.ts'
 
@@ -20,29 +29,73 @@ afterAll(() => app.stop())
 
 const content = [{ type: 'text', text: 'words' }]
 const idle = (type: string): NewEvent => ({ type: 'session.status_idle', data: { stop_reason: { type } } })
-const use = (type: string, permission: string): NewEvent => ({ type, data: { name: 'bash', input: {}, evaluated_permission: permission } })
+const use = (type: string, permission: string): NewEvent => ({
+  type,
+  data: { name: 'bash', input: {}, evaluated_permission: permission },
+})
 
 /** Something that is appended; an answer, to which of the tool uses; or which of what clients sent is taken. -1 is the last one. */
 type Step = NewEvent | { answers: number; type: string; result: string } | { takes: number[] }
 
 const plain = fc.constantFrom<NewEvent>(
-  { type: 'user.message', data: { content } }, { type: 'user.define_outcome', data: { description: 'd', rubric: { content: 'r' } } }, { type: 'system.message', data: { content } }, { type: 'user.interrupt' },
-  { type: 'span.model_request_start' }, { type: 'span.model_request_end', data: { is_error: false } }, { type: 'span.model_request_end', data: { is_error: true } },
-  { type: 'agent.message', data: { content } }, use('agent.tool_use', 'allow'), use('agent.tool_use', 'ask'), use('agent.mcp_tool_use', 'deny'), use('agent.custom_tool_use', 'allow'),
-  { type: 'session.error', data: { error: { type: 'model_overloaded_error' } } }, { type: 'session.error', data: { error: { type: 'mcp_connection_failed_error' } } },
-  { type: 'session.status_running' }, idle('end_turn'), idle('requires_action'), idle('retries_exhausted'), { type: 'agent.thread_context_compacted' }, { type: 'session.usage' },
+  { type: 'user.message', data: { content } },
+  { type: 'user.define_outcome', data: { description: 'd', rubric: { content: 'r' } } },
+  { type: 'system.message', data: { content } },
+  { type: 'user.interrupt' },
+  { type: 'span.model_request_start' },
+  { type: 'span.model_request_end', data: { is_error: false } },
+  { type: 'span.model_request_end', data: { is_error: true } },
+  { type: 'agent.message', data: { content } },
+  use('agent.tool_use', 'allow'),
+  use('agent.tool_use', 'ask'),
+  use('agent.mcp_tool_use', 'deny'),
+  use('agent.custom_tool_use', 'allow'),
+  { type: 'session.error', data: { error: { type: 'model_overloaded_error' } } },
+  { type: 'session.error', data: { error: { type: 'mcp_connection_failed_error' } } },
+  { type: 'session.status_running' },
+  idle('end_turn'),
+  idle('requires_action'),
+  idle('retries_exhausted'),
+  { type: 'agent.thread_context_compacted' },
+  { type: 'session.usage' },
 )
-const answer = fc.record({ answers: fc.nat(), type: fc.constantFrom('agent.tool_result', 'user.custom_tool_result', 'user.tool_confirmation'), result: fc.constantFrom('allow', 'deny') })
+const answer = fc.record({
+  answers: fc.nat(),
+  type: fc.constantFrom('agent.tool_result', 'user.custom_tool_result', 'user.tool_confirmation'),
+  result: fc.constantFrom('allow', 'deny'),
+})
 const taking = fc.record({ takes: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }) })
 /** What belongs together, so that what decides is often left behind what was settled. */
 const scene = fc.constantFrom<Step[]>(
-  ...['end_turn', 'requires_action'].map((stop): Step[] => [{ type: 'user.message', data: { content } }, { takes: [-1] }, { type: 'session.status_running' }, { type: 'span.model_request_start' }, { type: 'span.model_request_end', data: { is_error: false } }, idle(stop)]),
+  ...['end_turn', 'requires_action'].map((stop): Step[] => [
+    { type: 'user.message', data: { content } },
+    { takes: [-1] },
+    { type: 'session.status_running' },
+    { type: 'span.model_request_start' },
+    { type: 'span.model_request_end', data: { is_error: false } },
+    idle(stop),
+  ]),
   [{ type: 'span.model_request_start' }, idle('retries_exhausted')],
   [use('agent.tool_use', 'ask'), { answers: -1, type: 'user.tool_confirmation', result: 'deny' }, { takes: [-1] }],
-  [{ type: 'session.error', data: { error: { type: 'model_overloaded_error' } } }, idle('requires_action'), { type: 'user.message', data: { content } }, { takes: [-1] }, { type: 'span.model_request_start' }],
+  [
+    { type: 'session.error', data: { error: { type: 'model_overloaded_error' } } },
+    idle('requires_action'),
+    { type: 'user.message', data: { content } },
+    { takes: [-1] },
+    { type: 'span.model_request_start' },
+  ],
 )
-const one = fc.oneof({ weight: 5, arbitrary: plain }, { weight: 3, arbitrary: answer }, { weight: 3, arbitrary: taking })
-const history = fc.array(fc.oneof({ weight: 4, arbitrary: one.map((step): Step[] => [step]) }, { weight: 2, arbitrary: scene }), { maxLength: 20, size: 'max' }).map((parts) => parts.flat())
+const one = fc.oneof(
+  { weight: 5, arbitrary: plain },
+  { weight: 3, arbitrary: answer },
+  { weight: 3, arbitrary: taking },
+)
+const history = fc
+  .array(fc.oneof({ weight: 4, arbitrary: one.map((step): Step[] => [step]) }, { weight: 2, arbitrary: scene }), {
+    maxLength: 20,
+    size: 'max',
+  })
+  .map((parts) => parts.flat())
 
 /** Writes the history as far as it can be: a tool use has an answer of a type once. */
 async function write(id: string, steps: readonly Step[]): Promise<void> {
@@ -58,7 +111,16 @@ async function write(id: string, steps: readonly Step[]): Promise<void> {
     const to = 'answers' in step ? uses.at(step.answers < 0 ? step.answers : step.answers % uses.length) : undefined
     if ('answers' in step && (!to || answered.has(`${to} ${step.type}`))) continue
     answered.add(`${to} ${step.type}`)
-    const [event] = await append(db, id, 'answers' in step ? { type: step.type, data: { tool_use_id: encodeId('sessionEvent', to ?? ''), result: step.result, content, is_error: false } } : step)
+    const [event] = await append(
+      db,
+      id,
+      'answers' in step
+        ? {
+            type: step.type,
+            data: { tool_use_id: encodeId('sessionEvent', to ?? ''), result: step.result, content, is_error: false },
+          }
+        : step,
+    )
     if (!event) throw new Error('nothing was appended')
     if (event.type.endsWith('tool_use')) uses.push(event.id)
     if (event.processedAt === null) queued.push(event.id)
@@ -69,32 +131,70 @@ async function write(id: string, steps: readonly Step[]): Promise<void> {
 function shape(step: NextStep<SessionEvent>): unknown {
   const ids = (events: readonly { id: string }[]): string[] => events.map(({ id }) => id)
   const open = 'open' in step ? step.open : step.do === 'call' ? [...step.run, ...step.refuse] : []
-  return { ...step, take: ids(step.take), open: open.map(({ event, ...rest }) => ({ ...rest, id: event.id, data: event.data })), run: undefined, refuse: undefined }
+  return {
+    ...step,
+    take: ids(step.take),
+    open: open.map(({ event, ...rest }) => ({ ...rest, id: event.id, data: event.data })),
+    run: undefined,
+    refuse: undefined,
+  }
 }
 
 test('whatever stands in a log, the part of it that a step reads decides as the whole does, and the model is told the same', async () => {
   const { db } = app.services
-  await fc.assert(fc.asyncProperty(history, fc.boolean(), fc.boolean(), async (steps, toolsRunAtClient, isLate) => {
-    const id = await makeSessionRow(db, token)
-    await write(id, steps)
-    const [whole, part] = [await readWholeLog(db, id), await readTurnLog(db, id)]
-    const facts = { toolsRunAtClient, isBudgetReached: false, openOutcome: null, nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0) }
-    expect(shape(nextStep(part, facts))).toEqual(shape(nextStep(whole, facts)))
-    const rest = (log: readonly SessionEvent[]): unknown => [openSpan(log)?.id, failuresInARow(log), turnIdOf(log), modelStepsOf(log), stoppedMessages(log).map((event) => event.id)]
-    expect(rest(part)).toEqual(rest(whole))
-    const order = { system: 's', model: 'm', seesImages: true, readsPdf: true, reasoning: new Map(), nameOf: () => 'bash' }
-    expect(conversationOf(await readConversation(db, id), order)).toEqual(conversationOf(whole, order))
-  }), { numRuns: 300 })
+  await fc.assert(
+    fc.asyncProperty(history, fc.boolean(), fc.boolean(), async (steps, toolsRunAtClient, isLate) => {
+      const id = await makeSessionRow(db, token)
+      await write(id, steps)
+      const [whole, part] = [await readWholeLog(db, id), await readTurnLog(db, id)]
+      const facts = {
+        toolsRunAtClient,
+        isBudgetReached: false,
+        openOutcome: null,
+        nowMs: Date.now() + (isLate ? turnLimits.turnSeconds * 1000 + 60_000 : 0),
+      }
+      expect(shape(nextStep(part, facts))).toEqual(shape(nextStep(whole, facts)))
+      const rest = (log: readonly SessionEvent[]): unknown => [
+        openSpan(log)?.id,
+        failuresInARow(log),
+        turnIdOf(log),
+        modelStepsOf(log),
+        stoppedMessages(log).map((event) => event.id),
+      ]
+      expect(rest(part)).toEqual(rest(whole))
+      const order = {
+        system: 's',
+        model: 'm',
+        seesImages: true,
+        readsPdf: true,
+        reasoning: new Map(),
+        nameOf: () => 'bash',
+      }
+      expect(conversationOf(await readConversation(db, id), order)).toEqual(conversationOf(whole, order))
+    }),
+    { numRuns: 300 },
+  )
 }, 120_000)
 
 test('turns that are over are not read again, and of this one no more than what decides', async () => {
   const { db } = app.services
   const id = await makeSessionRow(db, token)
   const turn = async (): Promise<void> => {
-    const [message] = await append(db, id, { type: 'user.message', data: { content } }, { type: 'session.status_running' }, { type: 'span.model_request_start' }, { type: 'span.model_request_end', data: { is_error: false } }, use('agent.tool_use', 'allow'))
+    const [message] = await append(
+      db,
+      id,
+      { type: 'user.message', data: { content } },
+      { type: 'session.status_running' },
+      { type: 'span.model_request_start' },
+      { type: 'span.model_request_end', data: { is_error: false } },
+      use('agent.tool_use', 'allow'),
+    )
     await take(db, id, message?.id ?? '')
     const used = (await readWholeLog(db, id)).at(-1)
-    await append(db, id, { type: 'agent.tool_result', data: { tool_use_id: encodeId('sessionEvent', used?.id ?? ''), content } })
+    await append(db, id, {
+      type: 'agent.tool_result',
+      data: { tool_use_id: encodeId('sessionEvent', used?.id ?? ''), content },
+    })
   }
   for (let i = 0; i < 20; i++) {
     await turn()
@@ -104,6 +204,8 @@ test('turns that are over are not read again, and of this one no more than what 
   const part = await readTurnLog(db, id)
   expect(part.length).toBeLessThan(15)
   expect((await readWholeLog(db, id)).length).toBeGreaterThan(140)
-  expect(part.filter(({ type }) => type === 'user.message' || type === 'agent.tool_result').map(({ data }) => data)).toEqual(expect.arrayContaining([{}]))
+  expect(
+    part.filter(({ type }) => type === 'user.message' || type === 'agent.tool_result').map(({ data }) => data),
+  ).toEqual(expect.arrayContaining([{}]))
   expect(JSON.stringify(part)).not.toContain('words')
 })

@@ -24,7 +24,15 @@ class Log {
     const stored = events.map(({ type, data = {}, id = newUuid() }): TurnEvent => {
       const queued = type.startsWith('user.') || type === 'system.message'
       const to = String(data['tool_use_id'] ?? data['custom_tool_use_id'] ?? data['mcp_tool_use_id'] ?? '')
-      return { id, type, data, answers: to === '' ? null : idOf.get(to) ?? null, processedAt: queued ? null : '1970-01-01T00:00:00.000Z', position: ++this.#position, takenPosition: null }
+      return {
+        id,
+        type,
+        data,
+        answers: to === '' ? null : (idOf.get(to) ?? null),
+        processedAt: queued ? null : '1970-01-01T00:00:00.000Z',
+        position: ++this.#position,
+        takenPosition: null,
+      }
     })
     for (const { id } of stored) idOf.set(encodeId('sessionEvent', id), id)
     this.events = [...this.events, ...stored]
@@ -33,7 +41,11 @@ class Log {
   }
   take(events: readonly TurnEvent[]): void {
     const taken = new Set(events.filter(({ processedAt }) => processedAt === null).map(({ id }) => id))
-    this.events = this.events.map((event) => (taken.has(event.id) ? { ...event, processedAt: '1970-01-01T00:00:00.000Z', takenPosition: ++this.#position } : event))
+    this.events = this.events.map((event) =>
+      taken.has(event.id)
+        ? { ...event, processedAt: '1970-01-01T00:00:00.000Z', takenPosition: ++this.#position }
+        : event,
+    )
   }
 }
 const idOf = new Map<string, string>()
@@ -64,9 +76,19 @@ class Loop {
       log.take(step.take)
       const [span] = log.append({ type: 'span.model_request_start' })
       if (death !== null) return
-      const answers = log.events.filter(({ type, data }) => type === 'span.model_request_end' && data['is_error'] === false).length
+      const answers = log.events.filter(
+        ({ type, data }) => type === 'span.model_request_end' && data['is_error'] === false,
+      ).length
       const calls = this.#plan[answers]?.calls ?? []
-      log.append(spanEnd(span?.id ?? '', false, noUsage), ...calls.map((kind): NewEvent => (kind === 'custom' ? { type: 'agent.custom_tool_use', data: { name: 'c', input: {} } } : { type: 'agent.tool_use', data: { name: 't', input: {}, evaluated_permission: kind } })))
+      log.append(
+        spanEnd(span?.id ?? '', false, noUsage),
+        ...calls.map(
+          (kind): NewEvent =>
+            kind === 'custom'
+              ? { type: 'agent.custom_tool_use', data: { name: 'c', input: {} } }
+              : { type: 'agent.tool_use', data: { name: 't', input: {}, evaluated_permission: kind } },
+        ),
+      )
       return this.#rest()
     }
     if (step.do === 'call') {
@@ -95,10 +117,15 @@ class Loop {
   answer(): boolean {
     const next = nextStep(this.log.events, facts)
     if (next.do !== 'rest' || next.stopReason.type !== 'requires_action') return false
-    this.log.append(...next.stopReason.event_ids.map((id): NewEvent => {
-      const use = this.log.events.find((event) => event.id === idOf.get(id))
-      return use?.type === 'agent.custom_tool_use' ? { type: 'user.custom_tool_result', data: { custom_tool_use_id: id, content: [] } } : { type: 'user.tool_confirmation', data: { tool_use_id: id, result: 'allow' } }
-    }), { type: 'session.status_running' })
+    this.log.append(
+      ...next.stopReason.event_ids.map((id): NewEvent => {
+        const use = this.log.events.find((event) => event.id === idOf.get(id))
+        return use?.type === 'agent.custom_tool_use'
+          ? { type: 'user.custom_tool_result', data: { custom_tool_use_id: id, content: [] } }
+          : { type: 'user.tool_confirmation', data: { tool_use_id: id, result: 'allow' } }
+      }),
+      { type: 'session.status_running' },
+    )
     this.status = 'running'
     return true
   }
@@ -117,38 +144,72 @@ function finish(loop: Loop, deaths: readonly Death[] = []): Loop {
   throw new Error('the session did not come to rest')
 }
 
-const plans = fc.array(fc.record({ calls: fc.array(fc.constantFrom<('allow' | 'ask' | 'custom')[]>('allow', 'ask', 'custom'), { maxLength: 4 }) }), { maxLength: 6 }).map((steps) => steps.filter(({ calls }) => calls.length > 0))
+const plans = fc
+  .array(
+    fc.record({
+      calls: fc.array(fc.constantFrom<('allow' | 'ask' | 'custom')[]>('allow', 'ask', 'custom'), { maxLength: 4 }),
+    }),
+    { maxLength: 6 },
+  )
+  .map((steps) => steps.filter(({ calls }) => calls.length > 0))
 const deaths = fc.array(fc.constantFrom<Death[]>('begin', 'begun', 'half', null), { maxLength: 60 })
 
 describe('a session whose worker dies anywhere', () => {
   test('comes to the same end as one whose worker never dies, and no tool has its effect twice', () => {
-    fc.assert(fc.property(plans, deaths, (plan, dying) => {
-      const whole = runToEnd(plan, [])
-      const cut = runToEnd(plan, dying)
-      const shape = ({ log }: Loop): string[] => log.events.filter(({ type, data }) => type === 'agent.tool_use' || type === 'agent.custom_tool_use' || (type === 'span.model_request_end' && data['is_error'] === false)).map(({ type }) => type)
-      expect(shape(cut)).toEqual(shape(whole))
-      expect(openSpan(cut.log.events)).toBeUndefined()
-      const results = cut.log.events.filter(({ type }) => type === 'agent.tool_result' || type === 'user.custom_tool_result').map(({ answers }) => answers)
-      expect(new Set(results).size).toBe(results.length)
-      expect(results).toHaveLength(plan.flatMap(({ calls }) => calls).length)
-      expect(cut.log.events.every(({ processedAt }) => processedAt !== null)).toBe(true)
-      expect(cut.effects.size).toBe(plan.flatMap(({ calls }) => calls).filter((kind) => kind !== 'custom').length)
-      const starts = cut.log.events.filter(({ type }) => type === 'span.model_request_start').length
-      expect(cut.log.events.filter(({ type }) => type === 'span.model_request_end')).toHaveLength(starts)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(plans, deaths, (plan, dying) => {
+        const whole = runToEnd(plan, [])
+        const cut = runToEnd(plan, dying)
+        const shape = ({ log }: Loop): string[] =>
+          log.events
+            .filter(
+              ({ type, data }) =>
+                type === 'agent.tool_use' ||
+                type === 'agent.custom_tool_use' ||
+                (type === 'span.model_request_end' && data['is_error'] === false),
+            )
+            .map(({ type }) => type)
+        expect(shape(cut)).toEqual(shape(whole))
+        expect(openSpan(cut.log.events)).toBeUndefined()
+        const results = cut.log.events
+          .filter(({ type }) => type === 'agent.tool_result' || type === 'user.custom_tool_result')
+          .map(({ answers }) => answers)
+        expect(new Set(results).size).toBe(results.length)
+        expect(results).toHaveLength(plan.flatMap(({ calls }) => calls).length)
+        expect(cut.log.events.every(({ processedAt }) => processedAt !== null)).toBe(true)
+        expect(cut.effects.size).toBe(plan.flatMap(({ calls }) => calls).filter((kind) => kind !== 'custom').length)
+        const starts = cut.log.events.filter(({ type }) => type === 'span.model_request_start').length
+        expect(cut.log.events.filter(({ type }) => type === 'span.model_request_end')).toHaveLength(starts)
+      }),
+      { numRuns: 500 },
+    )
   })
 
   test('goes on from any beginning of its log that was ever committed to the same end', () => {
-    fc.assert(fc.property(plans, fc.nat(), (plan, at) => {
-      const whole = runToEnd(plan, [])
-      const beginnings = whole.log.committed
-      const loop = new Loop(plan)
-      loop.log.restore(beginnings[at % beginnings.length] ?? [])
-      loop.status = loop.log.events.findLast(({ type }) => type.startsWith('session.status'))?.type === 'session.status_idle' ? 'idle' : 'running'
-      const counts = ({ log }: Loop): unknown => Object.fromEntries(['agent.tool_use', 'agent.custom_tool_use', 'agent.tool_result', 'user.custom_tool_result'].map((type) => [type, log.events.filter((event) => event.type === type).length]))
-      expect(counts(finish(loop))).toEqual(counts(whole))
-      expect(loop.log.events.filter(({ type, data }) => type === 'span.model_request_end' && data['is_error'] === false)).toHaveLength(plan.length + 1)
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(plans, fc.nat(), (plan, at) => {
+        const whole = runToEnd(plan, [])
+        const beginnings = whole.log.committed
+        const loop = new Loop(plan)
+        loop.log.restore(beginnings[at % beginnings.length] ?? [])
+        loop.status =
+          loop.log.events.findLast(({ type }) => type.startsWith('session.status'))?.type === 'session.status_idle'
+            ? 'idle'
+            : 'running'
+        const counts = ({ log }: Loop): unknown =>
+          Object.fromEntries(
+            ['agent.tool_use', 'agent.custom_tool_use', 'agent.tool_result', 'user.custom_tool_result'].map((type) => [
+              type,
+              log.events.filter((event) => event.type === type).length,
+            ]),
+          )
+        expect(counts(finish(loop))).toEqual(counts(whole))
+        expect(
+          loop.log.events.filter(({ type, data }) => type === 'span.model_request_end' && data['is_error'] === false),
+        ).toHaveLength(plan.length + 1)
+      }),
+      { numRuns: 500 },
+    )
   })
 })
 
@@ -169,7 +230,11 @@ describe('the next step', () => {
     const log = start()
     ask(log, use)
     log.append({ type: 'user.message', data: {} }, { type: 'user.interrupt' })
-    expect(nextStep(log.events, facts)).toMatchObject({ do: 'interrupt', take: [{ type: 'user.interrupt' }], open: [{ event: { type: 'agent.tool_use' } }] })
+    expect(nextStep(log.events, facts)).toMatchObject({
+      do: 'interrupt',
+      take: [{ type: 'user.interrupt' }],
+      open: [{ event: { type: 'agent.tool_use' } }],
+    })
   })
 
   test('is to end the evaluation that has begun, whatever came since; but an interrupt ends it first', () => {
@@ -181,7 +246,10 @@ describe('the next step', () => {
     expect(nextStep(log.events, { ...open, isBudgetReached: true })).toMatchObject({ do: 'evaluate' })
     expect(nextStep(log.events, { ...open, openOutcome: 'outc_2' })).toMatchObject({ do: 'ask' }) // that one is gone
     expect(failuresInARow(log.events)).toBe(1)
-    log.append({ type: 'span.outcome_evaluation_end', data: { outcome_id: 'outc_1', result: 'needs_revision', explanation: 'x' } })
+    log.append({
+      type: 'span.outcome_evaluation_end',
+      data: { outcome_id: 'outc_1', result: 'needs_revision', explanation: 'x' },
+    })
     expect(nextStep(log.events, open)).toMatchObject({ do: 'ask', take: [{ type: 'user.message' }] })
     expect(failuresInARow(log.events)).toBe(0) // the grader's are not the agent's
     log.append(begun, { type: 'user.interrupt' })
@@ -199,13 +267,23 @@ describe('the next step', () => {
 
   test('is no request beyond the budget or the limit of a turn, and a message begins a new turn', () => {
     const log = start()
-    expect(nextStep(log.events, { ...facts, isBudgetReached: true })).toMatchObject({ do: 'rest', stopReason: { type: 'budget_reached' } })
+    expect(nextStep(log.events, { ...facts, isBudgetReached: true })).toMatchObject({
+      do: 'rest',
+      stopReason: { type: 'budget_reached' },
+    })
     for (let at = 0; at < turnLimits.modelSteps; at++) {
       ask(log, use)
       log.append(resultEvent(log.events.at(-1)!, answered('ok'))) // the use that was appended just now
     }
-    expect(nextStep(log.events, facts)).toMatchObject({ do: 'rest', stopReason: { type: 'retries_exhausted' }, limit: expect.stringContaining('200 requests') })
-    log.append({ type: 'session.status_idle', data: { stop_reason: { type: 'retries_exhausted' } } }, { type: 'user.message', data: {} })
+    expect(nextStep(log.events, facts)).toMatchObject({
+      do: 'rest',
+      stopReason: { type: 'retries_exhausted' },
+      limit: expect.stringContaining('200 requests'),
+    })
+    log.append(
+      { type: 'session.status_idle', data: { stop_reason: { type: 'retries_exhausted' } } },
+      { type: 'user.message', data: {} },
+    )
     log.take(log.events)
     expect(nextStep(log.events, facts).do).toBe('ask')
   })
@@ -213,7 +291,11 @@ describe('the next step', () => {
   test('counts the faults of the request that is due, and no others', () => {
     const log = start()
     expect(failuresInARow(log.events)).toBe(0)
-    log.append(errorEvent('model_overloaded_error', 'busy', 'retrying'), errorEvent('mcp_connection_failed_error', 'gone', 'retrying'), errorEvent('unknown_error', 'x', 'retrying'))
+    log.append(
+      errorEvent('model_overloaded_error', 'busy', 'retrying'),
+      errorEvent('mcp_connection_failed_error', 'gone', 'retrying'),
+      errorEvent('unknown_error', 'x', 'retrying'),
+    )
     expect(failuresInARow(log.events)).toBe(2)
     ask(log)
     expect(failuresInARow(log.events)).toBe(0)
@@ -226,7 +308,10 @@ describe('the next step', () => {
     ask(log)
     expect(nextStep(log.events, facts).do).toBe('rest')
     expect(nextStep(log.events, open).do).toBe('evaluate')
-    expect(nextStep(log.events, { ...open, isBudgetReached: true })).toMatchObject({ do: 'rest', stopReason: { type: 'budget_reached' } })
+    expect(nextStep(log.events, { ...open, isBudgetReached: true })).toMatchObject({
+      do: 'rest',
+      stopReason: { type: 'budget_reached' },
+    })
     log.append({ type: 'span.outcome_evaluation_start', data: { outcome_id: 'outc_a' } })
     expect(nextStep(log.events, open).do).toBe('evaluate')
     log.append({ type: 'span.outcome_evaluation_end', data: { outcome_id: 'outc_a', result: 'satisfied' } })
@@ -241,6 +326,9 @@ describe('the next step', () => {
   test('waits for the client’s own machine to run its tools', () => {
     const log = start()
     ask(log, use)
-    expect(nextStep(log.events, { ...facts, toolsRunAtClient: true })).toMatchObject({ do: 'rest', stopReason: { type: 'requires_action' } })
+    expect(nextStep(log.events, { ...facts, toolsRunAtClient: true })).toMatchObject({
+      do: 'rest',
+      stopReason: { type: 'requires_action' },
+    })
   })
 })

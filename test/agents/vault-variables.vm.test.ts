@@ -35,17 +35,40 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 
 beforeAll(async () => {
   setDefaultCACertificates([...trusted, await authority.certificate()])
-  secured = createSecureServer({ SNICallback: (name, done) => void authority.contextFor(name).then((context) => done(null, context), done) }, echo)
+  secured = createSecureServer(
+    { SNICallback: (name, done) => void authority.contextFor(name).then((context) => done(null, context), done) },
+    echo,
+  )
   for (const server of [host, secured]) await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
-  berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_VM_HOST_PORTS: `${portOf(host)},${portOf(secured)}` } })
+  berth = await startBerth({
+    worker: true,
+    pool: 1,
+    settings: { BERTH_VM_HOST_PORTS: `${portOf(host)},${portOf(secured)}` },
+  })
   token = await berth.token()
   const made = await berth.call<{ vm_id: string }>('POST', '/api/v1/vms', { token, body: { skip_folder_create: true } })
   expect(made.status, JSON.stringify(made.body)).toBe(201)
   vm = made.body.vm_id
-  vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'keys' } })).body.id
+  vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'keys' } }))
+    .body.id
   const networking = { type: 'limited', allowed_hosts: ['host.berth.internal'] }
-  for (const auth of [{ secret_name: 'PLAIN', secret_value: 'plain-secret' }, { secret_name: 'GUARDED', secret_value: 'guarded-secret', networking }, { secret_name: 'ELSEWHERE', secret_value: 'other-secret', networking: { type: 'limited', allowed_hosts: ['example.com'] } }]) {
-    expect((await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, { token, body: { auth: { type: 'environment_variable', ...auth } } })).status).toBe(201)
+  for (const auth of [
+    { secret_name: 'PLAIN', secret_value: 'plain-secret' },
+    { secret_name: 'GUARDED', secret_value: 'guarded-secret', networking },
+    {
+      secret_name: 'ELSEWHERE',
+      secret_value: 'other-secret',
+      networking: { type: 'limited', allowed_hosts: ['example.com'] },
+    },
+  ]) {
+    expect(
+      (
+        await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, {
+          token,
+          body: { auth: { type: 'environment_variable', ...auth } },
+        })
+      ).status,
+    ).toBe(201)
   }
   const variables = await openEnvironmentVariables(berth.services, idsOf(token), [decodeId('vault', vault) ?? ''])
   await transaction(berth.services.db, (tx) => giveVariables(berth.services, tx, decodeId('vm', vm) ?? '', variables))
@@ -58,14 +81,20 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const exec = async (command: string): Promise<string> => (await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${vm}/envd/exec`, { token, body: { command } })).body.stdout
-const sends = (name: string): Promise<string> => exec(`curl -s -H "Authorization: Bearer $${name}" http://host.berth.internal:${portOf(host)}/`)
+const exec = async (command: string): Promise<string> =>
+  (await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${vm}/envd/exec`, { token, body: { command } })).body
+    .stdout
+const sends = (name: string): Promise<string> =>
+  exec(`curl -s -H "Authorization: Bearer $${name}" http://host.berth.internal:${portOf(host)}/`)
 /** The clients that the template has; each says what the server answered, or why it did not trust it. */
 const clients: Record<string, (name: string, url: string) => string> = {
   curl: (name, url) => `curl -sS -H "Authorization: Bearer $${name}" ${url}`,
-  python: (name, url) => `python3 -c 'import os, urllib.request as r; print(r.urlopen(r.Request("${url}", headers={"Authorization": "Bearer " + os.environ["${name}"]})).read().decode(), end="")'`,
-  node: (name, url) => `node -e 'fetch("${url}", { headers: { authorization: "Bearer " + process.env.${name} } }).then((answer) => answer.text()).then((text) => process.stdout.write(text))'`,
-  ruby: (name, url) => `ruby -rnet/http -e 'print Net::HTTP.get(URI("${url}"), { "Authorization" => "Bearer " + ENV["${name}"] })'`,
+  python: (name, url) =>
+    `python3 -c 'import os, urllib.request as r; print(r.urlopen(r.Request("${url}", headers={"Authorization": "Bearer " + os.environ["${name}"]})).read().decode(), end="")'`,
+  node: (name, url) =>
+    `node -e 'fetch("${url}", { headers: { authorization: "Bearer " + process.env.${name} } }).then((answer) => answer.text()).then((text) => process.stdout.write(text))'`,
+  ruby: (name, url) =>
+    `ruby -rnet/http -e 'print Net::HTTP.get(URI("${url}"), { "Authorization" => "Bearer " + ENV["${name}"] })'`,
   wget: (name, url) => `wget -q -O - --header "Authorization: Bearer $${name}" ${url}`,
 }
 
@@ -75,23 +104,36 @@ test('the VM holds the one secret, and of the others placeholders only', async (
   expect(await exec('env; cat /proc/*/environ 2>/dev/null')).not.toMatch(/guarded-secret|other-secret/)
 })
 
-const sendsSecurely = (client: string): Promise<string> => exec(clients[client]!('GUARDED', `https://host.berth.internal:${portOf(secured)}/`)) // of the table's names
+const sendsSecurely = (client: string): Promise<string> =>
+  exec(clients[client]!('GUARDED', `https://host.berth.internal:${portOf(secured)}/`)) // of the table's names
 
-test.each(Object.keys(clients))('over https, %s sends the secret to the right host', async (client) => {
-  expect(await sendsSecurely(client)).toBe('Bearer **************')
-  expect(seen.at(-1)).toBe('Bearer guarded-secret')
-}, 60_000)
+test.each(Object.keys(clients))(
+  'over https, %s sends the secret to the right host',
+  async (client) => {
+    expect(await sendsSecurely(client)).toBe('Bearer **************')
+    expect(seen.at(-1)).toBe('Bearer guarded-secret')
+  },
+  60_000,
+)
 
 test('stopped and started again, the VM trusts the same authority, and holds it once', async () => {
   const become = async (action: string, status: string): Promise<void> => {
     await berth.ask(`mutation ($id: ID!) { ${action}(id: $id) { status } }`, { token, variables: { id: vm } })
-    await until(`it is ${status}`, async () => (await berth.call('GET', `/api/v1/vms/${vm}`, { token })).body['status'] === status, 60_000)
+    await until(
+      `it is ${status}`,
+      async () => (await berth.call('GET', `/api/v1/vms/${vm}`, { token })).body['status'] === status,
+      60_000,
+    )
   }
   await become('stopVm', 'stopped')
   await become('startVm', 'running')
   expect(await sendsSecurely('curl')).toBe('Bearer **************')
   expect(seen.at(-1)).toBe('Bearer guarded-secret')
-  expect(await exec('grep -cxF "$(sed -n 2p /usr/local/share/ca-certificates/berth-egress.crt)" /etc/ssl/certs/ca-certificates.crt')).toBe('1\n')
+  expect(
+    await exec(
+      'grep -cxF "$(sed -n 2p /usr/local/share/ca-certificates/berth-egress.crt)" /etc/ssl/certs/ca-certificates.crt',
+    ),
+  ).toBe('1\n')
 }, 180_000)
 
 test('over plain http a placeholder stays one, to the right host too; TRACE is refused', async () => {
@@ -100,7 +142,11 @@ test('over plain http a placeholder stays one, to the right host too; TRACE is r
     expect(seen.at(-1)).toMatch(/^Bearer berth-secret-vcrd_/)
   }
   const asked = seen.length
-  expect(await exec(`curl -s -o /dev/null -w "%{http_code}" -X TRACE -H "Authorization: Bearer $GUARDED" https://host.berth.internal:${portOf(secured)}/`)).toBe('405')
+  expect(
+    await exec(
+      `curl -s -o /dev/null -w "%{http_code}" -X TRACE -H "Authorization: Bearer $GUARDED" https://host.berth.internal:${portOf(secured)}/`,
+    ),
+  ).toBe('405')
   expect(seen).toHaveLength(asked)
 })
 

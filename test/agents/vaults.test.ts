@@ -4,7 +4,15 @@ import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
 import { makeKey } from '../support/makers.ts'
 
-type Vault = { id: string; type: string; display_name: string; metadata: Record<string, string>; created_at: string; updated_at: string; archived_at: string | null }
+type Vault = {
+  id: string
+  type: string
+  display_name: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+}
 type List = { data: Vault[]; has_more: boolean; next_page: string | null }
 
 let berth: Berth
@@ -19,19 +27,46 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const call = <Body = Vault>(method: string, path: string, body?: unknown, as = token, headers: Record<string, string> = {}): Promise<Answer<Body>> => berth.call<Body>(method, `/agents/v1/vaults${path}`, { token: as, headers, ...(body === undefined ? {} : { body }) })
-const make = async (as = token, displayName = 'keys'): Promise<Vault> => (await call('POST', '', { display_name: displayName }, as)).body
-const error = (status: number, code: string): object => ({ status, body: { type: 'error', error: { code, message: expect.any(String) }, request_id: expect.stringMatching(/^req_/) } })
+const call = <Body = Vault>(
+  method: string,
+  path: string,
+  body?: unknown,
+  as = token,
+  headers: Record<string, string> = {},
+): Promise<Answer<Body>> =>
+  berth.call<Body>(method, `/agents/v1/vaults${path}`, { token: as, headers, ...(body === undefined ? {} : { body }) })
+const make = async (as = token, displayName = 'keys'): Promise<Vault> =>
+  (await call('POST', '', { display_name: displayName }, as)).body
+const error = (status: number, code: string): object => ({
+  status,
+  body: { type: 'error', error: { code, message: expect.any(String) }, request_id: expect.stringMatching(/^req_/) },
+})
 
 test('a new vault has every documented key, and reads as it was made', async () => {
   const { status, body } = await call('POST', '', { display_name: 'keys', metadata: { team: 'core' } })
   expect(status).toBe(201)
   const moment = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-  expect(body).toEqual({ id: expect.stringMatching(/^vlt_[0-7][0-9a-hjkmnp-tv-z]{25}$/), type: 'vault', display_name: 'keys', metadata: { team: 'core' }, created_at: moment, updated_at: moment, archived_at: null })
+  expect(body).toEqual({
+    id: expect.stringMatching(/^vlt_[0-7][0-9a-hjkmnp-tv-z]{25}$/),
+    type: 'vault',
+    display_name: 'keys',
+    metadata: { team: 'core' },
+    created_at: moment,
+    updated_at: moment,
+    archived_at: null,
+  })
   expect((await call('GET', `/${body.id}`)).body).toEqual(body)
 })
 
-test.each([{}, { display_name: null }, { display_name: '' }, { display_name: 'x'.repeat(256) }, { display_name: 5 }, { display_name: 'x', metadata: { a: 1 } }, { display_name: 'x', metadata: [] }])('making one of %j is refused', async (body) => {
+test.each([
+  {},
+  { display_name: null },
+  { display_name: '' },
+  { display_name: 'x'.repeat(256) },
+  { display_name: 5 },
+  { display_name: 'x', metadata: { a: 1 } },
+  { display_name: 'x', metadata: [] },
+])('making one of %j is refused', async (body) => {
   expect(await call('POST', '', body)).toMatchObject(error(400, 'invalid_request'))
 })
 
@@ -49,9 +84,12 @@ describe('the list', () => {
     expect([second.data.map(({ id }) => id), second.has_more, second.next_page]).toEqual([made.slice(2), false, null])
   })
 
-  test.each(['?limit=0', '?limit=101', '?limit=x', '?page=x', `?page=${newId('vm')}`, '?include_archived=maybe'])('with %s is refused', async (query) => {
-    expect(await call('GET', query)).toMatchObject(error(400, 'invalid_request'))
-  })
+  test.each(['?limit=0', '?limit=101', '?limit=x', '?page=x', `?page=${newId('vm')}`, '?include_archived=maybe'])(
+    'with %s is refused',
+    async (query) => {
+      expect(await call('GET', query)).toMatchObject(error(400, 'invalid_request'))
+    },
+  )
 
   test('shows nobody else’s', async () => {
     const { id } = await make()
@@ -60,21 +98,40 @@ describe('the list', () => {
 })
 
 describe('changing one', () => {
-  test.each(['PUT', 'POST'])('by %s sets what is given and keeps the rest; a null in metadata deletes its key', async (method) => {
-    const { id } = (await call('POST', '', { display_name: 'a', metadata: { one: '1', two: '2' } })).body
-    expect((await call(method, `/${id}`, { metadata: { one: null, three: '3' } })).body).toMatchObject({ display_name: 'a', metadata: { two: '2', three: '3' } })
-    expect((await call(method, `/${id}`, { display_name: 'b' })).body).toMatchObject({ display_name: 'b', metadata: { two: '2', three: '3' } })
-    expect(await call(method, `/${id}`, { display_name: null })).toMatchObject(error(400, 'invalid_request'))
-    expect(await call(method, `/${id}`, { metadata: { k: 'x'.repeat(513) } })).toMatchObject(error(400, 'invalid_request'))
-    expect((await call('GET', `/${id}`)).body).toMatchObject({ display_name: 'b', metadata: { two: '2', three: '3' } })
-  })
+  test.each(['PUT', 'POST'])(
+    'by %s sets what is given and keeps the rest; a null in metadata deletes its key',
+    async (method) => {
+      const { id } = (await call('POST', '', { display_name: 'a', metadata: { one: '1', two: '2' } })).body
+      expect((await call(method, `/${id}`, { metadata: { one: null, three: '3' } })).body).toMatchObject({
+        display_name: 'a',
+        metadata: { two: '2', three: '3' },
+      })
+      expect((await call(method, `/${id}`, { display_name: 'b' })).body).toMatchObject({
+        display_name: 'b',
+        metadata: { two: '2', three: '3' },
+      })
+      expect(await call(method, `/${id}`, { display_name: null })).toMatchObject(error(400, 'invalid_request'))
+      expect(await call(method, `/${id}`, { metadata: { k: 'x'.repeat(513) } })).toMatchObject(
+        error(400, 'invalid_request'),
+      )
+      expect((await call('GET', `/${id}`)).body).toMatchObject({
+        display_name: 'b',
+        metadata: { two: '2', three: '3' },
+      })
+    },
+  )
 
   test('when it is archived answers 409 and changes nothing', async () => {
     const { id } = await make()
     const archived = (await call('POST', `/${id}/archive`)).body
     expect(archived.archived_at).not.toBeNull()
-    for (const method of ['PUT', 'POST']) expect(await call(method, `/${id}`, { display_name: 'other' })).toMatchObject(error(409, 'vault_archived'))
-    expect(await call('POST', `/${id}/credentials`, { auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' } })).toMatchObject(error(409, 'vault_archived'))
+    for (const method of ['PUT', 'POST'])
+      expect(await call(method, `/${id}`, { display_name: 'other' })).toMatchObject(error(409, 'vault_archived'))
+    expect(
+      await call('POST', `/${id}/credentials`, {
+        auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' },
+      }),
+    ).toMatchObject(error(409, 'vault_archived'))
     expect((await call('POST', `/${id}/archive`)).body).toEqual(archived) // again: as it is
     expect((await call('GET', `/${id}`)).body).toEqual(archived)
   })
@@ -83,44 +140,82 @@ describe('changing one', () => {
 test('a deleted one is gone, and its answer is the one that Anthropic’s client expects when it asks', async () => {
   const [one, other] = [await make(), await make()]
   expect(await call('DELETE', `/${one.id}`)).toMatchObject({ status: 204, body: null })
-  expect(await call('DELETE', `/${other.id}`, undefined, token, { 'anthropic-beta': 'managed-agents' })).toMatchObject({ status: 200, body: { id: other.id, type: 'vault_deleted' } })
+  expect(await call('DELETE', `/${other.id}`, undefined, token, { 'anthropic-beta': 'managed-agents' })).toMatchObject({
+    status: 200,
+    body: { id: other.id, type: 'vault_deleted' },
+  })
   for (const { id } of [one, other]) expect(await call('GET', `/${id}`)).toMatchObject(error(404, 'not_found'))
   expect(await call('DELETE', `/${one.id}`)).toMatchObject(error(404, 'not_found'))
 })
 
 const operations: readonly { method: string; path: string; body?: unknown }[] = [
-  { method: 'GET', path: '' }, { method: 'PUT', path: '', body: { display_name: 'x' } }, { method: 'POST', path: '', body: { display_name: 'x' } }, { method: 'DELETE', path: '' }, { method: 'POST', path: '/archive' },
-  { method: 'GET', path: '/credentials' }, { method: 'POST', path: '/credentials', body: { auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' } } },
+  { method: 'GET', path: '' },
+  { method: 'PUT', path: '', body: { display_name: 'x' } },
+  { method: 'POST', path: '', body: { display_name: 'x' } },
+  { method: 'DELETE', path: '' },
+  { method: 'POST', path: '/archive' },
+  { method: 'GET', path: '/credentials' },
+  {
+    method: 'POST',
+    path: '/credentials',
+    body: { auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' } },
+  },
 ]
 
-test.each(operations)('$method {id}$path: another’s is answered as one that is not there, and stays as it was', async ({ method, path, body }) => {
-  const { id } = await make()
-  const before = (await call('GET', `/${id}`)).body
-  const said = await Promise.all([id, newId('vault'), 'vlt_x', newId('vm')].map(async (one) => (await call<{ request_id: string }>(method, `/${one}${path}`, body, colleague))))
-  for (const answer of said) expect({ status: answer.status, body: { ...answer.body, request_id: '' } }).toEqual({ status: 404, body: { ...said[0]!.body, request_id: '' } })
-  expect((await call('GET', `/${id}`)).body).toEqual(before)
-})
+test.each(operations)(
+  '$method {id}$path: another’s is answered as one that is not there, and stays as it was',
+  async ({ method, path, body }) => {
+    const { id } = await make()
+    const before = (await call('GET', `/${id}`)).body
+    const said = await Promise.all(
+      [id, newId('vault'), 'vlt_x', newId('vm')].map(
+        async (one) => await call<{ request_id: string }>(method, `/${one}${path}`, body, colleague),
+      ),
+    )
+    for (const answer of said)
+      expect({ status: answer.status, body: { ...answer.body, request_id: '' } }).toEqual({
+        status: 404,
+        body: { ...said[0]!.body, request_id: '' },
+      })
+    expect((await call('GET', `/${id}`)).body).toEqual(before)
+  },
+)
 
-test.each([...operations, { method: 'GET', path: 'all' }, { method: 'POST', path: 'all', body: { display_name: 'x' } }])('$method $path takes a person: a key and nobody get 401', async ({ method, path, body }) => {
+test.each([
+  ...operations,
+  { method: 'GET', path: 'all' },
+  { method: 'POST', path: 'all', body: { display_name: 'x' } },
+])('$method $path takes a person: a key and nobody get 401', async ({ method, path, body }) => {
   const full = path === 'all' ? '' : `/${newId('vault')}${path}`
-  expect(await call(method, full, body, key)).toMatchObject({ status: 401, body: { error: { type: 'authentication_error' } } })
+  expect(await call(method, full, body, key)).toMatchObject({
+    status: 401,
+    body: { error: { type: 'authentication_error' } },
+  })
   expect((await berth.call(method, `/agents/v1/vaults${full}`)).status).toBe(401)
 })
 
 test('a viewer reads and does not write', async () => {
   const viewer = await berth.token('victor', 'acme', 'viewer')
   expect((await call('GET', '', undefined, viewer)).status).toBe(200)
-  expect(await call('POST', '', { display_name: 'x' }, viewer)).toMatchObject({ status: 403, body: { error: { type: 'permission_error' } } })
+  expect(await call('POST', '', { display_name: 'x' }, viewer)).toMatchObject({
+    status: 403,
+    body: { error: { type: 'permission_error' } },
+  })
 })
 
 test('what happens to a vault can be followed from any position, until it is deleted', async () => {
   const { id } = await make()
-  await call('POST', `/${id}/credentials`, { auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' } })
+  await call('POST', `/${id}/credentials`, {
+    auth: { type: 'static_bearer', mcp_server_url: 'https://a.test', token: 'x' },
+  })
   await call('PUT', `/${id}`, { display_name: 'other' })
   const follow = async (after: string): Promise<string[]> => {
     const answer = await fetch(`${berth.url}/graphql`, {
-      method: 'POST', headers: { accept: 'text/event-stream', 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ query: `subscription { vaultEvents(id: "${id}", after: "${after}") { ... on VaultEvent { cursor type credentialId } } }` }),
+      method: 'POST',
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify({
+        query: `subscription { vaultEvents(id: "${id}", after: "${after}") { ... on VaultEvent { cursor type credentialId } } }`,
+      }),
     })
     const seen = []
     let rest = ''
@@ -128,7 +223,8 @@ test('what happens to a vault can be followed from any position, until it is del
       const parts = (rest + chunk).split('\n\n')
       rest = parts.pop() ?? ''
       for (const data of parts.map((part) => /^data: ?(\{.*)$/m.exec(part)?.[1])) {
-        const event = data && (JSON.parse(data) as { data: { vaultEvents: { cursor: string; type: string } } }).data.vaultEvents
+        const event =
+          data && (JSON.parse(data) as { data: { vaultEvents: { cursor: string; type: string } } }).data.vaultEvents
         if (event) seen.push(`${event.cursor} ${event.type}`)
         if (event && event.cursor === '4') await call('DELETE', `/${id}`)
       }

@@ -1,16 +1,25 @@
 /** The tables of a migrated database as one readable text: what src/platform/tables.sql holds. */
 import type pg from 'pg'
 
-type Column = { table: string; name: string; type: string; required: boolean; fallback: string | null; identity: boolean }
+type Column = {
+  table: string
+  name: string
+  type: string
+  required: boolean
+  fallback: string | null
+  identity: boolean
+}
 type Detail = { table: string; definition: string }
 type Table = { name: string; unlogged: boolean; partitioning: string | null }
 
 /** Ordinary and partitioned tables; the partitions are made by the day and not described. */
-const isTable = (alias: string): string => `${alias}.relkind in ('r', 'p') and not ${alias}.relispartition and ${alias}.relnamespace = 'public'::regnamespace`
+const isTable = (alias: string): string =>
+  `${alias}.relkind in ('r', 'p') and not ${alias}.relispartition and ${alias}.relnamespace = 'public'::regnamespace`
 
 /** Describes every table of the schema `public`: columns as the migrations made them, then constraints and indexes, by name. */
 export async function describeTables(client: pg.Client): Promise<string> {
-  const rows = async <Row extends pg.QueryResultRow>(text: string): Promise<Row[]> => (await client.query<Row>(text)).rows
+  const rows = async <Row extends pg.QueryResultRow>(text: string): Promise<Row[]> =>
+    (await client.query<Row>(text)).rows
   const tables = await rows<Table>(`
     select c.relname as name, c.relpersistence = 'u' as unlogged, pg_get_partkeydef(c.oid) as partitioning from pg_class c where ${isTable('c')} order by 1`)
   const columns = await rows<Column>(`
@@ -25,15 +34,27 @@ export async function describeTables(client: pg.Client): Promise<string> {
     select i.indrelid::regclass::text as "table", pg_get_indexdef(i.indexrelid) as definition
     from pg_index i join pg_class c on c.oid = i.indrelid
     where ${isTable('c')} and not exists (select from pg_constraint r where r.conindid = i.indexrelid and r.contype in ('p', 'u')) order by 1, 2`)
-  const of = <One extends { table: string }>(list: readonly One[], name: string): One[] => list.filter((one) => one.table === name)
+  const of = <One extends { table: string }>(list: readonly One[], name: string): One[] =>
+    list.filter((one) => one.table === name)
   const described = tables.map(({ name, unlogged, partitioning }) => {
     const inside = [...of(columns, name).map(describeColumn), ...of(constraints, name).map((one) => one.definition)]
     const after = of(indexes, name).map((one) => `${one.definition};`)
-    return [`create ${unlogged ? 'unlogged ' : ''}table ${name} (`, inside.map((line) => `  ${line}`).join(',\n'), partitioning ? `) partition by ${partitioning};` : ');', ...after].join('\n')
+    return [
+      `create ${unlogged ? 'unlogged ' : ''}table ${name} (`,
+      inside.map((line) => `  ${line}`).join(',\n'),
+      partitioning ? `) partition by ${partitioning};` : ');',
+      ...after,
+    ].join('\n')
   })
   return `-- What the migrations make, for reading. Not run. Written by: npm run tables\n\n${described.join('\n\n')}\n`
 }
 
 function describeColumn({ name, type, required, fallback, identity }: Column): string {
-  return [name, type, ...(required ? ['not null'] : []), ...(identity ? ['generated always as identity'] : []), ...(fallback === null ? [] : [`default ${fallback}`])].join(' ')
+  return [
+    name,
+    type,
+    ...(required ? ['not null'] : []),
+    ...(identity ? ['generated always as identity'] : []),
+    ...(fallback === null ? [] : [`default ${fallback}`]),
+  ].join(' ')
 }

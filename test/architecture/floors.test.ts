@@ -14,12 +14,21 @@ const floors: Readonly<Record<string, { on: readonly string[]; mayImport: readon
   'rest-compat': { on: ['rest-compat/'], mayImport: ['platform', 'schema'] },
   identity: { on: ['src/identity/'], mayImport: ['platform', 'drivers', 'resources', 'start'] },
   edge: { on: ['src/edge/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
-  gateway: { on: ['src/gateway/'], mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'] },
-  start: { on: ['src/start/', 'src/start.ts', 'src/doctor.ts', 'src/backup/', 'src/backup.ts', 'src/restore.ts'], mayImport: ['platform', 'drivers', 'resources'] },
+  gateway: {
+    on: ['src/gateway/'],
+    mayImport: ['platform', 'drivers', 'resources', 'schema', 'rest-compat', 'identity'],
+  },
+  start: {
+    on: ['src/start/', 'src/start.ts', 'src/doctor.ts', 'src/backup/', 'src/backup.ts', 'src/restore.ts'],
+    mayImport: ['platform', 'drivers', 'resources'],
+  },
 }
 
 /** Files that reach one floor further, and why: the chats answer by hand, because no GraphQL document can (see the routes' own reasons). */
-const chatAnswers = { reaches: ['drivers', 'resources'], because: 'a chat is asked and streamed without GraphQL between' }
+const chatAnswers = {
+  reaches: ['drivers', 'resources'],
+  because: 'a chat is asked and streamed without GraphQL between',
+}
 const exceptions: Readonly<Record<string, { reaches: readonly string[]; because: string }>> = {
   'rest-compat/llm/chat.ts': chatAnswers,
   'rest-compat/llm/chat-answers.ts': chatAnswers,
@@ -43,16 +52,24 @@ describe('the floors', () => {
   })
 
   test('imports go down only, and schema and workers do not see each other', () => {
-    const wrong = sources.flatMap((source) => importsOf(source).filter((target) => {
-      const from = floorOf(source.path)
-      const to = floorOf(target)
-      return from !== to && !floors[from]?.mayImport.includes(to) && !exceptions[source.path]?.reaches.includes(to)
-    }).map((target) => `${source.path} imports ${target}`))
+    const wrong = sources.flatMap((source) =>
+      importsOf(source)
+        .filter((target) => {
+          const from = floorOf(source.path)
+          const to = floorOf(target)
+          return from !== to && !floors[from]?.mayImport.includes(to) && !exceptions[source.path]?.reaches.includes(to)
+        })
+        .map((target) => `${source.path} imports ${target}`),
+    )
     expect(wrong).toEqual([])
   })
 
   test('every exception is still needed', () => {
-    const needed = sources.filter((source) => importsOf(source).some((target) => exceptions[source.path]?.reaches.includes(floorOf(target)))).map(({ path }) => path)
+    const needed = sources
+      .filter((source) =>
+        importsOf(source).some((target) => exceptions[source.path]?.reaches.includes(floorOf(target))),
+      )
+      .map(({ path }) => path)
     expect(needed.sort()).toEqual(Object.keys(exceptions).sort())
   })
 
@@ -65,17 +82,31 @@ describe('the scan itself', () => {
   const source = (path: string, text: string): Source => ({ path, text, code: blankOut(text) })
 
   test('sees imports of values, of types, for effect, late, and of names handed on', () => {
-    const text = "import a from './a.ts'\nimport type { B } from '../b.ts'\nimport './c.ts'\nexport { d } from '#src/d.ts'\nconst e = await import('#workers/e.ts')\nimport {\n  f,\n} from \"./f.ts\"\nimport g from 'g'"
-    expect(importsOf(source('x/y/z.ts', text))).toEqual(['x/y/a.ts', 'x/b.ts', 'x/y/c.ts', 'src/d.ts', 'workers/e.ts', 'x/y/f.ts'])
+    const text =
+      "import a from './a.ts'\nimport type { B } from '../b.ts'\nimport './c.ts'\nexport { d } from '#src/d.ts'\nconst e = await import('#workers/e.ts')\nimport {\n  f,\n} from \"./f.ts\"\nimport g from 'g'"
+    expect(importsOf(source('x/y/z.ts', text))).toEqual([
+      'x/y/a.ts',
+      'x/b.ts',
+      'x/y/c.ts',
+      'src/d.ts',
+      'workers/e.ts',
+      'x/y/f.ts',
+    ])
   })
 
   test('is not misled by comments, strings, templates and patterns', () => {
-    const text = "// import './no.ts'\n/* import './no.ts' */\nconst s = \"import './no.ts'\"\nconst t = `import './no.ts' ${'}'} ${`import './no.ts'`}`\nconst r = /['\"`]/g\nconst n = 6 / 2 / 1\nimport './yes.ts'"
+    const text =
+      "// import './no.ts'\n/* import './no.ts' */\nconst s = \"import './no.ts'\"\nconst t = `import './no.ts' ${'}'} ${`import './no.ts'`}`\nconst r = /['\"`]/g\nconst n = 6 / 2 / 1\nimport './yes.ts'"
     expect(importsOf(source('a.ts', text))).toEqual(['yes.ts'])
   })
 
   test('finds a circle of three', () => {
-    const three = [source('a.ts', "import './b.ts'"), source('b.ts', "import './c.ts'"), source('c.ts', "import './a.ts'"), source('d.ts', "import './a.ts'")]
+    const three = [
+      source('a.ts', "import './b.ts'"),
+      source('b.ts', "import './c.ts'"),
+      source('c.ts', "import './a.ts'"),
+      source('d.ts', "import './a.ts'"),
+    ]
     expect(circles(three)).toEqual(['a.ts -> b.ts -> c.ts -> a.ts'])
   })
 })

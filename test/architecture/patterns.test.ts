@@ -16,7 +16,11 @@ function nodesOf({ path, text }: Source): { node: Record<string, unknown>; at: s
   const found: { node: Record<string, unknown>; at: string }[] = []
   const visit = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return
-    if ('type' in value && 'start' in value) found.push({ node: value as Record<string, unknown>, at: `${path}:${text.slice(0, Number(value.start)).split('\n').length}` })
+    if ('type' in value && 'start' in value)
+      found.push({
+        node: value as Record<string, unknown>,
+        at: `${path}:${text.slice(0, Number(value.start)).split('\n').length}`,
+      })
     for (const inner of Object.values(value)) visit(inner)
   }
   visit(parseAst(text, { lang: 'ts' }))
@@ -27,7 +31,8 @@ const nodes = product.flatMap(nodesOf)
 
 function patternsOf(all: typeof nodes): Pattern[] {
   return all.flatMap(({ node, at }) => {
-    const regex = node['type'] === 'Literal' ? node['regex'] as { pattern: string; flags: string } | undefined : undefined
+    const regex =
+      node['type'] === 'Literal' ? (node['regex'] as { pattern: string; flags: string } | undefined) : undefined
     return regex ? [{ at, source: regex.pattern, flags: regex.flags }] : []
   })
 }
@@ -46,7 +51,9 @@ describe('regular expressions of the product', () => {
   })
 
   test('that stand in the list of exceptions are still there, and still need it', () => {
-    const needed = patternsOf(nodes).filter(({ source, flags }) => whyNotLinear(source, flags) !== null).map(({ source }) => source)
+    const needed = patternsOf(nodes)
+      .filter(({ source, flags }) => whyNotLinear(source, flags) !== null)
+      .map(({ source }) => source)
     expect(Object.keys(boundedOtherwise).filter((source) => !needed.includes(source))).toEqual([])
   })
 
@@ -56,7 +63,11 @@ describe('regular expressions of the product', () => {
     const fromText = calls.filter(({ node }) => {
       const callee = node['callee'] as { property?: { name?: string } }
       const [first] = node['arguments'] as { type?: string; value?: unknown }[]
-      return ['match', 'matchAll', 'search'].includes(callee.property?.name ?? '') && first?.type === 'Literal' && typeof first.value === 'string'
+      return (
+        ['match', 'matchAll', 'search'].includes(callee.property?.name ?? '') &&
+        first?.type === 'Literal' &&
+        typeof first.value === 'string'
+      )
     })
     expect([...made, ...fromText].map(({ at }) => at)).toEqual([])
   })
@@ -64,16 +75,51 @@ describe('regular expressions of the product', () => {
 
 describe('the proof', () => {
   test.each([
-    ['\\s*X', ''], ['[^;]*; at "', ''], ['; (?:at|.* at) "([^"]+)"', ''], ['\\s*Did you mean [^?]*\\?', 'g'], ['(a|a)*b', ''], ['(a*)*b', ''], ['(?:a?b?)*c', ''],
-    ['a.*$', ''], ['/+$', ''], ['^\\s+|\\s+$', 'g'], ['b(?:b*c)?', 'g'], ['^a*a*$', ''], ['(?=a*b)', ''], ['\\d{1,70};', ''], ['<[^>]*>', 'g'], [' *\\n *', 'g'],
-    ['"(?:[^"\\\\]|\\\\.)*"', 'g'], ['(x+x+)+y', ''], ['^(?:x+x+)y', ''], ['(a)\\1', ''], ['(?<=a+)b', ''], ['(?:a|A)*b', 'i'], ['^[\\s\\S]*?x*y', ''], ['(?:\\u{61}|a)*b', 'u'],
+    ['\\s*X', ''],
+    ['[^;]*; at "', ''],
+    ['; (?:at|.* at) "([^"]+)"', ''],
+    ['\\s*Did you mean [^?]*\\?', 'g'],
+    ['(a|a)*b', ''],
+    ['(a*)*b', ''],
+    ['(?:a?b?)*c', ''],
+    ['a.*$', ''],
+    ['/+$', ''],
+    ['^\\s+|\\s+$', 'g'],
+    ['b(?:b*c)?', 'g'],
+    ['^a*a*$', ''],
+    ['(?=a*b)', ''],
+    ['\\d{1,70};', ''],
+    ['<[^>]*>', 'g'],
+    [' *\\n *', 'g'],
+    ['"(?:[^"\\\\]|\\\\.)*"', 'g'],
+    ['(x+x+)+y', ''],
+    ['^(?:x+x+)y', ''],
+    ['(a)\\1', ''],
+    ['(?<=a+)b', ''],
+    ['(?:a|A)*b', 'i'],
+    ['^[\\s\\S]*?x*y', ''],
+    ['(?:\\u{61}|a)*b', 'u'],
   ])('refuses /%s/%s', (source, flags) => {
     expect(whyNotLinear(source, flags)).not.toBeNull()
   })
 
   test.each([
-    ['^(a|ab)*$', ''], ['^a+b+$', ''], ['^(?:a?b?)*$', ''], ['a.*$', 's'], ['a.*$', 'm'], ['x*', 'g'], ['a+', 'g'], ['\\d{1,7};', ''], ['<[^<>]*>', 'g'], ['^(?:[a-z]+\\.)+[a-z]+$', ''],
-    ['\\bfoo\\w*', 'g'], ['^"(?:[^"\\\\]|\\\\.)*"$', ''], ['^[\\w.-]+@[\\w.-]+\\.\\w+$', ''], ['-----BEGIN [^-]*-----', 'g'], ['^[^:]*:', 'y'], ['(^|[^a-z])[a-z]+=', 'g'],
+    ['^(a|ab)*$', ''],
+    ['^a+b+$', ''],
+    ['^(?:a?b?)*$', ''],
+    ['a.*$', 's'],
+    ['a.*$', 'm'],
+    ['x*', 'g'],
+    ['a+', 'g'],
+    ['\\d{1,7};', ''],
+    ['<[^<>]*>', 'g'],
+    ['^(?:[a-z]+\\.)+[a-z]+$', ''],
+    ['\\bfoo\\w*', 'g'],
+    ['^"(?:[^"\\\\]|\\\\.)*"$', ''],
+    ['^[\\w.-]+@[\\w.-]+\\.\\w+$', ''],
+    ['-----BEGIN [^-]*-----', 'g'],
+    ['^[^:]*:', 'y'],
+    ['(^|[^a-z])[a-z]+=', 'g'],
   ])('finds /%s/%s linear', (source, flags) => {
     expect(whyNotLinear(source, flags)).toBeNull()
   })
@@ -86,6 +132,8 @@ describe('the proof', () => {
       return performance.now() - startedMs
     }
     const spaces = 12_000
-    expect(times('\\s*Did you mean', '', ' '.repeat(spaces))).toBeGreaterThan(20 * times('(?:^|\\S)\\s*Did you mean', '', ' '.repeat(spaces)))
+    expect(times('\\s*Did you mean', '', ' '.repeat(spaces))).toBeGreaterThan(
+      20 * times('(?:^|\\S)\\s*Did you mean', '', ' '.repeat(spaces)),
+    )
   })
 })

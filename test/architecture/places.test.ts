@@ -7,12 +7,16 @@ import { listFiles, productFolders, readSources, root } from './sources.ts'
 const product = readSources(productFolders)
 
 /** Product files whose code has the pattern. */
-const filesWith = (pattern: RegExp): string[] => product.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
+const filesWith = (pattern: RegExp): string[] =>
+  product.filter(({ code }) => pattern.test(code)).map(({ path }) => path)
 /** The same in the whole text, comments and strings too. */
-const textsWith = (pattern: RegExp): string[] => product.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
+const textsWith = (pattern: RegExp): string[] =>
+  product.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
 
 test('process.env is read by config.ts only', () => {
-  expect(filesWith(/\bprocess\s*\.\s*env\b|\bprocess\s*\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/)).toEqual(['src/platform/config.ts'])
+  expect(filesWith(/\bprocess\s*\.\s*env\b|\bprocess\s*\[|\{[^}]*\benv\b[^}]*\}\s*=\s*process\b/)).toEqual([
+    'src/platform/config.ts',
+  ])
 })
 
 test('the wall clock is read by clock.ts only', () => {
@@ -49,7 +53,8 @@ test('a status column is written by states.ts only', () => {
 })
 
 test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
-  const importing = (name: string): string[] => product.filter(({ text }) => new RegExp(`(?:from|import\\() ?'${name}'`).test(text)).map(({ path }) => path)
+  const importing = (name: string): string[] =>
+    product.filter(({ text }) => new RegExp(`(?:from|import\\() ?'${name}'`).test(text)).map(({ path }) => path)
   expect(importing('pg-boss')).toEqual(['src/platform/jobs.ts'])
   expect(importing('mercurius')).toEqual(['rest-compat/run.ts'])
   expect(importing('graphql-yoga')).toEqual(['src/gateway/graphql.ts'])
@@ -57,11 +62,21 @@ test('pg-boss, mercurius and NOTIFY are each known to one file', () => {
 })
 
 /** Where packages come from is said once for VMs' policies, and once for what a template is built from. */
-const tablesOfHosts = ['src/drivers/compute/egress/policies.ts', 'src/drivers/compute/guest/image/files/etc/apt/sources.list.d/debian.sources', 'src/drivers/compute/host-packages.ts']
+const tablesOfHosts = [
+  'src/drivers/compute/egress/policies.ts',
+  'src/drivers/compute/guest/image/files/etc/apt/sources.list.d/debian.sources',
+  'src/drivers/compute/host-packages.ts',
+]
 test('the names of package hosts stand in their tables only', () => {
   const hosts = Object.values(packageManagerHosts).flat()
   expect(hosts.length).toBeGreaterThan(5)
-  const files = [...listFiles([...productFolders, 'test', '.ci'], ''), 'package.json', 'package-lock.json', 'Procfile', 'tsconfig.json']
+  const files = [
+    ...listFiles([...productFolders, 'test', '.ci'], ''),
+    'package.json',
+    'package-lock.json',
+    'Procfile',
+    'tsconfig.json',
+  ]
   const naming = files.filter((path) => {
     const text = readFileSync(`${root}/${path}`, 'utf8')
     return hosts.some((host) => text.includes(host))

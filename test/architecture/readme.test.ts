@@ -8,7 +8,10 @@ const readme = readFileSync(`${root}/README.md`, 'utf8')
 
 test('the table of settings has every setting, and nothing else', () => {
   const section = /\n## Settings\n([^]*?)\n## /.exec(readme)?.[1] ?? ''
-  const named = section.split('\n').filter((line) => line.startsWith('| `')).flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1]))
+  const named = section
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1]))
   expect(named.toSorted()).toEqual(settingNames.toSorted())
 })
 
@@ -21,7 +24,9 @@ test('every npm command in it exists', () => {
 
 test('every file and folder that it names in a link or its map is there', () => {
   const linked = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map((match) => match[1] ?? '')
-  const mapped = [...readme.matchAll(/`((?:src|schema|rest-compat|workers|test)\/[a-z0-9/.-]*)`/g)].map((match) => match[1] ?? '')
+  const mapped = [...readme.matchAll(/`((?:src|schema|rest-compat|workers|test)\/[a-z0-9/.-]*)`/g)].map(
+    (match) => match[1] ?? '',
+  )
   expect(mapped.length).toBeGreaterThan(5)
   expect([...linked, ...mapped].filter((path) => !existsSync(`${root}/${path}`))).toEqual([])
 })

@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 import { listFiles, root } from './sources.ts'
 
-const types = Object.values(schema.getTypeMap()).filter((type) => !type.name.startsWith('__') && !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(type.name))
+const types = Object.values(schema.getTypeMap()).filter(
+  (type) => !type.name.startsWith('__') && !['String', 'Int', 'Float', 'Boolean', 'ID'].includes(type.name),
+)
 
 test('every type, field, argument, input and directive has a description', () => {
   const silent: string[] = []
@@ -20,14 +22,24 @@ test('every type, field, argument, input and directive has a description', () =>
         for (const argument of field.args) look(`${type.name}.${field.name}(${argument.name})`, argument)
       }
     }
-    if (isInputObjectType(type)) for (const field of Object.values(type.getFields())) look(`${type.name}.${field.name}`, field)
+    if (isInputObjectType(type))
+      for (const field of Object.values(type.getFields())) look(`${type.name}.${field.name}`, field)
   }
   expect(types.length).toBeGreaterThan(25)
   expect(silent).toEqual([])
 })
 
 test('the description of an enum, or of each of its values, says what the values mean', () => {
-  const silent = types.filter(isEnumType).filter((type) => type.getValues().some((value) => !value.description && !type.description?.includes(value.name) && !type.description?.includes('others')))
+  const silent = types
+    .filter(isEnumType)
+    .filter((type) =>
+      type
+        .getValues()
+        .some(
+          (value) =>
+            !value.description && !type.description?.includes(value.name) && !type.description?.includes('others'),
+        ),
+    )
   expect(silent.map((type) => type.name)).toEqual([])
 })
 
@@ -38,17 +50,25 @@ test('names follow GraphQL: types in PascalCase, fields and arguments in camelCa
     if (!isObjectType(type) && !isInputObjectType(type)) continue
     for (const field of Object.values(type.getFields())) {
       if (!/^[a-z][A-Za-z0-9]*$/.test(field.name)) wrong.push(`${type.name}.${field.name}`)
-      if ('args' in field) for (const argument of field.args) if (!/^[a-z][A-Za-z0-9]*$/.test(argument.name)) wrong.push(`${type.name}.${field.name}(${argument.name})`)
+      if ('args' in field)
+        for (const argument of field.args)
+          if (!/^[a-z][A-Za-z0-9]*$/.test(argument.name)) wrong.push(`${type.name}.${field.name}(${argument.name})`)
     }
   }
   expect(wrong).toEqual([])
 })
 
 /** Subscriptions whose events are kept nowhere, and why. */
-const notKept: Readonly<Record<string, string>> = { chatCompletion: 'an answer of a model belongs to whoever asked: what nobody heard is not stored' }
+const notKept: Readonly<Record<string, string>> = {
+  chatCompletion: 'an answer of a model belongs to whoever asked: what nobody heard is not stored',
+}
 test('every subscription takes a cursor and answers a union with heartbeats', () => {
   for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) {
-    if (!(field.name in notKept)) expect(field.args.map((argument) => argument.name), field.name).toContain('after')
+    if (!(field.name in notKept))
+      expect(
+        field.args.map((argument) => argument.name),
+        field.name,
+      ).toContain('after')
     const union = schema.getType(String(field.type).replace('!', ''))
     expect(isUnionType(union) && union.getTypes().map((type) => type.name), field.name).toContain('Heartbeat')
   }
@@ -58,13 +78,21 @@ test('every connection has edges, nodes and pageInfo, and pages by first and aft
   const connections = types.filter(isObjectType).filter((type) => type.name.endsWith('Connection'))
   expect(connections.length).toBeGreaterThan(0)
   for (const type of connections) expect(Object.keys(type.getFields()).sort()).toEqual(['edges', 'nodes', 'pageInfo'])
-  const paged = [schema.getQueryType(), ...types.filter(isObjectType)].flatMap((type) => Object.values(type?.getFields() ?? {})).filter((field) => String(field.type).includes('Connection'))
-  for (const field of paged) expect(field.args.map((argument) => argument.name), field.name).toEqual(expect.arrayContaining(['first', 'after']))
+  const paged = [schema.getQueryType(), ...types.filter(isObjectType)]
+    .flatMap((type) => Object.values(type?.getFields() ?? {}))
+    .filter((field) => String(field.type).includes('Connection'))
+  for (const field of paged)
+    expect(
+      field.args.map((argument) => argument.name),
+      field.name,
+    ).toEqual(expect.arrayContaining(['first', 'after']))
 })
 
 test('every noun of the schema is loaded', () => {
   const loaded = readFileSync(`${root}/schema/schema.ts`, 'utf8')
-  const nouns = listFiles(['schema'], '.ts').filter((path) => path.split('/').length === 3).map((path) => path.replace('schema/', './'))
+  const nouns = listFiles(['schema'], '.ts')
+    .filter((path) => path.split('/').length === 3)
+    .map((path) => path.replace('schema/', './'))
   expect(nouns.filter((path) => !loaded.includes(`import '${path}'`))).toEqual([])
 })
 

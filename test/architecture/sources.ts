@@ -16,7 +16,8 @@ const skipped = new Set(['node_modules', '.git', '.berth'])
 
 /** Every file below these folders whose name ends so, sorted. */
 export function listFiles(folders: readonly string[], ending: string): string[] {
-  return folders.flatMap((folder) => readdirSync(`${root}/${folder}`, { recursive: true, withFileTypes: true }))
+  return folders
+    .flatMap((folder) => readdirSync(`${root}/${folder}`, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => relative(root, `${entry.parentPath}/${entry.name}`))
     .filter((path) => !path.split('/').some((part) => skipped.has(part)))
@@ -34,7 +35,12 @@ export function readSources(folders: readonly string[]): Source[] {
   })
 }
 
-const aliases: Readonly<Record<string, string>> = { '#src/': 'src/', '#schema/': 'schema/', '#rest-compat/': 'rest-compat/', '#workers/': 'workers/' }
+const aliases: Readonly<Record<string, string>> = {
+  '#src/': 'src/',
+  '#schema/': 'schema/',
+  '#rest-compat/': 'rest-compat/',
+  '#workers/': 'workers/',
+}
 
 /** The files of ours that this one imports, also for types and late, as paths below the checkout. */
 export function importsOf({ path, text, code }: Source): string[] {
@@ -128,6 +134,13 @@ function endOfPattern(text: string, from: number): number {
 
 /** Whether a slash here begins a pattern and does not divide: by what stands before it. */
 function beginsPattern(out: readonly string[], at: number): boolean {
-  const before = out.slice(Math.max(0, at - 40), at).join('').trimEnd()
-  return before === '' || /[(,=:[!&|?{};<>+~^%*-]$/.test(before) || /\b(?:return|typeof|case|in|of|yield|await)$/.test(before)
+  const before = out
+    .slice(Math.max(0, at - 40), at)
+    .join('')
+    .trimEnd()
+  return (
+    before === '' ||
+    /[(,=:[!&|?{};<>+~^%*-]$/.test(before) ||
+    /\b(?:return|typeof|case|in|of|yield|await)$/.test(before)
+  )
 }

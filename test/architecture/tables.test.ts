@@ -36,7 +36,13 @@ test('every foreign key can be followed backwards by an index that begins with i
  * Foreign keys whose index leaves rows out. The referenced rows are never deleted (nodes, organizations, folders are
  * only marked), so nothing looks these up but queries that carry the index's own condition.
  */
-const partlyIndexed = ['folders (folders_organization_id_fkey)', 'memberships (memberships_organization_id_fkey)', 'vms (vms_folder_id_fkey)', 'vms (vms_node_id_fkey)', 'vms (vms_organization_id_fkey)']
+const partlyIndexed = [
+  'folders (folders_organization_id_fkey)',
+  'memberships (memberships_organization_id_fkey)',
+  'vms (vms_folder_id_fkey)',
+  'vms (vms_node_id_fkey)',
+  'vms (vms_organization_id_fkey)',
+]
 
 test('every table has a primary key, and every status column a check', async () => {
   const keyless = await client.query<{ name: string }>(`
@@ -76,6 +82,8 @@ test('three starters at once run every migration once, and a fourth finds nothin
     expect(ran.filter((one) => one.length > 0)).toHaveLength(1)
     expect(await migrate(url)).toEqual([])
   } finally {
-    await asAdmin(address, async (admin) => { await admin.query(`drop database ${name} with (force)`) })
+    await asAdmin(address, async (admin) => {
+      await admin.query(`drop database ${name} with (force)`)
+    })
   }
 })

@@ -7,7 +7,11 @@ import { limits } from '#src/platform/limits.ts'
 import { productFolders, readSources } from './sources.ts'
 
 const product = readSources(productFolders)
-const textOutside = (path: string): string => product.filter((source) => source.path !== path).map(({ text }) => text).join('\n')
+const textOutside = (path: string): string =>
+  product
+    .filter((source) => source.path !== path)
+    .map(({ text }) => text)
+    .join('\n')
 
 test('every limit is used', () => {
   const text = textOutside('src/platform/limits.ts')
@@ -16,17 +20,36 @@ test('every limit is used', () => {
 
 /** Codes of decisions.md §2.1 whose nouns are not built yet. Take one out when its noun comes. */
 const codesToCome = [
-  'invalid_domain', 'invalid_target', 'dns_not_verified', 'backup_not_usable', 'restore_in_progress', 'client_access_unavailable', 'provider_not_connected', 'invalid_code',
-  'org_mismatch', 'database_name_taken', 'database_not_ready', 'backup_in_progress', 'client_access_in_transition', 'domain_already_linked',
+  'invalid_domain',
+  'invalid_target',
+  'dns_not_verified',
+  'backup_not_usable',
+  'restore_in_progress',
+  'client_access_unavailable',
+  'provider_not_connected',
+  'invalid_code',
+  'org_mismatch',
+  'database_name_taken',
+  'database_not_ready',
+  'backup_in_progress',
+  'client_access_in_transition',
+  'domain_already_linked',
 ]
 test('every error code is thrown somewhere, or its noun is still to come', () => {
   const text = textOutside('src/platform/errors.ts')
-  const thrown = (code: string): boolean => text.includes(`'${code}'`) || code === 'internal_error' || code === 'not_found'
-  expect(Object.keys(errorStatuses).filter((code) => !thrown(code)).sort()).toEqual([...codesToCome].sort())
+  const thrown = (code: string): boolean =>
+    text.includes(`'${code}'`) || code === 'internal_error' || code === 'not_found'
+  expect(
+    Object.keys(errorStatuses)
+      .filter((code) => !thrown(code))
+      .sort(),
+  ).toEqual([...codesToCome].sort())
 })
 
 test('every error that is thrown is in the closed table', () => {
-  const codes = product.flatMap(({ text }) => [...text.matchAll(/new BerthError\('(\w+)'/g)].map((match) => match[1] ?? ''))
+  const codes = product.flatMap(({ text }) =>
+    [...text.matchAll(/new BerthError\('(\w+)'/g)].map((match) => match[1] ?? ''),
+  )
   expect(codes.length).toBeGreaterThan(50)
   expect(codes.filter((code) => !(code in errorStatuses))).toEqual([])
 })
@@ -39,14 +62,23 @@ test('every permission is asked for', () => {
 
 test('every kind of id is made or read', () => {
   const text = textOutside('src/platform/ids.ts')
-  expect(Object.keys(idPrefixes).filter((kind) => !new RegExp(`(?:encodeId|decodeId|newId|page|cursorId)\\('${kind}'|'${kind}'`).test(text))).toEqual([])
+  expect(
+    Object.keys(idPrefixes).filter(
+      (kind) => !new RegExp(`(?:encodeId|decodeId|newId|page|cursorId)\\('${kind}'|'${kind}'`).test(text),
+    ),
+  ).toEqual([])
 })
 
 test('no export is without a user', () => {
   const everything = [...product, ...readSources(['test'])]
-  const unused = product.flatMap(({ path, code }) => [...code.matchAll(/^export\s+(?:async\s+)?(?:function\s*\*?|const|class)\s*(\w+)/gm)].map((match) => match[1] ?? '')
-    .filter((name) => !everything.some((source) => source.path !== path && new RegExp(`\\b${name}\\b`).test(source.code)))
-    .filter((name) => (code.match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length < 2)
-    .map((name) => `${path}: ${name}`))
+  const unused = product.flatMap(({ path, code }) =>
+    [...code.matchAll(/^export\s+(?:async\s+)?(?:function\s*\*?|const|class)\s*(\w+)/gm)]
+      .map((match) => match[1] ?? '')
+      .filter(
+        (name) => !everything.some((source) => source.path !== path && new RegExp(`\\b${name}\\b`).test(source.code)),
+      )
+      .filter((name) => (code.match(new RegExp(`\\b${name}\\b`, 'g')) ?? []).length < 2)
+      .map((name) => `${path}: ${name}`),
+  )
   expect(unused).toEqual([])
 })

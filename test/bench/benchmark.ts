@@ -13,4 +13,8 @@ export type Goal = { what: string; wanted: string; measured: string; met: boolea
 export type Findings = { how: string; tables: readonly Table[]; goals: readonly Goal[] }
 
 /** One benchmark. `say` tells whoever waits how far it is. */
-export type Benchmark = { name: string; title: string; measure: (effort: Effort, say: (line: string) => void) => Promise<Findings> }
+export type Benchmark = {
+  name: string
+  title: string
+  measure: (effort: Effort, say: (line: string) => void) => Promise<Findings>
+}

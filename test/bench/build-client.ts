@@ -15,13 +15,25 @@ const tickLimitMs = 60_000
 
 /** A token of an organization's owner; the organization is made when there is none. */
 export async function tokenOf({ database: { db }, config, dataDir }: World, organization: string): Promise<string> {
-  return (await issueToken({ db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: `owner-of-${organization}`, organization, role: 'owner', ttlSeconds: tokenSeconds, newNames: { make: true } })).token
+  return (
+    await issueToken(
+      { db, sealer: loadSealer(config.secretKey, dataDir), config },
+      {
+        user: `owner-of-${organization}`,
+        organization,
+        role: 'owner',
+        ttlSeconds: tokenSeconds,
+        newNames: { make: true },
+      },
+    )
+  ).token
 }
 
 /** Submits a build. @returns its id. */
 export async function submit({ url }: World, token: string, spec: Record<string, unknown>): Promise<string> {
   const answer = await fetch(`${url}/api/v1/build/jobs`, {
-    method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ org_id: String(decodeJwt(token)['org_id']), spec: bytes(spec) }),
   })
   if (answer.status !== 201) throw new Error(`a build was not taken: ${answer.status} ${await answer.text()}`)
@@ -30,13 +42,18 @@ export async function submit({ url }: World, token: string, spec: Record<string,
 
 /** Cancels a build. */
 export async function cancel({ url }: World, token: string, id: string): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/build/jobs/${id}/cancel`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+  const answer = await fetch(`${url}/api/v1/build/jobs/${id}/cancel`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  })
   if (answer.status !== 200) throw new Error(`a build was not cancelled: ${answer.status} ${await answer.text()}`)
 }
 
 /** A build's log from its beginning to its end, as it comes. */
 export async function* follow({ url }: World, token: string, id: string): AsyncIterableIterator<Entry> {
-  const answer = await fetch(`${url}/api/v1/build/jobs/${id}/logs/stream?from=0`, { headers: { authorization: `Bearer ${token}` } })
+  const answer = await fetch(`${url}/api/v1/build/jobs/${id}/logs/stream?from=0`, {
+    headers: { authorization: `Bearer ${token}` },
+  })
   if (answer.status !== 200 || !answer.body) throw new Error(`a log could not be followed: ${answer.status}`)
   let rest = ''
   for await (const chunk of answer.body.pipeThrough(new TextDecoderStream())) {
@@ -74,11 +91,15 @@ export type TickedBuild = {
 /** Starts one; resolves when it listens. */
 export async function startTickedBuild(world: World, token: string, ticker: Ticker): Promise<TickedBuild> {
   const earlier = ticker.listener()
-  const id = await submit(world, token, { commands: [`curl -sN http://host.berth.internal:${ticker.port}/ | while read -r line; do echo "$line"; done`] })
+  const id = await submit(world, token, {
+    commands: [`curl -sN http://host.berth.internal:${ticker.port}/ | while read -r line; do echo "$line"; done`],
+  })
   const sentAt: number[] = []
   const took: number[] = []
   const reading = (async () => {
-    for await (const { output } of follow(world, token, id)) for (const [, number] of output.matchAll(/^tick (\d+)$/gm)) took[Number(number)] = performance.now() - sentAt[Number(number)]!
+    for await (const { output } of follow(world, token, id))
+      for (const [, number] of output.matchAll(/^tick (\d+)$/gm))
+        took[Number(number)] = performance.now() - sentAt[Number(number)]!
   })()
   await until('the build listens', () => ticker.listener() !== earlier, tickLimitMs)
   return {
@@ -89,7 +110,11 @@ export async function startTickedBuild(world: World, token: string, ticker: Tick
         sentAt[tick] = performance.now()
         ticker.listener()?.write(`tick ${tick}\n`)
       }
-      await until('every line has come', () => took.filter((ms) => ms !== undefined).length === first + count, tickLimitMs)
+      await until(
+        'every line has come',
+        () => took.filter((ms) => ms !== undefined).length === first + count,
+        tickLimitMs,
+      )
       return took.slice(first)
     },
     async end() {

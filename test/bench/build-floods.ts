@@ -34,7 +34,12 @@ const neighbours = [
  * A line of a quiet build, from the host through its VM to a reader of its log, beside each neighbour in turns; the
  * flooding one has a reader too.
  */
-export async function measureNeighbours(world: World, ticker: Ticker, { quick, rounds }: Effort, say: Say): Promise<Part> {
+export async function measureNeighbours(
+  world: World,
+  ticker: Ticker,
+  { quick, rounds }: Effort,
+  say: Say,
+): Promise<Part> {
   const quiet = await startTickedBuild(world, await tokenOf(world, 'quiet'), ticker)
   const busy = await tokenOf(world, 'busy')
   const floods: number[] = []
@@ -53,17 +58,44 @@ export async function measureNeighbours(world: World, ticker: Ticker, { quick, r
   const [alone = [], computing = [], flooding = []] = measured
   const p50 = (all: number[][]): number[] => all.map((round) => median(round))
   const ratio = ratioOf(p50(flooding), p50(computing))
-  const rows = [alone, computing, flooding].map((all, index) => [neighbours[index]!.name, String(all.flat().length), shown(median(all.flat())), shown(quantile(all.flat(), 0.99)), shownRatio(ratioOf(p50(all), p50(alone))), shownRatio(ratioOf(p50(all), p50(computing)))])
+  const rows = [alone, computing, flooding].map((all, index) => [
+    neighbours[index]!.name,
+    String(all.flat().length),
+    shown(median(all.flat())),
+    shown(quantile(all.flat(), 0.99)),
+    shownRatio(ratioOf(p50(all), p50(alone))),
+    shownRatio(ratioOf(p50(all), p50(computing))),
+  ])
   return {
-    tables: [{ title: `A quiet build’s line to its reader, beside another tenant’s build (which floods with ${shown(median(floods))} MB/s)`, columns: ['beside', 'lines', 'p50 ms', 'p99 ms', 'ratio of p50 to alone', 'to beside one that computes'], rows }],
+    tables: [
+      {
+        title: `A quiet build’s line to its reader, beside another tenant’s build (which floods with ${shown(median(floods))} MB/s)`,
+        columns: ['beside', 'lines', 'p50 ms', 'p99 ms', 'ratio of p50 to alone', 'to beside one that computes'],
+        rows,
+      },
+    ],
     goals: [
-      { what: 'a line beside another tenant’s flooding log, p50, of one beside a build that only computes', wanted: `≤ ${shownRatio(wantedRatio)}`, measured: shownRatio(ratio), met: ratio <= wantedRatio },
-      { what: 'a line beside another tenant’s flooding log, p50', wanted: `≤ ${lineMs} ms`, measured: `${shown(median(flooding.flat()))} ms`, met: median(flooding.flat()) <= lineMs },
+      {
+        what: 'a line beside another tenant’s flooding log, p50, of one beside a build that only computes',
+        wanted: `≤ ${shownRatio(wantedRatio)}`,
+        measured: shownRatio(ratio),
+        met: ratio <= wantedRatio,
+      },
+      {
+        what: 'a line beside another tenant’s flooding log, p50',
+        wanted: `≤ ${lineMs} ms`,
+        measured: `${shown(median(flooding.flat()))} ms`,
+        met: median(flooding.flat()) <= lineMs,
+      },
     ],
   }
 }
 
-async function startNeighbour(world: World, token: string, command: string): Promise<{ characters: () => number; end: () => Promise<void> }> {
+async function startNeighbour(
+  world: World,
+  token: string,
+  command: string,
+): Promise<{ characters: () => number; end: () => Promise<void> }> {
   const id = await submit(world, token, { commands: [command], cache: false })
   let log = ''
   let characters = 0
@@ -84,7 +116,13 @@ async function startNeighbour(world: World, token: string, command: string): Pro
 }
 
 /** The memory of web process and worker while one build prints 50 MB and a reader follows it. */
-export async function measureMemory(world: World, host: VmHost, webPid: number, { quick }: Effort, say: Say): Promise<Part> {
+export async function measureMemory(
+  world: World,
+  host: VmHost,
+  webPid: number,
+  { quick }: Effort,
+  say: Say,
+): Promise<Part> {
   const megabytes = quick ? 5 : logMb
   const token = await tokenOf(world, 'long')
   await host.calm(0)
@@ -93,7 +131,11 @@ export async function measureMemory(world: World, host: VmHost, webPid: number, 
   const highest: number[][] = []
   let characters = 0
   let over = false
-  const id = await submit(world, token, { commands: [`seq -f %015.0f 1 ${megabytes * 1024 * 1024 / lineBytes}`], cache: false, output: { type: 'artifact', name: 'out', path: '.' } })
+  const id = await submit(world, token, {
+    commands: [`seq -f %015.0f 1 ${(megabytes * 1024 * 1024) / lineBytes}`],
+    cache: false,
+    output: { type: 'artifact', name: 'out', path: '.' },
+  })
   const reading = (async () => {
     for await (const { output } of follow(world, token, id)) characters += output.length
     over = true
@@ -102,20 +144,40 @@ export async function measureMemory(world: World, host: VmHost, webPid: number, 
     const deadline = performance.now() + logLimitMs
     while (!over) {
       if (performance.now() > deadline) throw new Error('the long log did not end')
-      const tenth = Math.min(9, Math.floor(characters / (megabytes * 1024 * 1024) * 10))
+      const tenth = Math.min(9, Math.floor((characters / (megabytes * 1024 * 1024)) * 10))
       highest[tenth] = pids.map((pid, which) => Math.max(highest[tenth]?.[which] ?? 0, residentMemoryMb(pid)))
       await pause(sampleMs)
     }
   })()
   await Promise.all([reading, sampling])
   const seen = characters / 1024 / 1024
-  const rows = [['before', ...before.map(shown)], ...highest.map((tenth, at) => [`${at * megabytes / 10} to ${(at + 1) * megabytes / 10} MB`, ...(tenth ?? []).map(shown)])]
+  const rows = [
+    ['before', ...before.map(shown)],
+    ...highest.map((tenth, at) => [
+      `${(at * megabytes) / 10} to ${((at + 1) * megabytes) / 10} MB`,
+      ...(tenth ?? []).map(shown),
+    ]),
+  ]
   const goals = ['web process', 'worker'].map((name, which) => {
     const [early, late] = [half(highest, which, 1, 5), half(highest, which, 5, 10)]
     say(`${name}: ${shown(early)} MB, then ${shown(late)} MB`)
-    return { what: `memory of the ${name}, the second half of a ${megabytes} MB log above the first`, wanted: `≤ ${growthMbMax} MB`, measured: `${(late - early).toFixed(1)} MB (${shownRatio(late / early)})`, met: late - early <= growthMbMax && seen >= megabytes }
+    return {
+      what: `memory of the ${name}, the second half of a ${megabytes} MB log above the first`,
+      wanted: `≤ ${growthMbMax} MB`,
+      measured: `${(late - early).toFixed(1)} MB (${shownRatio(late / early)})`,
+      met: late - early <= growthMbMax && seen >= megabytes,
+    }
   })
-  return { tables: [{ title: `Resident memory while a build prints ${megabytes} MB (${shown(seen)} MB came to its reader)`, columns: ['of the log', 'web process MB', 'worker MB'], rows }], goals }
+  return {
+    tables: [
+      {
+        title: `Resident memory while a build prints ${megabytes} MB (${shown(seen)} MB came to its reader)`,
+        columns: ['of the log', 'web process MB', 'worker MB'],
+        rows,
+      },
+    ],
+    goals,
+  }
 }
 
 /** The most that one process had in some tenths of the log. */

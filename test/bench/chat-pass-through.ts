@@ -12,28 +12,39 @@ const server = createServer((request, response) => {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
-    pool.dispatch({ path: request.url ?? '/', method: 'POST', body: Buffer.concat(parts), headers: { 'content-type': 'application/json', authorization: 'Bearer upstream' } }, {
-      onRequestStart() {},
-      onResponseStart(controller, status, headers) {
-        const length = headers['content-length']
-        response.writeHead(status, { 'content-type': String(headers['content-type']), ...(length ? { 'content-length': String(length) } : {}) })
-        response.on('close', () => {
-          if (!response.writableFinished) controller.abort(new Error('the client left'))
-        })
+    pool.dispatch(
+      {
+        path: request.url ?? '/',
+        method: 'POST',
+        body: Buffer.concat(parts),
+        headers: { 'content-type': 'application/json', authorization: 'Bearer upstream' },
       },
-      onResponseData(controller, data) {
-        if (response.write(data)) return
-        controller.pause()
-        response.once('drain', () => controller.resume())
+      {
+        onRequestStart() {},
+        onResponseStart(controller, status, headers) {
+          const length = headers['content-length']
+          response.writeHead(status, {
+            'content-type': String(headers['content-type']),
+            ...(length ? { 'content-length': String(length) } : {}),
+          })
+          response.on('close', () => {
+            if (!response.writableFinished) controller.abort(new Error('the client left'))
+          })
+        },
+        onResponseData(controller, data) {
+          if (response.write(data)) return
+          controller.pause()
+          response.once('drain', () => controller.resume())
+        },
+        onResponseEnd() {
+          response.end()
+        },
+        onResponseError(_controller, error) {
+          if (response.headersSent) response.destroy()
+          else response.writeHead(502).end(error.message)
+        },
       },
-      onResponseEnd() {
-        response.end()
-      },
-      onResponseError(_controller, error) {
-        if (response.headersSent) response.destroy()
-        else response.writeHead(502).end(error.message)
-      },
-    })
+    )
   })
 })
 server.keepAliveTimeout = 60_000

@@ -3,16 +3,33 @@ import { Agent, request } from 'node:http'
 import { median, quantile } from './rounds.ts'
 
 /** A gateway, and how it wants to be asked. */
-export type Gateway = { name: string; url: string; headers: Readonly<Record<string, string>>; model: (name: string) => string; pids: readonly number[] }
+export type Gateway = {
+  name: string
+  url: string
+  headers: Readonly<Record<string, string>>
+  model: (name: string) => string
+  pids: readonly number[]
+}
 
 /** One stream: milliseconds. */
 type Stream = { firstMs: number; chunks: number; relayMs: number[] }
 
 /** What several streams saw together. */
-export type Streams = { firstMs: number; first99Ms: number; relayMs: number; relay99Ms: number; chunksPerSecond: number; streamsPerSecond: number; lost: number }
+export type Streams = {
+  firstMs: number
+  first99Ms: number
+  relayMs: number
+  relay99Ms: number
+  chunksPerSecond: number
+  streamsPerSecond: number
+  lost: number
+}
 
 const keptCharacters = 65_536
-const prompt = [{ role: 'system', content: 'be brief '.repeat(30) }, { role: 'user', content: 'hello '.repeat(60) }]
+const prompt = [
+  { role: 'system', content: 'be brief '.repeat(30) },
+  { role: 'user', content: 'hello '.repeat(60) },
+]
 
 /** The body that every gateway is sent: about 800 bytes. */
 export function chatBody(gateway: Gateway, mock: string, stream: boolean): string {
@@ -20,22 +37,32 @@ export function chatBody(gateway: Gateway, mock: string, stream: boolean): strin
 }
 
 /** Reads so many streams, so many at once. */
-export async function readStreams(gateway: Gateway, { total, atOnce, chunks, waitMs }: { total: number; atOnce: number; chunks: number; waitMs: number }): Promise<Streams> {
+export async function readStreams(
+  gateway: Gateway,
+  { total, atOnce, chunks, waitMs }: { total: number; atOnce: number; chunks: number; waitMs: number },
+): Promise<Streams> {
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce })
   const body = chatBody(gateway, `mock-${chunks}-${waitMs}`, true)
   const streams: Stream[] = []
   let left = total
   const startedMs = performance.now()
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    while (left-- > 0) streams.push(await readStream(gateway, agent, body))
-  }))
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (left-- > 0) streams.push(await readStream(gateway, agent, body))
+    }),
+  )
   const seconds = (performance.now() - startedMs) / 1000
   agent.destroy()
   const first = streams.map((one) => one.firstMs)
   const relay = streams.flatMap((one) => one.relayMs)
   return {
-    firstMs: median(first), first99Ms: quantile(first, 0.99), relayMs: median(relay), relay99Ms: quantile(relay, 0.99),
-    chunksPerSecond: relay.length / seconds, streamsPerSecond: total / seconds, lost: streams.filter((one) => one.chunks !== chunks).length,
+    firstMs: median(first),
+    first99Ms: quantile(first, 0.99),
+    relayMs: median(relay),
+    relay99Ms: quantile(relay, 0.99),
+    chunksPerSecond: relay.length / seconds,
+    streamsPerSecond: total / seconds,
+    lost: streams.filter((one) => one.chunks !== chunks).length,
   }
 }
 
@@ -44,22 +71,31 @@ function readStream({ url, headers, name }: Gateway, agent: Agent, body: string)
     const startedNs = process.hrtime.bigint()
     const stream: Stream = { firstMs: 0, chunks: 0, relayMs: [] }
     let carry = ''
-    const asking = request(`${url}/v1/chat/completions`, { method: 'POST', agent, headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (answer) => {
-      if (answer.statusCode !== 200) return void (answer.resume(), reject(new Error(`${name} answered ${answer.statusCode}`)))
-      answer.on('data', (data: Buffer) => {
-        const nowNs = process.hrtime.bigint()
-        carry += data.toString('latin1')
-        let taken = 0
-        for (const match of carry.matchAll(/T(\d{10,}) /g)) {
-          if (stream.chunks++ === 0) stream.firstMs = Number(nowNs - startedNs) / 1e6
-          stream.relayMs.push(Number(nowNs - BigInt(match[1] ?? 0)) / 1e6)
-          taken = match.index + match[0].length
-        }
-        carry = carry.slice(taken).slice(-keptCharacters)
-      })
-      answer.on('end', () => resolve(stream))
-      answer.on('error', reject)
-    })
+    const asking = request(
+      `${url}/v1/chat/completions`,
+      {
+        method: 'POST',
+        agent,
+        headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      },
+      (answer) => {
+        if (answer.statusCode !== 200)
+          return void (answer.resume(), reject(new Error(`${name} answered ${answer.statusCode}`)))
+        answer.on('data', (data: Buffer) => {
+          const nowNs = process.hrtime.bigint()
+          carry += data.toString('latin1')
+          let taken = 0
+          for (const match of carry.matchAll(/T(\d{10,}) /g)) {
+            if (stream.chunks++ === 0) stream.firstMs = Number(nowNs - startedNs) / 1e6
+            stream.relayMs.push(Number(nowNs - BigInt(match[1] ?? 0)) / 1e6)
+            taken = match.index + match[0].length
+          }
+          carry = carry.slice(taken).slice(-keptCharacters)
+        })
+        answer.on('end', () => resolve(stream))
+        answer.on('error', reject)
+      },
+    )
     asking.on('error', reject)
     asking.end(body)
   })

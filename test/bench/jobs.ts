@@ -27,26 +27,44 @@ const drainJob = job<{ sentAt: number }>('bench-drain')
 
 /** Pickup and drain. */
 export const jobs: Benchmark = {
-  name: 'jobs', title: 'Jobs',
-  measure: (effort, say) => inWorld({}, async (world): Promise<Findings> => {
-    const queues = [await openOurs(world), await openGraphile(world)]
-    for (const queue of queues) await measureRound(queue)
-    const latencies = await inRounds(effort.rounds, queues, measureRound)
-    for (const queue of queues) await queue.stop()
-    const p50s = latencies.map((rounds) => rounds.map((one) => median(one)))
-    const ratio = ratioOf(p50s[0] ?? [], p50s[1] ?? [])
-    say(`pickup: ${shownRatio(ratio)}`)
-    const backlog = effort.quick ? quickBacklogJobs : backlogJobs
-    const drains = [await drainOurs(world, backlog), await drainGraphile(world, backlog)]
-    return {
-      how: `From before the transaction that enqueues the job begins until its handler begins. Both enqueue in a transaction of their own; ${jobsPerRound} jobs a round, one every ${betweenJobsMs} ms, ${effort.rounds} rounds. Ours handles ${concurrency} at once, as for VMs; graphile-worker runs with its defaults. Then ${backlog.toLocaleString('en-US')} jobs that do nothing are enqueued before a worker starts.`,
-      tables: [{
-        title: 'Pickup and backlog', columns: ['queue', 'pickup p50 ms', 'p99 ms', 'ratio of p50', 'backlog, jobs/s'],
-        rows: queues.map(({ name }, at) => [name, shown(median(p50s[at] ?? [])), shown(quantile((latencies[at] ?? []).flat(), 0.99)), shownRatio(ratioOf(p50s[at] ?? [], p50s[1] ?? [])), shown(drains[at] ?? NaN)]),
-      }],
-      goals: [{ what: 'pickup p50, of graphile-worker', wanted: `≤ ${shownRatio(wantedRatio)}`, measured: shownRatio(ratio), met: ratio <= wantedRatio }],
-    }
-  }),
+  name: 'jobs',
+  title: 'Jobs',
+  measure: (effort, say) =>
+    inWorld({}, async (world): Promise<Findings> => {
+      const queues = [await openOurs(world), await openGraphile(world)]
+      for (const queue of queues) await measureRound(queue)
+      const latencies = await inRounds(effort.rounds, queues, measureRound)
+      for (const queue of queues) await queue.stop()
+      const p50s = latencies.map((rounds) => rounds.map((one) => median(one)))
+      const ratio = ratioOf(p50s[0] ?? [], p50s[1] ?? [])
+      say(`pickup: ${shownRatio(ratio)}`)
+      const backlog = effort.quick ? quickBacklogJobs : backlogJobs
+      const drains = [await drainOurs(world, backlog), await drainGraphile(world, backlog)]
+      return {
+        how: `From before the transaction that enqueues the job begins until its handler begins. Both enqueue in a transaction of their own; ${jobsPerRound} jobs a round, one every ${betweenJobsMs} ms, ${effort.rounds} rounds. Ours handles ${concurrency} at once, as for VMs; graphile-worker runs with its defaults. Then ${backlog.toLocaleString('en-US')} jobs that do nothing are enqueued before a worker starts.`,
+        tables: [
+          {
+            title: 'Pickup and backlog',
+            columns: ['queue', 'pickup p50 ms', 'p99 ms', 'ratio of p50', 'backlog, jobs/s'],
+            rows: queues.map(({ name }, at) => [
+              name,
+              shown(median(p50s[at] ?? [])),
+              shown(quantile((latencies[at] ?? []).flat(), 0.99)),
+              shownRatio(ratioOf(p50s[at] ?? [], p50s[1] ?? [])),
+              shown(drains[at] ?? NaN),
+            ]),
+          },
+        ],
+        goals: [
+          {
+            what: 'pickup p50, of graphile-worker',
+            wanted: `≤ ${shownRatio(wantedRatio)}`,
+            measured: shownRatio(ratio),
+            met: ratio <= wantedRatio,
+          },
+        ],
+      }
+    }),
 }
 
 async function measureRound(queue: Queue): Promise<number[]> {
@@ -61,11 +79,19 @@ async function measureRound(queue: Queue): Promise<number[]> {
 
 async function openOurs({ databaseUrl, database }: World): Promise<Queue> {
   const pubsub = openPubsub(databaseUrl)
-  const [web, worker] = [await openJobs(databaseUrl, pubsub, { worker: false }), await openJobs(databaseUrl, pubsub, { worker: true })]
+  const [web, worker] = [
+    await openJobs(databaseUrl, pubsub, { worker: false }),
+    await openJobs(databaseUrl, pubsub, { worker: true }),
+  ]
   const received: number[] = []
-  await worker.handle(pickupJob, { concurrency }, async ({ data }) => void received.push(performance.now() - data.sentAt))
+  await worker.handle(
+    pickupJob,
+    { concurrency },
+    async ({ data }) => void received.push(performance.now() - data.sentAt),
+  )
   return {
-    name: 'Berth', received,
+    name: 'Berth',
+    received,
     send: (sentAt) => transaction(database.db, (tx) => web.enqueue(tx, pickupJob, { sentAt })),
     stop: async () => {
       await worker.stop()
@@ -80,11 +106,16 @@ async function openGraphile({ databaseUrl }: World): Promise<Queue> {
   const runner = await startGraphile(databaseUrl, (sentAt) => received.push(performance.now() - sentAt))
   const pool = openPool(databaseUrl, 1)
   return {
-    name: 'graphile-worker', received,
+    name: 'graphile-worker',
+    received,
     send: async (sentAt) => {
       const client = await pool.connect()
       await client.query('begin')
-      await client.query({ name: 'add', text: `select graphile_worker.add_job('bench', $1::json)`, values: [JSON.stringify({ sentAt })] })
+      await client.query({
+        name: 'add',
+        text: `select graphile_worker.add_job('bench', $1::json)`,
+        values: [JSON.stringify({ sentAt })],
+      })
       await client.query('commit')
       client.release()
     },
@@ -98,7 +129,12 @@ async function openGraphile({ databaseUrl }: World): Promise<Queue> {
 async function startGraphile(databaseUrl: string, handle: (sentAt: number) => void): Promise<Pick<Runner, 'stop'>> {
   const silent = new Logger(() => () => undefined)
   const pgPool = openPool(databaseUrl, 10) // its own default
-  const runner = await run({ pgPool, logger: silent, noHandleSignals: true, taskList: { bench: async (payload) => handle((payload as { sentAt: number }).sentAt) } }) // as sent above
+  const runner = await run({
+    pgPool,
+    logger: silent,
+    noHandleSignals: true,
+    taskList: { bench: async (payload) => handle((payload as { sentAt: number }).sentAt) },
+  }) // as sent above
   return {
     stop: async () => {
       await runner.stop()
@@ -109,7 +145,9 @@ async function startGraphile(databaseUrl: string, handle: (sentAt: number) => vo
 
 /** A pool whose idle connections may be cut when the server stops: that is no failure of the measurement. */
 function openPool(databaseUrl: string, max: number): pg.Pool {
-  return new pg.Pool({ connectionString: databaseUrl, max }).on('error', (error) => log.debug({ reason: error.message }, 'a connection was cut'))
+  return new pg.Pool({ connectionString: databaseUrl, max }).on('error', (error) =>
+    log.debug({ reason: error.message }, 'a connection was cut'),
+  )
 }
 
 /** Jobs a second. */

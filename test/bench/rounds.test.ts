@@ -21,5 +21,9 @@ test('every candidate is measured once in each round, and each is first in turn'
     return `${name}${order.length}`
   })
   expect(order).toEqual(['a', 'b', 'c', 'b', 'c', 'a'])
-  expect(measured).toEqual([['a1', 'a6'], ['b2', 'b4'], ['c3', 'c5']])
+  expect(measured).toEqual([
+    ['a1', 'a6'],
+    ['b2', 'b4'],
+    ['c3', 'c5'],
+  ])
 })

@@ -8,12 +8,17 @@ export function median(values: readonly number[]): number {
 /** The value below which this part (0 to 1) of the values lies; NaN of none. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b)
-  if (part === 0.5 && sorted.length % 2 === 0) return ((sorted[sorted.length / 2 - 1] ?? NaN) + (sorted[sorted.length / 2] ?? NaN)) / 2
+  if (part === 0.5 && sorted.length % 2 === 0)
+    return ((sorted[sorted.length / 2 - 1] ?? NaN) + (sorted[sorted.length / 2] ?? NaN)) / 2
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN
 }
 
 /** Measures each candidate once in every round; answers the measurements of each, by round. */
-export async function inRounds<Candidate, Measured>(rounds: number, candidates: readonly Candidate[], measure: (candidate: Candidate) => Promise<Measured>): Promise<Measured[][]> {
+export async function inRounds<Candidate, Measured>(
+  rounds: number,
+  candidates: readonly Candidate[],
+  measure: (candidate: Candidate) => Promise<Measured>,
+): Promise<Measured[][]> {
   const measured: Measured[][] = candidates.map(() => [])
   for (let round = 0; round < rounds; round++) {
     for (let turn = 0; turn < candidates.length; turn++) {

@@ -21,7 +21,10 @@ const full: Effort = { quick: false, rounds: 7, secondsPerRound: 4 }
 const quick: Effort = { quick: true, rounds: 2, secondsPerRound: 1 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
-const { values, positionals } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { quick: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 const unknown = positionals.filter((name) => !benchmarks.some((one) => one.name === name))
 if (unknown.length > 0) {
   say(`There is no benchmark ${unknown.join(', ')}; there are: ${benchmarks.map((one) => one.name).join(', ')}.`)

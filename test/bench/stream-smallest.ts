@@ -7,9 +7,14 @@ import { createServer, type ServerResponse } from 'node:http'
 import pg from 'pg'
 
 const [port, databaseUrl] = process.argv.slice(2)
-const [writer, listener] = [new pg.Client({ connectionString: databaseUrl }), new pg.Client({ connectionString: databaseUrl })]
+const [writer, listener] = [
+  new pg.Client({ connectionString: databaseUrl }),
+  new pg.Client({ connectionString: databaseUrl }),
+]
 await Promise.all([writer.connect(), listener.connect()])
-await writer.query('create table if not exists bench_posts (id bigint generated always as identity primary key, body jsonb)')
+await writer.query(
+  'create table if not exists bench_posts (id bigint generated always as identity primary key, body jsonb)',
+)
 await listener.query('listen bench_posts')
 const streams = new Set<ServerResponse>()
 listener.on('notification', ({ payload }) => {
@@ -26,7 +31,12 @@ const server = createServer((request, response) => {
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
   request.on('end', () => {
-    void writer.query({ name: 'post', text: "with written as (insert into bench_posts (body) values ($1::jsonb)) select pg_notify('bench_posts', $1::text)", values: [Buffer.concat(parts).toString()] })
+    void writer
+      .query({
+        name: 'post',
+        text: "with written as (insert into bench_posts (body) values ($1::jsonb)) select pg_notify('bench_posts', $1::text)",
+        values: [Buffer.concat(parts).toString()],
+      })
       .then(() => response.writeHead(200, { 'content-type': 'application/json' }).end('{}'))
   })
 })

@@ -29,14 +29,23 @@ export async function fillHost(world: World, most: number): Promise<Table[]> {
   for (const id of made) await host.remove(id)
   await host.calm(0)
   await host.stop()
-  return [{
-    title: 'What fits', columns: ['what', 'figure'],
-    rows: [
-      ['VMs at once', `${made.length}, ${refused ? 'then the memory promised to VMs was used up (BERTH_VM_MEMORY_MB)' : 'where this benchmark stops'}`],
-      ['private memory of an idle VM’s QEMU, median', `${shown(median(memory))} MB`],
-      ['memory that the host had less, for each VM', `${shown((availableBefore - available) / Math.max(1, made.length))} MB`],
-      ['memory still available with all of them', `${shown(available)} MB`],
-      ['cores that all of them use while idle', shown(median(cores))],
-    ],
-  }]
+  return [
+    {
+      title: 'What fits',
+      columns: ['what', 'figure'],
+      rows: [
+        [
+          'VMs at once',
+          `${made.length}, ${refused ? 'then the memory promised to VMs was used up (BERTH_VM_MEMORY_MB)' : 'where this benchmark stops'}`,
+        ],
+        ['private memory of an idle VM’s QEMU, median', `${shown(median(memory))} MB`],
+        [
+          'memory that the host had less, for each VM',
+          `${shown((availableBefore - available) / Math.max(1, made.length))} MB`,
+        ],
+        ['memory still available with all of them', `${shown(available)} MB`],
+        ['cores that all of them use while idle', shown(median(cores))],
+      ],
+    },
+  ]
 }

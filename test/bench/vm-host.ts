@@ -55,31 +55,54 @@ async function machinesOf(world: World): Promise<number[]> {
 }
 
 /** Starts a worker beside the web process. `settings` are further environment variables. */
-export async function startHost(world: World, pool: number, settings: Readonly<Record<string, string>> = {}): Promise<VmHost> {
-  const worker = await world.start(['workers/main.ts'], /the worker is ready/, { BERTH_VM_POOL: String(pool), ...settings })
+export async function startHost(
+  world: World,
+  pool: number,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<VmHost> {
+  const worker = await world.start(['workers/main.ts'], /the worker is ready/, {
+    BERTH_VM_POOL: String(pool),
+    ...settings,
+  })
   const token = await world.token()
   const call = async <Body>(method: string, path: string, body?: unknown): Promise<Timed<Body>> => {
     const startedAt = performance.now()
-    const answer = await fetch(`${world.url}/api/v1/vms${path}`, { method, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const answer = await fetch(`${world.url}/api/v1/vms${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
     const text = await answer.text()
     return { status: answer.status, body: (text ? JSON.parse(text) : null) as Body, ms: performance.now() - startedAt } // the caller says what it expects
   }
   const machines = (): Promise<number[]> => machinesOf(world)
-  const warm = (): number => readRecords(world.config).records.filter((record) => record.id === null && record.reached).length
+  const warm = (): number =>
+    readRecords(world.config).records.filter((record) => record.id === null && record.reached).length
   return {
-    call, machines, workerPid: worker.child.pid!, // it is ready, so it was started
+    call,
+    machines,
+    workerPid: worker.child.pid!, // it is ready, so it was started
     async create() {
       const { status, body, ms } = await call<{ vm_id: string; status: string; message?: string }>('POST', '', {})
-      if (status !== 201 || body.status !== 'running') throw new Error(`a VM was not made: ${status} ${body.status ?? ''} ${body.message ?? ''}`)
-      return { id: body.vm_id, ms, ...await takenBy(worker, body.vm_id) }
+      if (status !== 201 || body.status !== 'running')
+        throw new Error(`a VM was not made: ${status} ${body.status ?? ''} ${body.message ?? ''}`)
+      return { id: body.vm_id, ms, ...(await takenBy(worker, body.vm_id)) }
     },
     async remove(id) {
       const { status } = await call('DELETE', `/${id}`)
       if (status !== 204) throw new Error(`a VM was not deleted: ${status}`)
     },
     async calm(running) {
-      await until(`${pool} machines are warm and ${running} run`, async () => warm() === pool && (await machines()).length === pool + running, fillLimitMs)
-      await until('the machines are idle', async () => (await coresOf(await machines())) <= Math.max(1, pool + running) * idleShare, calmLimitMs)
+      await until(
+        `${pool} machines are warm and ${running} run`,
+        async () => warm() === pool && (await machines()).length === pool + running,
+        fillLimitMs,
+      )
+      await until(
+        'the machines are idle',
+        async () => (await coresOf(await machines())) <= Math.max(1, pool + running) * idleShare,
+        calmLimitMs,
+      )
     },
     stop: () => world.end(worker),
   }
@@ -95,6 +118,9 @@ export async function coresOf(pids: readonly number[]): Promise<number> {
 
 /** The driver's part of a create, as the worker logged it. */
 async function takenBy(worker: Command, vmId: string): Promise<{ driverMs: number; from: string }> {
-  const line = JSON.parse(await worker.line(new RegExp(`"vm":"${vmId}".*a VM has its machine`))) as { tookMs: number; from: string } // as workers/infra/vms.ts logs it
+  const line = JSON.parse(await worker.line(new RegExp(`"vm":"${vmId}".*a VM has its machine`))) as {
+    tookMs: number
+    from: string
+  } // as workers/infra/vms.ts logs it
   return { driverMs: line.tookMs, from: line.from }
 }

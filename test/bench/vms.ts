@@ -24,28 +24,50 @@ const timesOf = ({ quick }: Effort): { batches: number; cold: number; execs: num
 
 /** Creates, commands, sandboxes, and how many VMs fit. */
 export const vms: Benchmark = {
-  name: 'vms', title: 'VMs',
-  measure: (effort, say) => inWorld({}, (world) => withVms(world, async (): Promise<Findings> => {
-    const times = timesOf(effort)
-    const warm = await measureWarm(world, times, say)
-    const cold = await measureCold(world, times.cold)
-    say(`empty pool: ${shown(median(cold.ours))} ms`)
-    const density = await fillHost(world, effort.quick ? 3 : 40)
-    const rows = [...warm.measured, cold].map(({ what, ours, floorName, floor }) => [what, String(ours.length), shown(median(ours)), shown(quantile(ours, 0.99)), floorName, shown(median(floor)), shownRatio(median(ours) / median(floor))])
-    const timings: Table = { title: 'How long it takes', columns: ['what', 'times', 'p50 ms', 'p99 ms', 'floor', 'its p50 ms', 'ratio'], rows }
-    return {
-      how: `Requests to a web process, one at a time, while nothing else happens on the host; a worker of its own keeps ${poolSize} machines warm, and they are idle again before each batch. Machines run with ${knownAcceleration(world.config.cacheDir) === 'kvm' ? 'KVM' : 'software emulation'}. The floor of a create is the driver's part of the same create; that of a command or a sandbox is the same done by the driver without API, database and worker between, in turns with ours.`,
-      tables: [timings, ...density],
-      goals: [...warm.goals, goal('POST /api/v1/vms with an empty pool, p50', cold.ours, 700)],
-    }
-  })),
+  name: 'vms',
+  title: 'VMs',
+  measure: (effort, say) =>
+    inWorld({}, (world) =>
+      withVms(world, async (): Promise<Findings> => {
+        const times = timesOf(effort)
+        const warm = await measureWarm(world, times, say)
+        const cold = await measureCold(world, times.cold)
+        say(`empty pool: ${shown(median(cold.ours))} ms`)
+        const density = await fillHost(world, effort.quick ? 3 : 40)
+        const rows = [...warm.measured, cold].map(({ what, ours, floorName, floor }) => [
+          what,
+          String(ours.length),
+          shown(median(ours)),
+          shown(quantile(ours, 0.99)),
+          floorName,
+          shown(median(floor)),
+          shownRatio(median(ours) / median(floor)),
+        ])
+        const timings: Table = {
+          title: 'How long it takes',
+          columns: ['what', 'times', 'p50 ms', 'p99 ms', 'floor', 'its p50 ms', 'ratio'],
+          rows,
+        }
+        return {
+          how: `Requests to a web process, one at a time, while nothing else happens on the host; a worker of its own keeps ${poolSize} machines warm, and they are idle again before each batch. Machines run with ${knownAcceleration(world.config.cacheDir) === 'kvm' ? 'KVM' : 'software emulation'}. The floor of a create is the driver's part of the same create; that of a command or a sandbox is the same done by the driver without API, database and worker between, in turns with ours.`,
+          tables: [timings, ...density],
+          goals: [...warm.goals, goal('POST /api/v1/vms with an empty pool, p50', cold.ours, 700)],
+        }
+      }),
+    ),
 }
 
 /** What needs the pool. */
-async function measureWarm(world: World, times: ReturnType<typeof timesOf>, say: (line: string) => void): Promise<{ measured: Measured[]; goals: Goal[] }> {
+async function measureWarm(
+  world: World,
+  times: ReturnType<typeof timesOf>,
+  say: (line: string) => void,
+): Promise<{ measured: Measured[]; goals: Goal[] }> {
   const host = await startHost(world, poolSize)
   const creates = await createInBatches(host, times.batches)
-  say(`warm create: ${shown(median(creates.map((one) => one.ms)))} ms, from ${[...new Set(creates.map((one) => one.from))].join(' and ')}`)
+  say(
+    `warm create: ${shown(median(creates.map((one) => one.ms)))} ms, from ${[...new Set(creates.map((one) => one.from))].join(' and ')}`,
+  )
   const exec = await measureExec(host, times.execs)
   say(`exec true: ${shown(median(exec.ours))} ms`)
   const sandboxes = await measureSandboxes(host, times.sandboxes)
@@ -57,13 +79,18 @@ async function measureWarm(world: World, times: ReturnType<typeof timesOf>, say:
   return {
     measured: [{ what: 'create, warm pool', ours, floorName: 'the driver’s part', floor }, exec, sandboxes],
     goals: [
-      goal('POST /api/v1/vms from the warm pool to 201 running, p50', ours, 60), goal('all of that but the driver’s part, p50', share, 25),
-      goal('exec true on a running VM, p50', exec.ours, 100), goal('a sandbox that prints from Python, p50', sandboxes.ours, 1500),
+      goal('POST /api/v1/vms from the warm pool to 201 running, p50', ours, 60),
+      goal('all of that but the driver’s part, p50', share, 25),
+      goal('exec true on a running VM, p50', exec.ours, 100),
+      goal('a sandbox that prints from Python, p50', sandboxes.ours, 1500),
     ],
   }
 }
 
-async function createInBatches(host: VmHost, batches: number): Promise<{ ms: number; driverMs: number; from: string }[]> {
+async function createInBatches(
+  host: VmHost,
+  batches: number,
+): Promise<{ ms: number; driverMs: number; from: string }[]> {
   const creates = []
   for (let batch = 0; batch < batches; batch++) {
     await host.calm(0)
@@ -84,7 +111,9 @@ function measureExec(host: VmHost, times: number): Promise<Measured> {
     const ours: number[] = []
     const floor: number[] = []
     for (let turn = 0; turn < times; turn++) {
-      const { status, body, ms } = await host.call<{ exit_code: number }>('POST', `/${id}/envd/exec`, { command: 'true' })
+      const { status, body, ms } = await host.call<{ exit_code: number }>('POST', `/${id}/envd/exec`, {
+        command: 'true',
+      })
       if (status !== 200 || body.exit_code !== 0) throw new Error(`exec answered ${status} ${JSON.stringify(body)}`)
       ours.push(ms)
       floor.push((await execInGuest(machine, { argv: ['/bin/bash', '-lc', 'true'], timeoutMs: 60_000 })).durationMs)
@@ -103,9 +132,17 @@ function measureSandboxes(host: VmHost, times: number): Promise<Measured> {
     const floor: number[] = []
     for (let turn = 0; turn < times; turn++) {
       await host.calm(0)
-      await until('the floor’s machine is warm and idle', async () => node.compute.warm === 1 && (await coresOf([...(await node.qemus()).values()])) < idleCores)
-      const { status, body, ms } = await host.call<{ vm: { vm_id: string }; command: { stdout: string } }>('POST', '/sandbox', { language: 'python', code: program })
-      if (status !== 201 || body.command.stdout !== '42\n') throw new Error(`a sandbox answered ${status} ${JSON.stringify(body)}`)
+      await until(
+        'the floor’s machine is warm and idle',
+        async () => node.compute.warm === 1 && (await coresOf([...(await node.qemus()).values()])) < idleCores,
+      )
+      const { status, body, ms } = await host.call<{ vm: { vm_id: string }; command: { stdout: string } }>(
+        'POST',
+        '/sandbox',
+        { language: 'python', code: program },
+      )
+      if (status !== 201 || body.command.stdout !== '42\n')
+        throw new Error(`a sandbox answered ${status} ${JSON.stringify(body)}`)
       ours.push(ms)
       floor.push(await runAlone(node))
       await host.remove(body.vm.vm_id)
@@ -130,7 +167,11 @@ async function runAlone(node: TestNode): Promise<number> {
   const startedAt = performance.now()
   const { machine } = await node.compute.take(spec)
   const file = '/home/user/main.py'
-  const { stdout } = await execInGuest(machine, { argv: ['/bin/bash', '-c', 'cat > "$0" && exec "$@" < /dev/null', file, 'python3', file], stdin: program, timeoutMs: 60_000 })
+  const { stdout } = await execInGuest(machine, {
+    argv: ['/bin/bash', '-c', 'cat > "$0" && exec "$@" < /dev/null', file, 'python3', file],
+    stdin: program,
+    timeoutMs: 60_000,
+  })
   const ms = performance.now() - startedAt
   if (stdout !== '42\n') throw new Error(`the driver's machine printed ${stdout}`)
   await node.compute.destroy(spec.id)
@@ -147,7 +188,12 @@ async function measureCold(world: World, times: number): Promise<Measured> {
     await host.remove(made.id)
   }
   await host.stop()
-  return { what: 'create, empty pool', ours: creates.map((one) => one.ms), floorName: 'the driver’s part', floor: creates.map((one) => one.driverMs) }
+  return {
+    what: 'create, empty pool',
+    ours: creates.map((one) => one.ms),
+    floorName: 'the driver’s part',
+    floor: creates.map((one) => one.driverMs),
+  }
 }
 
 function goal(what: string, measured: readonly number[], mostMs: number): Goal {

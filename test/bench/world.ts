@@ -45,7 +45,16 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
   await waitForPostgres(postgres, server)
   const { databaseUrl } = postgres
   await migrate(databaseUrl)
-  const variables = { DATABASE_URL: databaseUrl, BERTH_DATA_DIR: dataDir, PORT: String(await freePort()), BERTH_RATE_LIMIT_FACTOR: '1000000', BERTH_ORG_MEMORY_MB: '0', BERTH_ORG_DISK_GB: '0', BERTH_ORG_VMS: '0', ...settings }
+  const variables = {
+    DATABASE_URL: databaseUrl,
+    BERTH_DATA_DIR: dataDir,
+    PORT: String(await freePort()),
+    BERTH_RATE_LIMIT_FACTOR: '1000000',
+    BERTH_ORG_MEMORY_MB: '0',
+    BERTH_ORG_DISK_GB: '0',
+    BERTH_ORG_VMS: '0',
+    ...settings,
+  }
   const config = readConfig(variables)
   const database = openDatabase(databaseUrl, { connections: 4, applicationName: 'berth-bench' })
   const commands = new Set<Command>()
@@ -60,8 +69,20 @@ export async function openWorld(settings: Readonly<Record<string, string>> = {})
     for (const command of commands) await end(command)
   }
   return {
-    databaseUrl, database, dataDir, config, endAll, url: config.publicUrl.replace('localhost', '127.0.0.1'), end,
-    token: async () => (await issueToken({ db: database.db, sealer: loadSealer(config.secretKey, dataDir), config }, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: tokenSeconds, newNames: { make: true } })).token,
+    databaseUrl,
+    database,
+    dataDir,
+    config,
+    endAll,
+    url: config.publicUrl.replace('localhost', '127.0.0.1'),
+    end,
+    token: async () =>
+      (
+        await issueToken(
+          { db: database.db, sealer: loadSealer(config.secretKey, dataDir), config },
+          { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: tokenSeconds, newNames: { make: true } },
+        )
+      ).token,
     async start(words, ready, more = {}) {
       const command = startCommand(words, { ...variables, ...more })
       commands.add(command)
@@ -86,7 +107,10 @@ export function startWeb(world: World, variables: Readonly<Record<string, string
 }
 
 /** Runs the work in a world of its own, and ends it whatever happens. */
-export async function inWorld<Result>(settings: Readonly<Record<string, string>>, work: (world: World) => Promise<Result>): Promise<Result> {
+export async function inWorld<Result>(
+  settings: Readonly<Record<string, string>>,
+  work: (world: World) => Promise<Result>,
+): Promise<Result> {
   const world = await openWorld(settings)
   try {
     return await work(world)

@@ -11,13 +11,36 @@ export type Load = { requestsPerSecond: number; p50Ms: number; p99Ms: number; fa
 const afterwardsMs = 15_000 // what wrk may take beyond its time before it counts as stuck
 
 /** @throws Error saying what to install when wrk is missing, or what it printed when that cannot be read. */
-export async function runWrk(url: string, { seconds, connections, headers = {}, body }: { seconds: number; connections: number; headers?: Readonly<Record<string, string>>; body?: string }): Promise<Load> {
+export async function runWrk(
+  url: string,
+  {
+    seconds,
+    connections,
+    headers = {},
+    body,
+  }: { seconds: number; connections: number; headers?: Readonly<Record<string, string>>; body?: string },
+): Promise<Load> {
   const script = body === undefined ? null : writeScript(body)
-  const words = [...(script ? ['--script', join(script, 'post.lua')] : []), '--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '5s', '--latency', ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]), url]
-  const { stdout } = await promisify(execFile)('wrk', words, { timeout: seconds * 1000 + afterwardsMs }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw new Error('wrk is missing. Install the Debian package: apt-get install wrk')
-    throw error
-  }).finally(() => script && rmSync(script, { recursive: true, force: true }))
+  const words = [
+    ...(script ? ['--script', join(script, 'post.lua')] : []),
+    '--threads',
+    '1',
+    '--connections',
+    String(connections),
+    '--duration',
+    `${seconds}s`,
+    '--timeout',
+    '5s',
+    '--latency',
+    ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
+    url,
+  ]
+  const { stdout } = await promisify(execFile)('wrk', words, { timeout: seconds * 1000 + afterwardsMs })
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') throw new Error('wrk is missing. Install the Debian package: apt-get install wrk')
+      throw error
+    })
+    .finally(() => script && rmSync(script, { recursive: true, force: true }))
   const number = (pattern: RegExp): number => Number(pattern.exec(stdout)?.[1] ?? 0)
   const requestsPerSecond = number(/Requests\/sec:\s+([\d.]+)/)
   if (requestsPerSecond === 0) throw new Error(`wrk measured nothing:\n${stdout}`)
@@ -26,7 +49,9 @@ export async function runWrk(url: string, { seconds, connections, headers = {}, 
     requestsPerSecond,
     p50Ms: milliseconds(/\s50%\s+([\d.]+)(us|ms|s)\b/.exec(stdout)),
     p99Ms: milliseconds(/\s99%\s+([\d.]+)(us|ms|s)\b/.exec(stdout)),
-    failed: number(/Non-2xx or 3xx responses: (\d+)/) + (socketErrors?.slice(1).reduce((sum, one) => sum + Number(one), 0) ?? 0),
+    failed:
+      number(/Non-2xx or 3xx responses: (\d+)/) +
+      (socketErrors?.slice(1).reduce((sum, one) => sum + Number(one), 0) ?? 0),
   }
 }
 

@@ -18,14 +18,25 @@ beforeAll(async () => {
   callers = await makeCallers(berth)
   node = await makeRefusingNode(berth)
   target = await makeTarget(berth, callers.owner, node)
-  type Described = { paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: { properties?: Record<string, { type?: unknown }> } }> } }>> }
+  type Described = {
+    paths: Record<
+      string,
+      Record<
+        string,
+        { requestBody?: { content: Record<string, { schema: { properties?: Record<string, { type?: unknown }> } }> } }
+      >
+    >
+  }
   const { body } = await berth.call<Described>('GET', '/agents/openapi.json')
   for (const [path, methods] of Object.entries(body.paths)) {
     for (const [method, { requestBody }] of Object.entries(methods)) {
       const key = `${method.toUpperCase()} /agents${path}`
       const described = Object.entries(requestBody?.content['application/json']?.schema.properties ?? {})
       properties[key] = described.map(([name]) => name)
-      const typed = (isNullable: boolean): string[] => described.filter(([, { type }]) => type !== undefined && Array.isArray(type) === isNullable).map(([name]) => name)
+      const typed = (isNullable: boolean): string[] =>
+        described
+          .filter(([, { type }]) => type !== undefined && Array.isArray(type) === isNullable)
+          .map(([name]) => name)
       nullable[key] = [typed(true), typed(false)]
     }
   }
@@ -35,9 +46,19 @@ afterAll(() => berth.stop())
 const rows = Object.entries(agentsRows).filter(([key]) => !/\/stream$/.test(key))
 const withBody = rows.filter(([key]) => /^(POST|PUT|PATCH) /.test(key))
 
-async function send(key: string, row: RestRow, body: string | undefined, { to = target, path = fill(key.split(' ')[1] ?? '', to, row.of) } = {}): Promise<{ status: number; text: string }> {
+async function send(
+  key: string,
+  row: RestRow,
+  body: string | undefined,
+  { to = target, path = fill(key.split(' ')[1] ?? '', to, row.of) } = {},
+): Promise<{ status: number; text: string }> {
   const answer = await fetch(berth.url + path, {
-    method: key.split(' ')[0] ?? '', headers: { authorization: `Bearer ${callers.owner}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body }),
+    method: key.split(' ')[0] ?? '',
+    headers: {
+      authorization: `Bearer ${callers.owner}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
   })
   return { status: answer.status, text: await answer.text() }
 }
@@ -46,68 +67,180 @@ async function send(key: string, row: RestRow, body: string | undefined, { to = 
 function mustBeCalm({ status, text }: { status: number; text: string }, what: string): void {
   expect(status, `${what}: ${text.slice(0, 300)}`).toBeLessThan(500)
   if (status < 400) return
-  expect(JSON.parse(text), what).toEqual({ type: 'error', error: { type: expect.stringMatching(/_error$|^request_too_large$/), message: expect.any(String), code: expect.stringMatching(/^[a-z_]+$/) }, request_id: expect.stringMatching(/^req_/) })
+  expect(JSON.parse(text), what).toEqual({
+    type: 'error',
+    error: {
+      type: expect.stringMatching(/_error$|^request_too_large$/),
+      message: expect.any(String),
+      code: expect.stringMatching(/^[a-z_]+$/),
+    },
+    request_id: expect.stringMatching(/^req_/),
+  })
 }
 
 describe('a body', () => {
   test('with null in a field is refused where its description says that it is no null, and nowhere else', async () => {
     const refused = async (key: string, row: RestRow, name: string): Promise<boolean> => {
       const fresh = await makeTarget(berth, callers.owner, node)
-      const { status } = await send(key, row, JSON.stringify({ ...(JSON.parse(fill(JSON.stringify(row.body ?? {}), fresh)) as object), [name]: null }), { to: fresh })
+      const { status } = await send(
+        key,
+        row,
+        JSON.stringify({ ...(JSON.parse(fill(JSON.stringify(row.body ?? {}), fresh)) as object), [name]: null }),
+        { to: fresh },
+      )
       return status === 400
     }
     const given = (row: RestRow, name: string): boolean => Object.hasOwn((row.body ?? {}) as object, name)
     for (const [key, row] of withBody) {
       const [may, mayNot] = nullable[key] ?? [[], []]
-      for (const name of may) if (!(key === 'POST /agents/v1/runs' && given(row, name))) expect(await refused(key, row, name), `${key} ${name}`).toBe(false) // what a run is of has to be one of three
+      for (const name of may)
+        if (!(key === 'POST /agents/v1/runs' && given(row, name)))
+          expect(await refused(key, row, name), `${key} ${name}`).toBe(false) // what a run is of has to be one of three
       for (const name of mayNot) expect(await refused(key, row, name), `${key} ${name}`).toBe(true)
     }
-    expect(nullable['PATCH /agents/v1/agents/{id}']).toEqual([['description', 'system'], ['version', 'name']])
+    expect(nullable['PATCH /agents/v1/agents/{id}']).toEqual([
+      ['description', 'system'],
+      ['version', 'name'],
+    ])
   })
 
-  test.each(['', '{', '[]', '"x"', '5', 'null', 'true', '{"a":1,}', '\ufeff{}', `${'['.repeat(100)}${']'.repeat(100)}`, '{"name":"\\u0000"}', '{"name":"\\ud800"}'])('of %j is refused or harmless on every path', async (body) => {
-    for (const [key, row] of withBody) mustBeCalm(await send(key, row, body, { to: await makeTarget(berth, callers.owner, node) }), `${key} with ${body.slice(0, 40)}`)
+  test.each([
+    '',
+    '{',
+    '[]',
+    '"x"',
+    '5',
+    'null',
+    'true',
+    '{"a":1,}',
+    '\ufeff{}',
+    `${'['.repeat(100)}${']'.repeat(100)}`,
+    '{"name":"\\u0000"}',
+    '{"name":"\\ud800"}',
+  ])('of %j is refused or harmless on every path', async (body) => {
+    for (const [key, row] of withBody)
+      mustBeCalm(
+        await send(key, row, body, { to: await makeTarget(berth, callers.owner, node) }),
+        `${key} with ${body.slice(0, 40)}`,
+      )
   })
 
   test.each(withBody)('with any wrong value in any field is refused or harmless: %s', async (key, row) => {
-    const values = ['5', '-1', '1e400', '1.5', 'true', 'null', '[]', '[[]]', '[null]', '{}', '{"a":{"b":[]}}', '{"type":"constructor"}', '{"type":"__proto__"}', '{"__proto__":{"x":1}}', '{"constructor":{"prototype":1}}', '""', `"${'x'.repeat(300_000)}"`, `[${'{"type":"x"},'.repeat(2_000)}{}]`]
+    const values = [
+      '5',
+      '-1',
+      '1e400',
+      '1.5',
+      'true',
+      'null',
+      '[]',
+      '[[]]',
+      '[null]',
+      '{}',
+      '{"a":{"b":[]}}',
+      '{"type":"constructor"}',
+      '{"type":"__proto__"}',
+      '{"__proto__":{"x":1}}',
+      '{"constructor":{"prototype":1}}',
+      '""',
+      `"${'x'.repeat(300_000)}"`,
+      `[${'{"type":"x"},'.repeat(2_000)}{}]`,
+    ]
     for (const name of properties[key] ?? []) {
       for (const value of values) {
         const fresh = await makeTarget(berth, callers.owner, node)
-        const rest = Object.entries((row.body ?? {}) as object).filter(([other]) => other !== name).map(([other, item]) => `,${JSON.stringify(other)}:${fill(JSON.stringify(item), fresh)}`).join('')
-        mustBeCalm(await send(key, row, `{${JSON.stringify(name)}:${value}${rest}}`, { to: fresh }), `${key} with ${name}: ${value.slice(0, 40)}`)
+        const rest = Object.entries((row.body ?? {}) as object)
+          .filter(([other]) => other !== name)
+          .map(([other, item]) => `,${JSON.stringify(other)}:${fill(JSON.stringify(item), fresh)}`)
+          .join('')
+        mustBeCalm(
+          await send(key, row, `{${JSON.stringify(name)}:${value}${rest}}`, { to: fresh }),
+          `${key} with ${name}: ${value.slice(0, 40)}`,
+        )
       }
     }
     expect(({} as { x?: number }).x).toBeUndefined()
   })
 
   test('of any JSON at all is answered calmly', async () => {
-    await fc.assert(fc.asyncProperty(fc.constantFrom(...withBody), fc.json({ maxDepth: 4 }), async ([key, row], body) => {
-      mustBeCalm(await send(key, row, body), `${key} with ${body}`)
-    }), { numRuns: 200 })
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...withBody), fc.json({ maxDepth: 4 }), async ([key, row], body) => {
+        mustBeCalm(await send(key, row, body), `${key} with ${body}`)
+      }),
+      { numRuns: 200 },
+    )
   })
 
   test('of tools and of a config of any shape is answered calmly', async () => {
     const made = await makeTarget(berth, callers.owner, node)
-    await fc.assert(fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom('tools', 'mcp_servers', 'mcp_services', 'skills', 'model', 'metadata'), async (value, field) => {
-      mustBeCalm(await send('POST /agents/v1/agents/{id}', { outcomes: [] as never, of: 'agent' }, JSON.stringify({ [field]: value }), { to: made }), field)
-    }), { numRuns: 150 })
-    await fc.assert(fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom('networking', 'packages', 'git_repos', 'type', 'template_id'), async (value, field) => {
-      mustBeCalm(await send('POST /agents/v1/environments/{id}', { outcomes: [] as never, of: 'environment' }, JSON.stringify({ config: { type: 'vm', [field]: value } }), { to: made }), field)
-    }), { numRuns: 100 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ maxDepth: 4 }),
+        fc.constantFrom('tools', 'mcp_servers', 'mcp_services', 'skills', 'model', 'metadata'),
+        async (value, field) => {
+          mustBeCalm(
+            await send(
+              'POST /agents/v1/agents/{id}',
+              { outcomes: [] as never, of: 'agent' },
+              JSON.stringify({ [field]: value }),
+              { to: made },
+            ),
+            field,
+          )
+        },
+      ),
+      { numRuns: 150 },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.jsonValue({ maxDepth: 4 }),
+        fc.constantFrom('networking', 'packages', 'git_repos', 'type', 'template_id'),
+        async (value, field) => {
+          mustBeCalm(
+            await send(
+              'POST /agents/v1/environments/{id}',
+              { outcomes: [] as never, of: 'environment' },
+              JSON.stringify({ config: { type: 'vm', [field]: value } }),
+              { to: made },
+            ),
+            field,
+          )
+        },
+      ),
+      { numRuns: 100 },
+    )
   })
 })
 
 describe('a path', () => {
-  const pieces = ['%00', '%ff', '..%2f..%2fetc', 'x'.repeat(301), '%F0%9F%A6%8A', 'agt_', 'env_01H', "' or 1=1 --", '%0d%0aset-cookie:x', 'null', '0', '-1', 'AGT_01H2XCEJQTF2NBRE7AHPKMBWXY']
-  test.each(rows.filter(([key]) => /\{id\}/.test(key)))('with nonsense for an id is refused and changes nothing: %s', async (key, row) => {
-    const before = await picture(berth, target)
-    for (const piece of pieces) {
-      const body = row.body === undefined ? undefined : fill(JSON.stringify(row.body), target)
-      const said = await send(key, row, body, { path: fill((key.split(' ')[1] ?? '').replace('{id}', piece), target, row.of) })
-      mustBeCalm(said, `${key} with ${piece.slice(0, 40)}`)
-      expect([400, 404, 414], `${key} with ${piece.slice(0, 40)}`).toContain(said.status)
-    }
-    expect(await picture(berth, target)).toBe(before)
-  })
+  const pieces = [
+    '%00',
+    '%ff',
+    '..%2f..%2fetc',
+    'x'.repeat(301),
+    '%F0%9F%A6%8A',
+    'agt_',
+    'env_01H',
+    "' or 1=1 --",
+    '%0d%0aset-cookie:x',
+    'null',
+    '0',
+    '-1',
+    'AGT_01H2XCEJQTF2NBRE7AHPKMBWXY',
+  ]
+  test.each(rows.filter(([key]) => /\{id\}/.test(key)))(
+    'with nonsense for an id is refused and changes nothing: %s',
+    async (key, row) => {
+      const before = await picture(berth, target)
+      for (const piece of pieces) {
+        const body = row.body === undefined ? undefined : fill(JSON.stringify(row.body), target)
+        const said = await send(key, row, body, {
+          path: fill((key.split(' ')[1] ?? '').replace('{id}', piece), target, row.of),
+        })
+        mustBeCalm(said, `${key} with ${piece.slice(0, 40)}`)
+        expect([400, 404, 414], `${key} with ${piece.slice(0, 40)}`).toContain(said.status)
+      }
+      expect(await picture(berth, target)).toBe(before)
+    },
+  )
 })

@@ -6,42 +6,105 @@ import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import type { Berth } from '../support/berth.ts'
 
 /** Public ids. */
-export type AgentsTarget = { agent: string; environment: string; vault: string; credential: string; session: string; event: string }
+export type AgentsTarget = {
+  agent: string
+  environment: string
+  vault: string
+  credential: string
+  session: string
+  event: string
+}
 
 /** Ids of the same kinds that nothing has. */
-export const absentAgentsTarget = (): AgentsTarget => ({ agent: newId('agent'), environment: newId('environment'), vault: newId('vault'), credential: newId('credential'), session: newId('session'), event: newId('sessionEvent') })
+export const absentAgentsTarget = (): AgentsTarget => ({
+  agent: newId('agent'),
+  environment: newId('environment'),
+  vault: newId('vault'),
+  credential: newId('credential'),
+  session: newId('session'),
+  event: newId('sessionEvent'),
+})
 /** Texts that are no ids. */
-export const malformedAgentsTarget: AgentsTarget = { agent: 'agt_x', environment: 'env_x', vault: 'vlt_x', credential: 'vcrd_x', session: 'sesn_x', event: 'sevt_x' }
+export const malformedAgentsTarget: AgentsTarget = {
+  agent: 'agt_x',
+  environment: 'env_x',
+  vault: 'vlt_x',
+  credential: 'vcrd_x',
+  session: 'sesn_x',
+  event: 'sevt_x',
+}
 
 /** Makes an agent of one version, an environment without a VM, a vault with a credential whose tool server may not be reached, and an idle session with an event. */
-export async function makeAgentsTarget({ services: { db, sealer } }: Berth, { organizationId, userId }: { organizationId: string; userId: string }, canary: string): Promise<AgentsTarget> {
+export async function makeAgentsTarget(
+  { services: { db, sealer } }: Berth,
+  { organizationId, userId }: { organizationId: string; userId: string },
+  canary: string,
+): Promise<AgentsTarget> {
   const [agentId, environmentId] = [newUuid(), newUuid()]
-  const definition = JSON.stringify({ name: canary, description: canary, model: { id: 'berth/demo', effort: null, speed: 'standard' }, system: canary, tools: [], mcp_servers: [], mcp_services: [], skills: [], metadata: { note: canary } })
-  await sql`insert into agents (id, organization_id, owner_user_id, version, definition) values (${agentId}, ${organizationId}, ${userId}, 1, ${definition})`.execute(db)
-  await sql`insert into agent_versions (agent_id, version, definition) values (${agentId}, 1, ${definition})`.execute(db)
+  const definition = JSON.stringify({
+    name: canary,
+    description: canary,
+    model: { id: 'berth/demo', effort: null, speed: 'standard' },
+    system: canary,
+    tools: [],
+    mcp_servers: [],
+    mcp_services: [],
+    skills: [],
+    metadata: { note: canary },
+  })
+  await sql`insert into agents (id, organization_id, owner_user_id, version, definition) values (${agentId}, ${organizationId}, ${userId}, 1, ${definition})`.execute(
+    db,
+  )
+  await sql`insert into agent_versions (agent_id, version, definition) values (${agentId}, 1, ${definition})`.execute(
+    db,
+  )
   const config = JSON.stringify({ type: 'self_hosted' })
   await sql`
     insert into environments (id, organization_id, owner_user_id, name, description, config, metadata, status, event_position)
-    values (${environmentId}, ${organizationId}, ${userId}, ${`${canary} ${environmentId}`}, ${canary}, ${config}, ${JSON.stringify({ note: canary })}, 'ready', 1)`.execute(db)
-  await sql`insert into environment_events (environment_id, position, status) values (${environmentId}, 1, 'ready')`.execute(db)
+    values (${environmentId}, ${organizationId}, ${userId}, ${`${canary} ${environmentId}`}, ${canary}, ${config}, ${JSON.stringify({ note: canary })}, 'ready', 1)`.execute(
+    db,
+  )
+  await sql`insert into environment_events (environment_id, position, status) values (${environmentId}, 1, 'ready')`.execute(
+    db,
+  )
   const [sessionId, eventId] = [newUuid(), newUuid()]
   await sql`
     insert into sessions (id, organization_id, owner_user_id, agent_id, agent_version, agent_definition, kind, source, title, metadata, status)
-    values (${sessionId}, ${organizationId}, ${userId}, ${agentId}, 1, ${definition}, 'chat', 'user', ${canary}, ${JSON.stringify({ note: canary })}, 'idle')`.execute(db)
-  await transaction(db, (tx) => appendEvents(tx, sessionId, [{ type: 'agent.message', id: eventId, data: { content: [{ type: 'text', text: canary }] } }]))
+    values (${sessionId}, ${organizationId}, ${userId}, ${agentId}, 1, ${definition}, 'chat', 'user', ${canary}, ${JSON.stringify({ note: canary })}, 'idle')`.execute(
+    db,
+  )
+  await transaction(db, (tx) =>
+    appendEvents(tx, sessionId, [
+      { type: 'agent.message', id: eventId, data: { content: [{ type: 'text', text: canary }] } },
+    ]),
+  )
   const [vaultId, credentialId] = [newUuid(), newUuid()]
   const auth = { type: 'mcp_oauth', mcp_server_url: `https://127.0.0.1/${canary}`, expires_at: null, refresh: null }
   const sealed = sealSecrets(sealer, credentialId, { access_token: canary, refresh_token: null, client_secret: null })
-  await sql`insert into vaults (id, organization_id, owner_user_id, display_name, metadata, event_position) values (${vaultId}, ${organizationId}, ${userId}, ${canary}, ${JSON.stringify({ note: canary })}, 1)`.execute(db)
+  await sql`insert into vaults (id, organization_id, owner_user_id, display_name, metadata, event_position) values (${vaultId}, ${organizationId}, ${userId}, ${canary}, ${JSON.stringify({ note: canary })}, 1)`.execute(
+    db,
+  )
   await sql`insert into vault_events (vault_id, position, type) values (${vaultId}, 1, 'vault.created')`.execute(db)
   await sql`
     insert into vault_credentials (id, vault_id, display_name, auth, key_kind, key, sealed_secrets)
-    values (${credentialId}, ${vaultId}, ${canary}, ${JSON.stringify(auth)}, 'mcp_server_url', ${auth.mcp_server_url}, ${sealed})`.execute(db)
-  return { agent: encodeId('agent', agentId), environment: encodeId('environment', environmentId), vault: encodeId('vault', vaultId), credential: encodeId('credential', credentialId), session: encodeId('session', sessionId), event: encodeId('sessionEvent', eventId) }
+    values (${credentialId}, ${vaultId}, ${canary}, ${JSON.stringify(auth)}, 'mcp_server_url', ${auth.mcp_server_url}, ${sealed})`.execute(
+    db,
+  )
+  return {
+    agent: encodeId('agent', agentId),
+    environment: encodeId('environment', environmentId),
+    vault: encodeId('vault', vaultId),
+    credential: encodeId('credential', credentialId),
+    session: encodeId('session', sessionId),
+    event: encodeId('sessionEvent', eventId),
+  }
 }
 
 /** Everything stored of it, as text. */
-export async function agentsPicture({ services: { db } }: Berth, { agent, environment, vault, session }: AgentsTarget): Promise<string[]> {
+export async function agentsPicture(
+  { services: { db } }: Berth,
+  { agent, environment, vault, session }: AgentsTarget,
+): Promise<string[]> {
   const agentId = decodeId('agent', agent)
   const environmentId = decodeId('environment', environment)
   const vaultId = decodeId('vault', vault)

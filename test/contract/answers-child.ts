@@ -20,25 +20,35 @@ const [, , origin = '', ...names] = process.argv
 const times = 3
 const enoughMs = 50
 const masker = createMasker(['a-secret-of-the-session'])
-const services = { config: readConfig({ BERTH_PRIVATE_HOSTS: new URL(origin).host, BERTH_LOG_LEVEL: 'error' }) } as RefreshServices // no credential is looked for
+const services = {
+  config: readConfig({ BERTH_PRIVATE_HOSTS: new URL(origin).host, BERTH_LOG_LEVEL: 'error' }),
+} as RefreshServices // no credential is looked for
 
 async function askModel(kind: UpstreamKind, name: string, stream: boolean): Promise<string> {
   const target = targetOf({ url: `${origin}/${name}` })
   let events = 0
-  for await (const batch of await askUpstream(kind)(target, requestOf({ stream }), AbortSignal.timeout(60_000))) events += batch.length
+  for await (const batch of await askUpstream(kind)(target, requestOf({ stream }), AbortSignal.timeout(60_000)))
+    events += batch.length
   return `${events} events`
 }
 
 async function callTool(name: string): Promise<string> {
-  const outcome = await askMcpServer(services, { url: `${origin}/${name}`, bearer: async () => null, limitMs: 60_000 }, (client, signal) => client.callTool({ name: 'show', arguments: {} }, { signal }))
+  const outcome = await askMcpServer(
+    services,
+    { url: `${origin}/${name}`, bearer: async () => null, limitMs: 60_000 },
+    (client, signal) => client.callTool({ name: 'show', arguments: {} }, { signal }),
+  )
   if (outcome.status !== 'ok') return outcome.error
-  const result = mcpToolResult(await maskedValue(masker, outcome.result, false) as McpResult)
+  const result = mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult)
   return `${result.text.slice(0, 100)} ${result.content?.length ?? 0}`
 }
 
 async function work(name: string): Promise<string> {
   const [who = '', how = ''] = name.split('.')
-  if (who === 'search') return (await searchWeb({ searchUrl: `${origin}/${name}` }, 'x', {}, AbortSignal.timeout(60_000), masker)).text.slice(0, 100)
+  if (who === 'search')
+    return (
+      await searchWeb({ searchUrl: `${origin}/${name}` }, 'x', {}, AbortSignal.timeout(60_000), masker)
+    ).text.slice(0, 100)
   if (who === 'tool') return callTool(name)
   if (who === 'tools') {
     const outcome = await listServerTools(services, { url: `${origin}/${name}`, bearer: async () => null })

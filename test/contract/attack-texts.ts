@@ -2,7 +2,33 @@
 
 /** Each piece fills a text; they are the beginnings of what our own code and its libraries look for. */
 export const attackPieces = [
-  ' ', '\n', '\t', '"', '[', '{', '(', '; at "', '<i> ', '&nbsp;', '\\', 'a@', '.', '1', '-', '/', '../', '%20', ',', ':', '=', '$', '\u0001\u001b', '😀', 'e\u0301', 'aA1 ', '0',
+  ' ',
+  '\n',
+  '\t',
+  '"',
+  '[',
+  '{',
+  '(',
+  '; at "',
+  '<i> ',
+  '&nbsp;',
+  '\\',
+  'a@',
+  '.',
+  '1',
+  '-',
+  '/',
+  '../',
+  '%20',
+  ',',
+  ':',
+  '=',
+  '$',
+  '\u0001\u001b',
+  '😀',
+  'e\u0301',
+  'aA1 ',
+  '0',
 ] as const
 
 /** The piece again and again: at most so many bytes of JSON, quotes and escapes counted. */

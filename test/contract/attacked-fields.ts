@@ -13,8 +13,22 @@ export type Attack = { path: string; method: string; body?: string }
 export type Field = { name: string; bytes: number; attack: (text: string) => Attack }
 
 /** What a path of REST is described as. */
-export type Described = { paths: Record<string, Record<string, { parameters?: { name: string; in: string }[]; requestBody?: { content: Record<string, { schema: JsonShape }> } }>> }
-type JsonShape = { type?: unknown; properties?: Record<string, JsonShape>; items?: JsonShape; oneOf?: JsonShape[]; anyOf?: JsonShape[] }
+export type Described = {
+  paths: Record<
+    string,
+    Record<
+      string,
+      { parameters?: { name: string; in: string }[]; requestBody?: { content: Record<string, { schema: JsonShape }> } }
+    >
+  >
+}
+type JsonShape = {
+  type?: unknown
+  properties?: Record<string, JsonShape>
+  items?: JsonShape
+  oneOf?: JsonShape[]
+  anyOf?: JsonShape[]
+}
 
 const deepest = 5
 /** Of the path and the query: the headers of a request have 16 KiB together. */
@@ -30,25 +44,57 @@ function nest(steps: readonly Step[], text: string): unknown {
 export function graphqlFields(target: Target, bytes: number): Field[] {
   return rootFields().flatMap((rootField) => {
     const [operation = '', name = ''] = rootField.split(' ')
-    const root = operation === 'query' ? schema.getQueryType() : operation === 'mutation' ? schema.getMutationType() : schema.getSubscriptionType()
+    const root =
+      operation === 'query'
+        ? schema.getQueryType()
+        : operation === 'mutation'
+          ? schema.getMutationType()
+          : schema.getSubscriptionType()
     const field = root?.getFields()[name]
-    return (field?.args ?? []).flatMap((argument) => stepsOf(argument.type, 0).map((steps): Field => {
-      const others = fill(graphqlRows[rootField]?.args ?? '', target).split(/, (?=\w+:)/).filter((one) => one && !one.startsWith(`${argument.name}:`))
-      const query = documentOf(rootField, [...others, `${argument.name}: $value`].join(', ')).replace(/^(\w+)/, `$1 ($value: ${String(argument.type)})`)
-      const attack = (text: string): Attack => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query, variables: { value: nest(steps, text) } }) })
-      return { name: `${rootField} ${[argument.name, ...steps].join('.')}`, bytes: bytes - query.length - 200, attack }
-    }))
+    return (field?.args ?? []).flatMap((argument) =>
+      stepsOf(argument.type, 0).map((steps): Field => {
+        const others = fill(graphqlRows[rootField]?.args ?? '', target)
+          .split(/, (?=\w+:)/)
+          .filter((one) => one && !one.startsWith(`${argument.name}:`))
+        const query = documentOf(rootField, [...others, `${argument.name}: $value`].join(', ')).replace(
+          /^(\w+)/,
+          `$1 ($value: ${String(argument.type)})`,
+        )
+        const attack = (text: string): Attack => ({
+          method: 'POST',
+          path: '/graphql',
+          body: JSON.stringify({ query, variables: { value: nest(steps, text) } }),
+        })
+        return {
+          name: `${rootField} ${[argument.name, ...steps].join('.')}`,
+          bytes: bytes - query.length - 200,
+          attack,
+        }
+      }),
+    )
   })
 }
 
 /** Documents with the text where the language has a place for it. */
 export function documentFields(bytes: number): Field[] {
   const places: Record<string, (text: string) => string> = {
-    'a literal': (text) => `{ vm(id: ${JSON.stringify(text)}) { id } }`, 'a literal of the wrong type': (text) => `{ vms(first: ${JSON.stringify(text)}) { nodes { id } } }`,
-    'a block': (text) => `{ vm(id: """${text.replaceAll('"""', '')}""") { id } }`, 'the document': (text) => text, 'behind a brace': (text) => `{ ${text}`, 'between errors': (text) => `{ wrong ${text} alsoWrong }`,
-    'a comment': (text) => `# ${text}\n{ me { wrong } }`, 'a name': (text) => `{ ${text.replaceAll(/\W/g, '')}x }`, 'an enum': (text) => `{ vms(first: ${text.replaceAll(/\W/g, '')}x) { nodes { id } } }`,
+    'a literal': (text) => `{ vm(id: ${JSON.stringify(text)}) { id } }`,
+    'a literal of the wrong type': (text) => `{ vms(first: ${JSON.stringify(text)}) { nodes { id } } }`,
+    'a block': (text) => `{ vm(id: """${text.replaceAll('"""', '')}""") { id } }`,
+    'the document': (text) => text,
+    'behind a brace': (text) => `{ ${text}`,
+    'between errors': (text) => `{ wrong ${text} alsoWrong }`,
+    'a comment': (text) => `# ${text}\n{ me { wrong } }`,
+    'a name': (text) => `{ ${text.replaceAll(/\W/g, '')}x }`,
+    'an enum': (text) => `{ vms(first: ${text.replaceAll(/\W/g, '')}x) { nodes { id } } }`,
   }
-  return Object.entries(places).map(([name, query]): Field => ({ name: `document, ${name}`, bytes: bytes - 100, attack: (text) => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: query(text) }) }) }))
+  return Object.entries(places).map(
+    ([name, query]): Field => ({
+      name: `document, ${name}`,
+      bytes: bytes - 100,
+      attack: (text) => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: query(text) }) }),
+    }),
+  )
 }
 
 /** Leaves inside a type; `visited` keeps types that hold themselves from going on for ever. */
@@ -57,36 +103,70 @@ function stepsOf(type: GraphQLInputType, depth: number): Step[][] {
   if (isListType(inner)) return stepsOf(inner.ofType as GraphQLInputType, depth).map((steps) => [0, ...steps]) // a list of an input type
   if (isLeafType(inner)) return inner.name === 'JSON' || inner.name === 'TextMap' ? [[], ['key']] : [[]]
   if (!isInputObjectType(inner) || depth >= deepest) return []
-  return Object.values(inner.getFields()).flatMap((field) => stepsOf(field.type, depth + 1).map((steps) => [field.name, ...steps]))
+  return Object.values(inner.getFields()).flatMap((field) =>
+    stepsOf(field.type, depth + 1).map((steps) => [field.name, ...steps]),
+  )
 }
 
 /** The path, query and body of every described operation of a surface. `mount` stands before its paths. */
-export function restFields(described: Described, mount: string, bytesOf: (key: string) => number, target: Target): Field[] {
+export function restFields(
+  described: Described,
+  mount: string,
+  bytesOf: (key: string) => number,
+  target: Target,
+): Field[] {
   const rows: Readonly<Record<string, RestRow>> = { ...restRows, ...agentsRows, ...gatewayRows }
-  return Object.entries(described.paths).flatMap(([path, methods]) => Object.entries(methods).flatMap(([lower, { parameters = [], requestBody }]) => {
-    const method = lower.toUpperCase()
-    const key = `${method} ${mount}${path}`
-    const row = rows[key]
-    const address = (except = '', text = ''): string => fill((mount + path).replace(`{${except}}`, encodeURIComponent(text)), target, row?.of)
-    const base = fill(JSON.stringify(row?.body ?? {}), target, row?.of)
-    const hasBody = requestBody !== undefined
-    const inAddress = parameters.map(({ name, in: where }): Field => ({
-      name: `${key} ${where} ${name}`, bytes: addressBytes,
-      attack: (text) => ({ method, path: where === 'path' ? address(name, short(text)) : `${address()}?${name}=${encodeURIComponent(short(text))}`, ...(hasBody ? { body: base } : {}) }),
-    }))
-    const shape = requestBody?.content['application/json']?.schema
-    const inBody = shape ? [[], ...stepsOfShape(shape, 0)].map((steps): Field => ({
-      name: `${key} body ${steps.join('.')}`, bytes: bytesOf(key),
-      attack: (text) => ({ method, path: address(), body: JSON.stringify(steps.length === 0 ? text : { ...(JSON.parse(base) as object), ...(nest(steps, text) as object) }) }), // steps of a body begin with a key
-    })) : []
-    return [...inAddress, ...inBody]
-  }))
+  return Object.entries(described.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([lower, { parameters = [], requestBody }]) => {
+      const method = lower.toUpperCase()
+      const key = `${method} ${mount}${path}`
+      const row = rows[key]
+      const address = (except = '', text = ''): string =>
+        fill((mount + path).replace(`{${except}}`, encodeURIComponent(text)), target, row?.of)
+      const base = fill(JSON.stringify(row?.body ?? {}), target, row?.of)
+      const hasBody = requestBody !== undefined
+      const inAddress = parameters.map(
+        ({ name, in: where }): Field => ({
+          name: `${key} ${where} ${name}`,
+          bytes: addressBytes,
+          attack: (text) => ({
+            method,
+            path:
+              where === 'path' ? address(name, short(text)) : `${address()}?${name}=${encodeURIComponent(short(text))}`,
+            ...(hasBody ? { body: base } : {}),
+          }),
+        }),
+      )
+      const shape = requestBody?.content['application/json']?.schema
+      const inBody = shape
+        ? [[], ...stepsOfShape(shape, 0)].map(
+            (steps): Field => ({
+              name: `${key} body ${steps.join('.')}`,
+              bytes: bytesOf(key),
+              attack: (text) => ({
+                method,
+                path: address(),
+                body: JSON.stringify(
+                  steps.length === 0 ? text : { ...(JSON.parse(base) as object), ...(nest(steps, text) as object) },
+                ),
+              }), // steps of a body begin with a key
+            }),
+          )
+        : []
+      return [...inAddress, ...inBody]
+    }),
+  )
 }
 
 function stepsOfShape(shape: JsonShape, depth: number): Step[][] {
   if (depth >= deepest) return []
-  const within = Object.entries(shape.properties ?? {}).flatMap(([name, inner]): Step[][] => [[name], ...stepsOfShape(inner, depth + 1).map((steps) => [name, ...steps])])
-  const items = shape.items ? [[0] as Step[], ...stepsOfShape(shape.items, depth + 1).map((steps): Step[] => [0, ...steps])] : []
+  const within = Object.entries(shape.properties ?? {}).flatMap(([name, inner]): Step[][] => [
+    [name],
+    ...stepsOfShape(inner, depth + 1).map((steps) => [name, ...steps]),
+  ])
+  const items = shape.items
+    ? [[0] as Step[], ...stepsOfShape(shape.items, depth + 1).map((steps): Step[] => [0, ...steps])]
+    : []
   const either = [...(shape.oneOf ?? []), ...(shape.anyOf ?? [])].flatMap((one) => stepsOfShape(one, depth + 1))
   return unique([...within, ...items, ...either])
 }

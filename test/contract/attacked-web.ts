@@ -23,20 +23,36 @@ export type AttackedWeb = {
 export async function startAttackedWeb({ services: { config, database } }: Berth): Promise<AttackedWeb> {
   const [port, metricsPort] = [await freePort(), await freePort()]
   const web = startCommand(['src/gateway/main.ts'], {
-    PORT: String(port), BERTH_METRICS_PORT: String(metricsPort), BERTH_PUBLIC_URL: config.publicUrl, BERTH_DATA_DIR: config.dataDir, DATABASE_URL: database.url,
-    BERTH_RATE_LIMIT_FACTOR: '1000000', BERTH_VMS: 'off',
+    PORT: String(port),
+    BERTH_METRICS_PORT: String(metricsPort),
+    BERTH_PUBLIC_URL: config.publicUrl,
+    BERTH_DATA_DIR: config.dataDir,
+    DATABASE_URL: database.url,
+    BERTH_RATE_LIMIT_FACTOR: '1000000',
+    BERTH_VMS: 'off',
   })
   await web.line(/the web process listens/)
   const url = `http://127.0.0.1:${port}`
   const gauge = async (name: string): Promise<number> => {
     const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-    return Number(text.split('\n').find((line) => line.startsWith(`${name} `))?.split(' ')[1])
+    return Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${name} `))
+        ?.split(' ')[1],
+    )
   }
   const asked = { asked: 0, wrong: [] as string[] }
   const over = new AbortController()
   const asking = (async () => {
     while (!over.signal.aborted) {
-      const status = await fetch(`${url}/healthz`, { signal: over.signal }).then(async (answer) => { await answer.text(); return String(answer.status) }, (error: unknown) => String(error))
+      const status = await fetch(`${url}/healthz`, { signal: over.signal }).then(
+        async (answer) => {
+          await answer.text()
+          return String(answer.status)
+        },
+        (error: unknown) => String(error),
+      )
       if (over.signal.aborted) return
       asked.asked++
       if (status !== '200') asked.wrong.push(status)

@@ -14,10 +14,24 @@ import { agentsPicture, makeAgentsTarget, type AgentsTarget } from './agents-tar
 import { startStubNode } from './stub-node.ts'
 
 /** Who calls. `member`: another user of the owner's organization; `stranger`: the owner of another organization. */
-export const callerNames = ['none', 'garbage', 'expired', 'deactivated', 'owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'] as const
+export const callerNames = [
+  'none',
+  'garbage',
+  'expired',
+  'deactivated',
+  'owner',
+  'member',
+  'viewer',
+  'stranger',
+  'keyWithout',
+  'keyWith',
+] as const
 export type CallerName = (typeof callerNames)[number]
 /** Each caller's bearer credential. */
-export type Callers = Readonly<Record<CallerName, string | undefined>> & { readonly owner: string; readonly stranger: string }
+export type Callers = Readonly<Record<CallerName, string | undefined>> & {
+  readonly owner: string
+  readonly stranger: string
+}
 
 /** Text that only the owner's organization may read; it stands in everything that its VMs hold. */
 export const canary = 'canary-8d2f61'
@@ -31,21 +45,60 @@ export async function makeCallers(berth: Berth): Promise<Callers> {
   const memberships = decodeJwt<{ org_memberships: { membership_id: string }[] }>(deactivated).org_memberships
   await deactivateMembership(berth.services.db, decodeId('membership', memberships[0]?.membership_id ?? '') ?? '')
   return {
-    none: undefined, garbage: 'not.a.token', expired: await berth.token('alice', 'acme', 'owner', expiredSeconds), deactivated, owner,
-    member: await berth.token('martha', 'acme', 'member'), viewer: await berth.token('victor', 'acme', 'viewer'), stranger: await berth.token('mallory', 'evil', 'owner'),
-    keyWithout: await key(['models:read', 'chat:stateless', 'agents:use']), keyWith: await key(['compute:use']),
+    none: undefined,
+    garbage: 'not.a.token',
+    expired: await berth.token('alice', 'acme', 'owner', expiredSeconds),
+    deactivated,
+    owner,
+    member: await berth.token('martha', 'acme', 'member'),
+    viewer: await berth.token('victor', 'acme', 'viewer'),
+    stranger: await berth.token('mallory', 'evil', 'owner'),
+    keyWithout: await key(['models:read', 'chat:stateless', 'agents:use']),
+    keyWith: await key(['compute:use']),
   }
 }
 
 /** Something of the owner's to try to reach: public ids. */
-export type Target = { vm: string; process: string; folder: string; externalRef: string; build: string; secret: string; organization: string; apiKey: string; membership: string } & AgentsTarget
+export type Target = {
+  vm: string
+  process: string
+  folder: string
+  externalRef: string
+  build: string
+  secret: string
+  organization: string
+  apiKey: string
+  membership: string
+} & AgentsTarget
 
 /** A path, body or arguments with the target's ids in the places of `{vm}`, `{vm_id}` and so on; `{id}` is that of what `of` names. */
 export function fill(text: string, target: Target, of: 'build' | keyof AgentsTarget = 'build'): string {
   const { vm, process, folder, externalRef, build, secret, organization, apiKey, membership } = target
   const names: Readonly<Record<string, string>> = {
-    vm, vm_id: vm, process, process_id: process, folder, ref: externalRef, external_ref: externalRef, key: 'KEPT', id: target[of], build, secret, org: organization, model: 'berth%2Fdemo', provider: 'berth', name: 'demo', apikey: apiKey, membership,
-    agent: target.agent, environment: target.environment, vault: target.vault, cid: target.credential, session: target.session, event: target.event, fresh: newUuid(),
+    vm,
+    vm_id: vm,
+    process,
+    process_id: process,
+    folder,
+    ref: externalRef,
+    external_ref: externalRef,
+    key: 'KEPT',
+    id: target[of],
+    build,
+    secret,
+    org: organization,
+    model: 'berth%2Fdemo',
+    provider: 'berth',
+    name: 'demo',
+    apikey: apiKey,
+    membership,
+    agent: target.agent,
+    environment: target.environment,
+    vault: target.vault,
+    cid: target.credential,
+    session: target.session,
+    event: target.event,
+    fresh: newUuid(),
   }
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => names[name] ?? whole)
 }
@@ -57,7 +110,9 @@ export function fill(text: string, target: Target, of: 'build' | keyof AgentsTar
 export async function makeRefusingNode({ services: { db } }: Pick<Berth, 'services'>): Promise<string> {
   const node = await startStubNode(db)
   node.answer = { refuse: 502, code: 'vm_unreachable', message: 'The VM’s node refuses whatever it is asked.' }
-  await sql`update nodes set name = 'refusing', memory_mb = 1000000000, disk_mb = 1, heartbeat_at = now() + interval '1 hour' where id = ${node.id}`.execute(db)
+  await sql`update nodes set name = 'refusing', memory_mb = 1000000000, disk_mb = 1, heartbeat_at = now() + interval '1 hour' where id = ${node.id}`.execute(
+    db,
+  )
   return node.id
 }
 
@@ -68,18 +123,41 @@ export async function makeTarget(berth: Berth, owner: string, nodeId: string): P
   const [vmId, processId, folderId] = [newUuid(), newUuid(), newUuid()]
   const externalRef = `${canary}-${vmId}`
   const vm = await makeVmRow(db, owner, nodeId, { id: vmId })
-  await sql`update vms set name = ${canary}, external_ref = ${externalRef}, metadata = ${JSON.stringify({ note: canary })} where id = ${vmId}`.execute(db)
-  await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(db)
-  await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(db)
-  await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(db)
+  await sql`update vms set name = ${canary}, external_ref = ${externalRef}, metadata = ${JSON.stringify({ note: canary })} where id = ${vmId}`.execute(
+    db,
+  )
+  await sql`insert into vm_env (vm_id, key, source, visibility, sealed_value) values (${vmId}, 'KEPT', 'user', 'plaintext', ${sealer.seal(canary, `vm_env.value:${vmId}:user:KEPT`)})`.execute(
+    db,
+  )
+  await sql`insert into vm_processes (id, vm_id, command, status) values (${processId}, ${vmId}, ${canary}, 'running')`.execute(
+    db,
+  )
+  await sql`insert into folders (id, organization_id, user_id, name, node_id, size_mb) values (${folderId}, ${organizationId}, ${userId}, ${canary}, ${nodeId}, 10240)`.execute(
+    db,
+  )
   const membershipId = newUuid()
-  await sql`with person as (insert into users (id, name) values (${newUuid()}, ${`${canary} ${membershipId}`}) returning id) insert into memberships (id, organization_id, user_id, role) select ${membershipId}, ${organizationId}, id, 'viewer' from person`.execute(db)
+  await sql`with person as (insert into users (id, name) values (${newUuid()}, ${`${canary} ${membershipId}`}) returning id) insert into memberships (id, organization_id, user_id, role) select ${membershipId}, ${organizationId}, id, 'viewer' from person`.execute(
+    db,
+  )
   const expired = '2020-01-01T00:00:00.000Z' // so that the many targets of a test are not too many keys
-  const { keyId } = await makeApiKey(db, { organizationId, createdBy: userId, name: canary, prefix: berth.services.config.apiKeyPrefix, expiresAt: expired })
+  const { keyId } = await makeApiKey(db, {
+    organizationId,
+    createdBy: userId,
+    name: canary,
+    prefix: berth.services.config.apiKeyPrefix,
+    expiresAt: expired,
+  })
   await makeSettledRequest(berth, organizationId, keyId)
   return {
-    apiKey: keyId, membership: encodeId('membership', membershipId), vm, process: encodeId('process', processId), folder: encodeId('folder', folderId), externalRef, organization: encodeId('organization', organizationId),
-    ...(await makeBuildTarget(berth, organizationId, nodeId)), ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
+    apiKey: keyId,
+    membership: encodeId('membership', membershipId),
+    vm,
+    process: encodeId('process', processId),
+    folder: encodeId('folder', folderId),
+    externalRef,
+    organization: encodeId('organization', organizationId),
+    ...(await makeBuildTarget(berth, organizationId, nodeId)),
+    ...(await makeAgentsTarget(berth, { organizationId, userId }, canary)),
   }
 }
 
@@ -88,18 +166,28 @@ async function makeSettledRequest({ services: { db } }: Berth, organizationId: s
   await sql`
     with numbered as (update inference_accounts set settled_position = settled_position + 1 where organization_id = ${organizationId} returning settled_position)
     insert into inference_requests (organization_id, id, key_id, model, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
-    select ${organizationId}, ${newUuid()}, ${keyId}, ${canary}, 'chat', 'completed', 1, 1, 0, 0, 0, 0, ${newUuid()}, settled_position, now(), now() from numbered`.execute(db)
+    select ${organizationId}, ${newUuid()}, ${keyId}, ${canary}, 'chat', 'completed', 1, 1, 0, 0, 0, 0, ${newUuid()}, settled_position, now(), now() from numbered`.execute(
+    db,
+  )
 }
 
 /** A running build with a line in its log, and a build secret. */
-async function makeBuildTarget({ services: { db, sealer } }: Berth, organizationId: string, nodeId: string): Promise<Pick<Target, 'build' | 'secret'>> {
+async function makeBuildTarget(
+  { services: { db, sealer } }: Berth,
+  organizationId: string,
+  nodeId: string,
+): Promise<Pick<Target, 'build' | 'secret'>> {
   const id = newUuid()
   const secret = 'KEPT'
   const spec = sealSpec(sealer, id, readSpec({ env: { A: canary } }))
   await sql`
     insert into build_jobs (id, organization_id, status, repo_url, sealed_spec, template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, node_id, started_at, event_position)
-    values (${id}, ${organizationId}, 'running', ${`https://example.com/${canary}`}, ${spec}, '00000000-0000-7000-8000-000000000001', 2, 2048, 60, 'artifact', ${canary}, ${nodeId}, now(), 1)`.execute(db)
-  await sql`insert into build_events (job_id, position, status, cancel_requested) values (${id}, 1, 'running', false)`.execute(db)
+    values (${id}, ${organizationId}, 'running', ${`https://example.com/${canary}`}, ${spec}, '00000000-0000-7000-8000-000000000001', 2, 2048, 60, 'artifact', ${canary}, ${nodeId}, now(), 1)`.execute(
+    db,
+  )
+  await sql`insert into build_events (job_id, position, status, cancel_requested) values (${id}, 1, 'running', false)`.execute(
+    db,
+  )
   await appendBuildLog(db, await claimOf(db, id), [{ ms: nowMs(), seq: 0, output: canary }])
   await sql`insert into build_secrets (organization_id, name, sealed_value) values (${organizationId}, ${secret}, ${sealer.seal(canary, `build_secrets.value:${organizationId}:${secret}`)})
     on conflict do nothing`.execute(db)
@@ -107,7 +195,10 @@ async function makeBuildTarget({ services: { db, sealer } }: Berth, organization
 }
 
 /** Everything stored of the target, as text: equal before and after means that nothing was changed. */
-export async function picture(berth: Berth, { vm, folder, build, secret, apiKey, membership, ...others }: Target): Promise<string> {
+export async function picture(
+  berth: Berth,
+  { vm, folder, build, secret, apiKey, membership, ...others }: Target,
+): Promise<string> {
   const vmId = decodeId('vm', vm)
   const buildId = decodeId('build', build)
   const { rows } = await sql<{ row: string }>`
@@ -117,6 +208,8 @@ export async function picture(berth: Berth, { vm, folder, build, secret, apiKey,
     union all select 'build ' || b::text from build_jobs b where id = ${buildId} union all select 'build event ' || e::text from build_events e where job_id = ${buildId}
     union all select 'line ' || l::text from build_log_lines l where job_id = ${buildId} union all select 'secret ' || s::text from build_secrets s where name = ${secret}
     union all select 'key ' || k::text from api_keys k where key_id = ${apiKey} union all select 'membership ' || m::text from memberships m where id = ${decodeId('membership', membership)}
-    union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(berth.services.db)
+    union all select 'budget ' || b::text from inference_key_budgets b where key_id = ${apiKey} union all select 'account ' || concat_ws(',', a.plan, a.monthly_budget_nano_usd) from inference_accounts a join api_keys k using (organization_id) where k.key_id = ${apiKey} order by 1`.execute(
+    berth.services.db,
+  )
   return [...rows.map(({ row }) => row), ...(await agentsPicture(berth, others))].join('\n')
 }

@@ -3,16 +3,35 @@
 /** One event; heartbeats (comments) and the retry line are left out. */
 export type StreamEvent = { id: string | null; name: string | null; data: Record<string, unknown> }
 /** An open stream. `next` answers null when the server ended it. */
-export type EventStream = { status: number; headers: Headers; retryMs: number | null; next: () => Promise<StreamEvent | null>; close: () => void }
+export type EventStream = {
+  status: number
+  headers: Headers
+  retryMs: number | null
+  next: () => Promise<StreamEvent | null>
+  close: () => void
+}
 
 /** Opens a stream, from behind the event of this id. */
-export async function openStream(url: string, { token, lastEventId }: { token?: string | undefined; lastEventId?: string | undefined } = {}): Promise<EventStream> {
+export async function openStream(
+  url: string,
+  { token, lastEventId }: { token?: string | undefined; lastEventId?: string | undefined } = {},
+): Promise<EventStream> {
   const leaving = new AbortController()
-  const answer = await fetch(url, { signal: leaving.signal, headers: { accept: 'text/event-stream', ...(token ? { authorization: `Bearer ${token}` } : {}), ...(lastEventId ? { 'last-event-id': lastEventId } : {}) } })
+  const answer = await fetch(url, {
+    signal: leaving.signal,
+    headers: {
+      accept: 'text/event-stream',
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(lastEventId ? { 'last-event-id': lastEventId } : {}),
+    },
+  })
   const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   const stream: EventStream = {
-    status: answer.status, headers: answer.headers, retryMs: null, close: () => leaving.abort(),
+    status: answer.status,
+    headers: answer.headers,
+    retryMs: null,
+    close: () => leaving.abort(),
     async next() {
       for (;;) {
         const end = rest.indexOf('\n\n')

@@ -37,17 +37,41 @@ afterAll(async () => {
 })
 
 const makeVm = (): Promise<string> => makeVmRow(berth.services.db, callers.owner, node)
-const open = (vm: string, { url = berth.url, token = callers.owner, lastEventId }: { url?: string; token?: string | undefined; lastEventId?: string | undefined } = {}): Promise<EventStream> => openStream(`${url}/api/v1/vms/${vm}/events`, { token, lastEventId })
+const open = (
+  vm: string,
+  {
+    url = berth.url,
+    token = callers.owner,
+    lastEventId,
+  }: { url?: string; token?: string | undefined; lastEventId?: string | undefined } = {},
+): Promise<EventStream> => openStream(`${url}/api/v1/vms/${vm}/events`, { token, lastEventId })
 
-const round: readonly VmStatus[] = ['stopping', 'stopped', 'starting', 'running', 'pausing', 'paused', 'resuming', 'running']
+const round: readonly VmStatus[] = [
+  'stopping',
+  'stopped',
+  'starting',
+  'running',
+  'pausing',
+  'paused',
+  'resuming',
+  'running',
+]
 /** Moves the VM so many times, round and round through its states. */
 async function move(vm: string, times: number, first = 0): Promise<void> {
-  for (let step = first; step < first + times; step++) expect(await moveVm(berth.services.db, berth.services, decodeId('vm', vm) ?? '', round[step % round.length] ?? 'error', { reason: `step ${step}` })).toBeDefined()
+  for (let step = first; step < first + times; step++)
+    expect(
+      await moveVm(berth.services.db, berth.services, decodeId('vm', vm) ?? '', round[step % round.length] ?? 'error', {
+        reason: `step ${step}`,
+      }),
+    ).toBeDefined()
 }
 
 /** Everything that happened after a position, as the table has it. */
 async function written(vm: string, after = 0): Promise<{ id: string; status: string }[]> {
-  const { rows } = await berth.services.database.pool.query<{ id: string; status: string }>('select position::text as id, status from vm_events where vm_id = $1 and position > $2 order by position', [decodeId('vm', vm), after])
+  const { rows } = await berth.services.database.pool.query<{ id: string; status: string }>(
+    'select position::text as id, status from vm_events where vm_id = $1 and position > $2 order by position',
+    [decodeId('vm', vm), after],
+  )
   return rows
 }
 
@@ -65,9 +89,18 @@ async function readUntil(stream: EventStream, last: string): Promise<{ id: strin
 test('begins with the status as it is, goes on live and in order, and says how to come back', async () => {
   const vm = await makeVm()
   const stream = await open(vm)
-  expect([stream.status, stream.headers.get('content-type'), stream.headers.get('cache-control'), stream.headers.get('x-accel-buffering')]).toEqual([200, 'text/event-stream; charset=utf-8', 'no-cache, no-transform', 'no'])
+  expect([
+    stream.status,
+    stream.headers.get('content-type'),
+    stream.headers.get('cache-control'),
+    stream.headers.get('x-accel-buffering'),
+  ]).toEqual([200, 'text/event-stream; charset=utf-8', 'no-cache, no-transform', 'no'])
   expect(stream.headers.get('x-request-id')).toMatch(/^req_/)
-  expect(await stream.next()).toEqual({ id: '1', name: null, data: { id: '1', vm_id: vm, status: 'running', status_reason: null, at: expect.stringMatching(/Z$/) } })
+  expect(await stream.next()).toEqual({
+    id: '1',
+    name: null,
+    data: { id: '1', vm_id: vm, status: 'running', status_reason: null, at: expect.stringMatching(/Z$/) },
+  })
   expect(stream.retryMs).toBe(2000)
   await move(vm, 4)
   expect(await readUntil(stream, '5')).toEqual(await written(vm, 1))
@@ -81,7 +114,7 @@ test('resumed again and again at any point while events are written, it has ever
   const seen: { id: string; status: string }[] = []
   for (let turn = 0; seen.at(-1)?.id !== String(total + 1); turn++) {
     const stream = await open(vm, { url: turn % 2 === 0 ? berth.url : second.url, lastEventId: seen.at(-1)?.id ?? '0' })
-    const events = (turn * 7) % 11 + 1
+    const events = ((turn * 7) % 11) + 1
     for (let count = 0; count < events && seen.at(-1)?.id !== String(total + 1); count++) {
       const event = await stream.next()
       if (event) seen.push({ id: event.id ?? '', status: String(event.data['status']) })
@@ -94,7 +127,11 @@ test('resumed again and again at any point while events are written, it has ever
 
 test('many readers of one VM all have every event, also those that come late', async () => {
   const vm = await makeVm()
-  const early = await Promise.all(Array.from({ length: 8 }, (_, index) => open(vm, { url: index % 2 === 0 ? berth.url : second.url, lastEventId: '0' })))
+  const early = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      open(vm, { url: index % 2 === 0 ? berth.url : second.url, lastEventId: '0' }),
+    ),
+  )
   const writing = move(vm, 40)
   const late = await Promise.all(Array.from({ length: 4 }, () => open(vm, { lastEventId: '0' })))
   const all = await Promise.all([...early, ...late].map((stream) => readUntil(stream, '41')))
@@ -106,7 +143,8 @@ test('many readers of one VM all have every event, also those that come late', a
 
 test('while the line that notices come by is cut again and again, no event is lost', async () => {
   const vm = await makeVm()
-  const listens = (connected: boolean) => until(`the line is ${connected ? 'there' : 'missed'}`, () => berth.services.pubsub.connected === connected)
+  const listens = (connected: boolean) =>
+    until(`the line is ${connected ? 'there' : 'missed'}`, () => berth.services.pubsub.connected === connected)
   const stream = await open(vm, { lastEventId: '0' })
   const reading = readUntil(stream, '31')
   for (let step = 0; step < 30; step++) {
@@ -115,7 +153,10 @@ test('while the line that notices come by is cut again and again, no event is lo
     await listens(true)
     const missed = listens(false) // or the next cut might find only a line that is dead already
     const cut = asAdmin(inject('postgres'), async (admin) => {
-      const { rowCount } = await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and position('/' || datname || '?' in $1) > 0", [berth.services.database.url])
+      const { rowCount } = await admin.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and position('/' || datname || '?' in $1) > 0",
+        [berth.services.database.url],
+      )
       expect(rowCount).toBeGreaterThan(0)
     })
     await Promise.all([missed, cut])
@@ -130,7 +171,10 @@ test('takes the cursor from the query too; the header wins', async () => {
   const stream = await openStream(`${berth.url}/api/v1/vms/${vm}/events?after=5`, { token: callers.owner })
   expect((await stream.next())?.id).toBe('6')
   stream.close()
-  const both = await openStream(`${berth.url}/api/v1/vms/${vm}/events?after=5`, { token: callers.owner, lastEventId: '2' })
+  const both = await openStream(`${berth.url}/api/v1/vms/${vm}/events?after=5`, {
+    token: callers.owner,
+    lastEventId: '2',
+  })
   expect((await both.next())?.id).toBe('3')
   both.close()
 })
@@ -141,7 +185,10 @@ test('ends after deleted; resumed before that it tells the rest, and after that 
   const id = decodeId('vm', vm) ?? ''
   for (const status of ['deleting', 'deleted'] as const) await moveVm(berth.services.db, berth.services, id, status)
   expect((await readUntil(stream, 'none')).map(({ status }) => status)).toEqual(['running', 'deleting', 'deleted'])
-  expect((await readUntil(await open(vm, { lastEventId: '1' }), 'none')).map(({ status }) => status)).toEqual(['deleting', 'deleted'])
+  expect((await readUntil(await open(vm, { lastEventId: '1' }), 'none')).map(({ status }) => status)).toEqual([
+    'deleting',
+    'deleted',
+  ])
   for (const lastEventId of [undefined, '3', '4', '999']) expect((await open(vm, { lastEventId })).status).toBe(404)
 })
 
@@ -151,7 +198,8 @@ test('is refused by its status, in the envelope of every other path', async () =
   expect([absent.status, absent.headers.get('content-type')]).toEqual([404, 'application/json; charset=utf-8'])
   expect((await open(vm, { token: callers.stranger })).status).toBe(404)
   expect((await open(vm, { token: 'nonsense' })).status).toBe(401)
-  for (const lastEventId of ['abc', '-1', '1.5', '9'.repeat(20), "1'"]) expect((await open(vm, { lastEventId })).status, lastEventId).toBe(400)
+  for (const lastEventId of ['abc', '-1', '1.5', '9'.repeat(20), "1'"])
+    expect((await open(vm, { lastEventId })).status, lastEventId).toBe(400)
 })
 
 test('a cursor beyond the end waits for what comes behind it', async () => {
@@ -168,7 +216,10 @@ test('a reader slower than the events come gets every one of them', async () => 
   const stream = await open(vm, { lastEventId: '1' })
   // Far more than what both ends of a connection buffer by themselves: the stream must wait for its reader.
   const [events, bytes] = [120, limits.streamQueuedBytes / 8]
-  await berth.services.database.pool.query("insert into vm_events (vm_id, position, status, status_reason) select $1, 1 + n, 'running', repeat('x', $3) from generate_series(1, $2) n", [id, events, bytes])
+  await berth.services.database.pool.query(
+    "insert into vm_events (vm_id, position, status, status_reason) select $1, 1 + n, 'running', repeat('x', $3) from generate_series(1, $2) n",
+    [id, events, bytes],
+  )
   await publish(berth.services.db, 'vm', id)
   const read: string[] = []
   while (read.length < events) {
@@ -191,9 +242,13 @@ test('a reader that takes nothing at all is cut, and its events end', async () =
       ended = true
     }
   }
-  app.get('/', (request, reply) => sendStream(request, reply, endless(), new AbortController(), new AbortController().signal, 300))
+  app.get('/', (request, reply) =>
+    sendStream(request, reply, endless(), new AbortController(), new AbortController().signal, 300),
+  )
   await app.listen({ port: await freePort(), host: '127.0.0.1' })
-  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')).pause()
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1', () =>
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n'),
+  ).pause()
   expect(await becomesTrue(() => ended, { limitMs: 10_000, everyMs: 20 })).toBe(true)
   socket.destroy()
   await app.close()
@@ -230,7 +285,11 @@ test('a browser’s EventSource follows it, and comes back by itself without gap
     fetch: (address, init) => {
       const line = new AbortController()
       cut.push(line)
-      return fetch(address, { ...init, signal: AbortSignal.any([line.signal, ...(init.signal ? [init.signal as AbortSignal] : [])]), headers: { ...init.headers, authorization: `Bearer ${callers.owner}` } })
+      return fetch(address, {
+        ...init,
+        signal: AbortSignal.any([line.signal, ...(init.signal ? [init.signal as AbortSignal] : [])]),
+        headers: { ...init.headers, authorization: `Bearer ${callers.owner}` },
+      })
     },
   })
   source.addEventListener('message', ({ lastEventId }: { lastEventId: string }) => seen.push(lastEventId))
@@ -251,10 +310,13 @@ test('GraphQL’s subscription resumes by the same cursors, and a VM tells its l
   const { body } = await berth.ask(`{ vm(id: "${vm}") { eventCursor } }`, { token: callers.owner })
   expect(body.data?.['vm']).toEqual({ eventCursor: '6' })
   const follow = async (after: string): Promise<EventStream> => {
-    const query = new URLSearchParams({ query: `subscription { vmEvents(id: "${vm}", after: "${after}") { ... on VmEvent { cursor status } } }` })
+    const query = new URLSearchParams({
+      query: `subscription { vmEvents(id: "${vm}", after: "${after}") { ... on VmEvent { cursor status } } }`,
+    })
     return openStream(`${berth.url}/graphql?${query}`, { token: callers.owner })
   }
-  const cursorOf = async (stream: EventStream): Promise<unknown> => ((await stream.next())?.data as { data: { vmEvents: { cursor: string } } }).data.vmEvents.cursor
+  const cursorOf = async (stream: EventStream): Promise<unknown> =>
+    ((await stream.next())?.data as { data: { vmEvents: { cursor: string } } }).data.vmEvents.cursor
   const middle = await follow('3')
   expect([await cursorOf(middle), await cursorOf(middle), await cursorOf(middle)]).toEqual(['4', '5', '6'])
   const latest = await follow('6')

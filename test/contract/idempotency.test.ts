@@ -33,25 +33,55 @@ afterAll(async () => {
   await node.stop()
 })
 
-type Said = { status: number; replayed: string | null; retryAfter: string | null; text: string; error: string | undefined }
-async function post(key: string, { body = { command: 'true' }, token = callers.owner, url = berth.url, at = path }: { body?: unknown; token?: string | undefined; url?: string; at?: string } = {}): Promise<Said> {
-  const answer = await fetch(url + at, { method: 'POST', headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key }, body: JSON.stringify(body) })
+type Said = {
+  status: number
+  replayed: string | null
+  retryAfter: string | null
+  text: string
+  error: string | undefined
+}
+async function post(
+  key: string,
+  {
+    body = { command: 'true' },
+    token = callers.owner,
+    url = berth.url,
+    at = path,
+  }: { body?: unknown; token?: string | undefined; url?: string; at?: string } = {},
+): Promise<Said> {
+  const answer = await fetch(url + at, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  })
   const text = await answer.text()
-  return { status: answer.status, replayed: answer.headers.get('idempotent-replayed'), retryAfter: answer.headers.get('retry-after'), text, error: (JSON.parse(text) as { error?: string }).error }
+  return {
+    status: answer.status,
+    replayed: answer.headers.get('idempotent-replayed'),
+    retryAfter: answer.headers.get('retry-after'),
+    text,
+    error: (JSON.parse(text) as { error?: string }).error,
+  }
 }
 
 test('the same request again gets the same bytes, is marked as replayed, and runs nothing', async () => {
   const key = newKey()
   const first = await post(key)
   expect(first).toMatchObject({ status: 200, replayed: null })
-  for (const url of [berth.url, second.url, berth.url]) expect(await post(key, { url })).toMatchObject({ status: 200, replayed: 'true', text: first.text })
+  for (const url of [berth.url, second.url, berth.url])
+    expect(await post(key, { url })).toMatchObject({ status: 200, replayed: 'true', text: first.text })
   expect(node.asked).toHaveLength(1)
 })
 
 test('another body, or another path, under the same key answers 409 and runs nothing', async () => {
   const key = newKey()
   await post(key)
-  for (const other of [{ body: { command: 'false' } }, { body: { command: 'true', timeout: 5 } }, { at: path.replace('exec', 'delete'), body: { path: '/home/user/x' } }, { url: second.url, body: {} }]) {
+  for (const other of [
+    { body: { command: 'false' } },
+    { body: { command: 'true', timeout: 5 } },
+    { at: path.replace('exec', 'delete'), body: { path: '/home/user/x' } },
+    { url: second.url, body: {} },
+  ]) {
     expect(await post(key, other)).toMatchObject({ status: 409, error: 'idempotency_conflict' })
   }
   expect(node.asked).toHaveLength(1)
@@ -62,7 +92,8 @@ test('while the first one runs, the same request answers 409 with Retry-After, i
   const letGo = node.hold()
   const first = post(key)
   expect(await becomesTrue(() => node.asked.length === 1, { limitMs: 5_000, everyMs: 5 })).toBe(true)
-  for (const url of [berth.url, second.url]) expect(await post(key, { url })).toMatchObject({ status: 409, error: 'idempotency_in_progress', retryAfter: '2' })
+  for (const url of [berth.url, second.url])
+    expect(await post(key, { url })).toMatchObject({ status: 409, error: 'idempotency_in_progress', retryAfter: '2' })
   letGo()
   expect((await first).status).toBe(200)
   expect(await post(key)).toMatchObject({ status: 200, replayed: 'true' })
@@ -71,7 +102,9 @@ test('while the first one runs, the same request answers 409 with Retry-After, i
 
 test('ten at once through two processes run once; the others are replayed or told to wait', async () => {
   const key = newKey()
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => post(key, { url: index % 2 === 0 ? berth.url : second.url })))
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => post(key, { url: index % 2 === 0 ? berth.url : second.url })),
+  )
   expect(node.asked).toHaveLength(1)
   expect(answers.filter(({ status, replayed }) => status === 200 && replayed === null)).toHaveLength(1)
   for (const { status, error } of answers) expect(status === 200 || error === 'idempotency_in_progress').toBe(true)
@@ -91,7 +124,9 @@ test('many at once of a request that fails are refused or told to wait, never br
   node.answer = { refuse: 502, code: 'vm_unreachable' }
   const key = newKey()
   for (let round = 0; round < 10; round++) {
-    const answers = await Promise.all(Array.from({ length: 12 }, (_, index) => post(key, { url: index % 2 === 0 ? berth.url : second.url })))
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => post(key, { url: index % 2 === 0 ? berth.url : second.url })),
+    )
     for (const { error } of answers) expect(['vm_unreachable', 'idempotency_in_progress']).toContain(error)
   }
 })
@@ -105,7 +140,10 @@ test('the claim of a process that was killed is open again once it expires, for 
   await killed.begin(name, key, sha256(`POST ${path}\n${sha256(body).toString('base64')}`))
   killed.close()
   expect(await post(key)).toMatchObject({ status: 409, error: 'idempotency_in_progress' })
-  const { rowCount } = await database.pool.query("update idempotency_keys set in_progress_until = now() - interval '1 second' where key = $1", [key])
+  const { rowCount } = await database.pool.query(
+    "update idempotency_keys set in_progress_until = now() - interval '1 second' where key = $1",
+    [key],
+  )
   expect(rowCount).toBe(1)
   expect(await post(key, { body: { command: 'false' } })).toMatchObject({ status: 409, error: 'idempotency_conflict' })
   expect(await post(key)).toMatchObject({ status: 200, replayed: null })
@@ -115,7 +153,10 @@ test('the claim of a process that was killed is open again once it expires, for 
 test('after 24 hours a key is free for any request', async () => {
   const key = newKey()
   await post(key)
-  await berth.services.database.pool.query("update idempotency_keys set created_at = now() - interval '25 hours' where key = $1", [key])
+  await berth.services.database.pool.query(
+    "update idempotency_keys set created_at = now() - interval '25 hours' where key = $1",
+    [key],
+  )
   expect(await post(key, { body: { command: 'other' } })).toMatchObject({ status: 200, replayed: null })
   expect(node.asked).toHaveLength(2)
 })
@@ -123,12 +164,17 @@ test('after 24 hours a key is free for any request', async () => {
 test('a key belongs to its caller: another user, another organization and an organization key each run their own', async () => {
   const key = newKey()
   await post(key)
-  for (const token of [callers.member, callers.keyWith]) expect(await post(key, { token })).toMatchObject({ status: 200, replayed: null })
+  for (const token of [callers.member, callers.keyWith])
+    expect(await post(key, { token })).toMatchObject({ status: 200, replayed: null })
   expect(await post(key, { token: callers.stranger })).toMatchObject({ status: 404 })
   expect(node.asked).toHaveLength(3)
 })
 
-test.each([['255 characters', 'k'.repeat(255), 200], ['256 characters', 'k'.repeat(256), 400], ['nothing', '', 400]])('a key of %s answers %s', async (_what, key, status) => {
+test.each([
+  ['255 characters', 'k'.repeat(255), 200],
+  ['256 characters', 'k'.repeat(256), 400],
+  ['nothing', '', 400],
+])('a key of %s answers %s', async (_what, key, status) => {
   expect((await post(key)).status).toBe(status)
 })
 
@@ -145,7 +191,10 @@ test('a key on anything but a POST means nothing', async () => {
 test('kept responses are sealed: nothing of them can be read from the table', async () => {
   const key = newKey()
   expect((await post(key)).text).toContain(canary)
-  const { rows } = await berth.services.database.pool.query<{ row: string; sealed: Buffer }>('select k::text as row, sealed_response as sealed from idempotency_keys k where key = $1', [key])
+  const { rows } = await berth.services.database.pool.query<{ row: string; sealed: Buffer }>(
+    'select k::text as row, sealed_response as sealed from idempotency_keys k where key = $1',
+    [key],
+  )
   expect(rows[0]?.sealed.includes(canary)).toBe(false)
   expect(rows[0]?.row).not.toContain(canary)
 })
@@ -154,6 +203,9 @@ test('kept responses are sealed: nothing of them can be read from the table', as
 async function nameOfOwner(): Promise<string> {
   const key = newKey()
   await post(key)
-  const { rows } = await berth.services.database.pool.query<{ caller: string }>('select caller from idempotency_keys where key = $1', [key])
+  const { rows } = await berth.services.database.pool.query<{ caller: string }>(
+    'select caller from idempotency_keys where key = $1',
+    [key],
+  )
   return rows[0]?.caller ?? ''
 }

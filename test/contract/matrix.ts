@@ -7,10 +7,23 @@ import { agentsGraphqlRows } from './agents-matrix.ts'
 import type { AgentsTarget } from './agents-targets.ts'
 
 /** In this order: owner, member, viewer, stranger, key without a fitting scope, key with `compute:use`. */
-export type Outcomes = readonly [owner: string, member: string, viewer: string, stranger: string, keyWithout: string, keyWith: string]
+export type Outcomes = readonly [
+  owner: string,
+  member: string,
+  viewer: string,
+  stranger: string,
+  keyWithout: string,
+  keyWith: string,
+]
 
 /** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `of`: what `{id}` is, a build without it; `foreignIs403`: the documents tell what is another's (403) from what is absent (404). */
-export type RestRow = { outcomes: Outcomes; query?: string; body?: unknown; foreignIs403?: true; of?: keyof AgentsTarget }
+export type RestRow = {
+  outcomes: Outcomes
+  query?: string
+  body?: unknown
+  foreignIs403?: true
+  of?: keyof AgentsTarget
+}
 export type GraphqlRow = { outcomes: Outcomes; args?: string; foreignIs403?: true }
 
 /** Whether a path, body or arguments name something of the target's. */
@@ -26,17 +39,34 @@ const writes = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle,
 /** What is inside a VM takes what a command takes. */
 const readsInside = writes
 const foreign = '403 forbidden'
-const adminsWrite = (yes: string, stranger: string): Outcomes => [yes, tooLittle, tooLittle, stranger, '401 unauthorized', '401 unauthorized']
+const adminsWrite = (yes: string, stranger: string): Outcomes => [
+  yes,
+  tooLittle,
+  tooLittle,
+  stranger,
+  '401 unauthorized',
+  '401 unauthorized',
+]
 const peopleRead = (yes: string): Outcomes => [yes, yes, yes, yes, '401 unauthorized', '401 unauthorized']
 const peopleReadTheirs: Outcomes = ['200', '200', '200', foreign, '401 unauthorized', '401 unauthorized']
-const peopleWrite = (yes: string, foreign: string): Outcomes => [yes, yes, tooLittle, foreign, '401 unauthorized', '401 unauthorized']
+const peopleWrite = (yes: string, foreign: string): Outcomes => [
+  yes,
+  yes,
+  tooLittle,
+  foreign,
+  '401 unauthorized',
+  '401 unauthorized',
+]
 
 /** Every documented REST operation of the infrastructure surface that exists so far. */
 export const restRows: Readonly<Record<string, RestRow>> = {
   'GET /api/v1/vms': { outcomes: reads('200', '200') },
   'POST /api/v1/vms': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), body: { name: 'x' } },
   'GET /api/v1/vms/external/{external_ref}': { outcomes: reads('200', absent) },
-  'POST /api/v1/vms/sandbox': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), body: { command: 'true' } },
+  'POST /api/v1/vms/sandbox': {
+    outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'),
+    body: { command: 'true' },
+  },
   'GET /api/v1/vms/{vm_id}': { outcomes: reads('200', absent) },
   'DELETE /api/v1/vms/{vm_id}': { outcomes: writes('204', absent) },
   'GET /api/v1/vms/{vm_id}/events': { outcomes: reads('200', absent) },
@@ -48,22 +78,44 @@ export const restRows: Readonly<Record<string, RestRow>> = {
   'POST /api/v1/vms/{vm_id}/env/refresh-system': { outcomes: writes('502 vm_unreachable', absent) },
   'POST /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
   'DELETE /api/v1/vms/{vm_id}/env/sync-session': { outcomes: peopleWrite('500 internal_error', absent) },
-  'POST /api/v1/vms/{vm_id}/envd/delete': { outcomes: writes('500 internal_error', '403 forbidden'), body: { path: '/home/user/x' } },
+  'POST /api/v1/vms/{vm_id}/envd/delete': {
+    outcomes: writes('500 internal_error', '403 forbidden'),
+    body: { path: '/home/user/x' },
+  },
   'POST /api/v1/vms/{vm_id}/envd/exec': { outcomes: writes('502 vm_unreachable', absent), body: { command: 'true' } },
   'GET /api/v1/vms/{vm_id}/envd/processes': { outcomes: readsInside('200', absent) },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}': { outcomes: readsInside('502 vm_unreachable', absent) },
-  'POST /api/v1/vms/{vm_id}/envd/processes/{process_id}/kill': { outcomes: writes('502 vm_unreachable', absent), body: { signal: 'TERM' } },
+  'POST /api/v1/vms/{vm_id}/envd/processes/{process_id}/kill': {
+    outcomes: writes('502 vm_unreachable', absent),
+    body: { signal: 'TERM' },
+  },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': { outcomes: readsInside('200', absent) },
-  'POST /api/v1/vms/{vm_id}/envd/read': { outcomes: readsInside('502 vm_unreachable', absent), body: { path: '/home/user/x' } },
-  'POST /api/v1/vms/{vm_id}/envd/write': { outcomes: writes('502 vm_unreachable', absent), body: { path: '/home/user/x', content: 'eA==' } },
-  'POST /api/v1/vms/{vm_id}/envd/list': { outcomes: readsInside('502 vm_unreachable', absent), body: { path: '/home/user' } },
+  'POST /api/v1/vms/{vm_id}/envd/read': {
+    outcomes: readsInside('502 vm_unreachable', absent),
+    body: { path: '/home/user/x' },
+  },
+  'POST /api/v1/vms/{vm_id}/envd/write': {
+    outcomes: writes('502 vm_unreachable', absent),
+    body: { path: '/home/user/x', content: 'eA==' },
+  },
+  'POST /api/v1/vms/{vm_id}/envd/list': {
+    outcomes: readsInside('502 vm_unreachable', absent),
+    body: { path: '/home/user' },
+  },
   'GET /api/v1/build/jobs': { outcomes: reads('200', foreign), query: '?org_id={org}', foreignIs403: true },
-  'POST /api/v1/build/jobs': { outcomes: writes('201', foreign), body: { org_id: '{org}', spec: [123, 125] }, foreignIs403: true },
+  'POST /api/v1/build/jobs': {
+    outcomes: writes('201', foreign),
+    body: { org_id: '{org}', spec: [123, 125] },
+    foreignIs403: true,
+  },
   'GET /api/v1/build/jobs/{id}': { outcomes: reads('200', foreign), foreignIs403: true },
   'POST /api/v1/build/jobs/{id}/cancel': { outcomes: writes('200', foreign), foreignIs403: true },
   'GET /api/v1/build/jobs/{id}/logs': { outcomes: reads('200', foreign), foreignIs403: true },
   'GET /api/v1/build/jobs/{id}/logs/stream': { outcomes: reads('200', foreign), foreignIs403: true },
-  'POST /api/v1/compute/uploads': { outcomes: writes('200', '400 invalid_request'), body: { organization_id: '{org}' } },
+  'POST /api/v1/compute/uploads': {
+    outcomes: writes('200', '400 invalid_request'),
+    body: { organization_id: '{org}' },
+  },
   'GET /api/v1/usage': { outcomes: peopleRead('200') },
 }
 
@@ -73,8 +125,14 @@ export const gatewayRows: Readonly<Record<string, RestRow>> = {
   'GET /llm/v1/models/{model}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
   'GET /llm/v1/models/{provider}/{name}': { outcomes: ['200', '200', '200', '200', '200', '403'] },
   'GET /llm/v1/chat/{id}/stream': { outcomes: ['204', '204', '204', '204', '204', '204'] },
-  'POST /llm/v1/chat': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] } },
-  'POST /llm/v1/chat/completions': { outcomes: ['200', '200', '403', '200', '200', '403'], body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] } },
+  'POST /llm/v1/chat': {
+    outcomes: ['200', '200', '403', '200', '200', '403'],
+    body: { model: 'berth/demo', messages: [{ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] },
+  },
+  'POST /llm/v1/chat/completions': {
+    outcomes: ['200', '200', '403', '200', '200', '403'],
+    body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello' }] },
+  },
 }
 
 /** The key without `compute:use` has the gateway's scopes. */
@@ -104,7 +162,10 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query vmFile': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
   'query vmFolder': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user"` },
   'mutation createVm': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), args: 'name: "x"' },
-  'mutation runSandbox': { outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'), args: 'command: "true"' },
+  'mutation runSandbox': {
+    outcomes: writes('503 capacity_unavailable', '503 capacity_unavailable'),
+    args: 'command: "true"',
+  },
   'mutation updateVm': { outcomes: writes('200', absent), args: `${vmArgument}, name: "y"` },
   'mutation deleteVm': { outcomes: writes('200', absent), args: vmArgument },
   'mutation startVm': { outcomes: writes('200', absent), args: vmArgument },
@@ -116,7 +177,10 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation setVmEnv': { outcomes: writes('200', absent), args: `${inVm}, env: {NEW: "x"}` },
   'mutation replaceVmEnv': { outcomes: writes('200', absent), args: `${inVm}, env: {NEW: "x"}` },
   'mutation deleteVmEnvVariable': { outcomes: writes('200', absent), args: `${inVm}, key: "KEPT"` },
-  'mutation writeVmFile': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x", content: "eA=="` },
+  'mutation writeVmFile': {
+    outcomes: writes('502 vm_unreachable', absent),
+    args: `${inVm}, path: "/home/user/x", content: "eA=="`,
+  },
   'mutation removeVmPath': { outcomes: writes('502 vm_unreachable', absent), args: `${inVm}, path: "/home/user/x"` },
   'mutation syncVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
   'mutation removeVmSession': { outcomes: peopleWrite('502 vm_unreachable', absent), args: inVm },
@@ -127,27 +191,67 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query buildList': { outcomes: reads('200', foreign), args: 'organizationId: "{org}", limit: 5', foreignIs403: true },
   'query buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", limit: 5', foreignIs403: true },
   'query buildSecrets': { outcomes: reads('200', '200') },
-  'mutation createBuild': { outcomes: writes('200', foreign), args: 'organizationId: "{org}", spec: {}', foreignIs403: true },
+  'mutation createBuild': {
+    outcomes: writes('200', foreign),
+    args: 'organizationId: "{org}", spec: {}',
+    foreignIs403: true,
+  },
   'mutation cancelBuild': { outcomes: writes('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'mutation setBuildSecret': { outcomes: adminsWrite('200', '200'), args: 'name: "NEW", value: "x"' },
   'mutation deleteBuildSecret': { outcomes: adminsWrite('200', absent), args: 'name: "{secret}"' },
   'mutation createUpload': { outcomes: writes('200', '400 invalid_request'), args: 'organizationId: "{org}"' },
   'query models': { outcomes: ['200', '200', '200', '200', '200', noScope] },
-  'query apiKey': { outcomes: ['200', '200', '200', absent, '401 unauthorized', '401 unauthorized'], args: 'id: "{apikey}"' },
+  'query apiKey': {
+    outcomes: ['200', '200', '200', absent, '401 unauthorized', '401 unauthorized'],
+    args: 'id: "{apikey}"',
+  },
   'query apiKeys': { outcomes: peopleRead('200'), args: 'first: 5' },
   'mutation createApiKey': { outcomes: adminsWrite('200', '200'), args: 'name: "x"' },
   'mutation revokeApiKey': { outcomes: adminsWrite('200', absent), args: 'id: "{apikey}"' },
   'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
-  'mutation createChatCompletion': { outcomes: chats, args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]' },
-  'subscription chatCompletion': { outcomes: chats, args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]' },
+  'mutation createChatCompletion': {
+    outcomes: chats,
+    args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]',
+  },
+  'subscription chatCompletion': {
+    outcomes: chats,
+    args: 'model: "berth/demo", messages: [{role: "user", content: "Hello"}]',
+  },
   'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
-  'subscription buildLog': { outcomes: reads('200', foreign), args: 'buildId: "{build}", after: "0"', foreignIs403: true },
-  'query inferenceUsage': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", groupBy: DAY', foreignIs403: true },
-  'query inferenceRequests': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", first: 5', foreignIs403: true },
+  'subscription buildLog': {
+    outcomes: reads('200', foreign),
+    args: 'buildId: "{build}", after: "0"',
+    foreignIs403: true,
+  },
+  'query inferenceUsage': {
+    outcomes: peopleReadTheirs,
+    args: 'organizationId: "{org}", groupBy: DAY',
+    foreignIs403: true,
+  },
+  'query inferenceRequests': {
+    outcomes: peopleReadTheirs,
+    args: 'organizationId: "{org}", first: 5',
+    foreignIs403: true,
+  },
   'query inferenceCredits': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}"', foreignIs403: true },
-  'mutation setOrganizationBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", monthlyUsd: 5', foreignIs403: true },
-  'mutation setKeyBudget': { outcomes: adminsWrite('200', foreign), args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5', foreignIs403: true },
-  'subscription inferenceRequestEvents': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}", after: "0"', foreignIs403: true },
+  'mutation setOrganizationBudget': {
+    outcomes: adminsWrite('200', foreign),
+    args: 'organizationId: "{org}", monthlyUsd: 5',
+    foreignIs403: true,
+  },
+  'mutation setKeyBudget': {
+    outcomes: adminsWrite('200', foreign),
+    args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5',
+    foreignIs403: true,
+  },
+  'subscription inferenceRequestEvents': {
+    outcomes: peopleReadTheirs,
+    args: 'organizationId: "{org}", after: "0"',
+    foreignIs403: true,
+  },
   'subscription vmEvents': { outcomes: reads('200', absent), args: vmArgument },
-  'subscription vmProcessOutput': { outcomes: readsInside('502 vm_unreachable', absent), args: `${inVm}, processId: "{process}"` },
+  'subscription vmProcessOutput': {
+    outcomes: readsInside('502 vm_unreachable', absent),
+    args: `${inVm}, processId: "{process}"`,
+  },
 }

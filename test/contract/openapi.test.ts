@@ -7,8 +7,22 @@ import { fill, makeCallers, makeRefusingNode, makeTarget, type Callers } from '.
 import { follow, problemsOf, type Schema } from './json-schema.ts'
 import { gatewayRows, restRows } from './matrix.ts'
 
-type Operation = { operationId: string; summary: string; parameters: { name: string; in: string; required: boolean; schema: Schema }[]; requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }; responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>; 'x-berth-additive'?: true }
-type Document = { openapi: string; info: { title: string; version: string; license: { identifier: string } }; servers: { url: string }[]; security: unknown[]; paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> } }
+type Operation = {
+  operationId: string
+  summary: string
+  parameters: { name: string; in: string; required: boolean; schema: Schema }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+  'x-berth-additive'?: true
+}
+type Document = {
+  openapi: string
+  info: { title: string; version: string; license: { identifier: string } }
+  servers: { url: string }[]
+  security: unknown[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> }
+}
 
 let berth: Berth
 let callers: Callers
@@ -22,56 +36,191 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const operationsOf = (document: Document): [string, Operation][] => Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation]))
+const operationsOf = (document: Document): [string, Operation][] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  )
 const infra = (): Document => documents['infra']!
 
 /** The operations of infrastructure.md that exist so far, as the document writes them. */
 const documented = [
-  'GET /api/v1/build/jobs', 'POST /api/v1/build/jobs', 'GET /api/v1/build/jobs/{id}', 'POST /api/v1/build/jobs/{id}/cancel', 'GET /api/v1/build/jobs/{id}/logs', 'GET /api/v1/build/jobs/{id}/logs/stream', 'POST /api/v1/compute/uploads',
-  'GET /api/v1/usage', 'GET /api/v1/vms', 'POST /api/v1/vms', 'GET /api/v1/vms/external/{external_ref}', 'POST /api/v1/vms/sandbox', 'GET /api/v1/vms/{vm_id}', 'DELETE /api/v1/vms/{vm_id}',
-  'GET /api/v1/vms/{vm_id}/env', 'PATCH /api/v1/vms/{vm_id}/env', 'PUT /api/v1/vms/{vm_id}/env', 'GET /api/v1/vms/{vm_id}/env/{key}', 'DELETE /api/v1/vms/{vm_id}/env/{key}',
-  'POST /api/v1/vms/{vm_id}/env/refresh-system', 'POST /api/v1/vms/{vm_id}/env/sync-session', 'DELETE /api/v1/vms/{vm_id}/env/sync-session', 'POST /api/v1/vms/{vm_id}/envd/delete', 'POST /api/v1/vms/{vm_id}/envd/exec',
+  'GET /api/v1/build/jobs',
+  'POST /api/v1/build/jobs',
+  'GET /api/v1/build/jobs/{id}',
+  'POST /api/v1/build/jobs/{id}/cancel',
+  'GET /api/v1/build/jobs/{id}/logs',
+  'GET /api/v1/build/jobs/{id}/logs/stream',
+  'POST /api/v1/compute/uploads',
+  'GET /api/v1/usage',
+  'GET /api/v1/vms',
+  'POST /api/v1/vms',
+  'GET /api/v1/vms/external/{external_ref}',
+  'POST /api/v1/vms/sandbox',
+  'GET /api/v1/vms/{vm_id}',
+  'DELETE /api/v1/vms/{vm_id}',
+  'GET /api/v1/vms/{vm_id}/env',
+  'PATCH /api/v1/vms/{vm_id}/env',
+  'PUT /api/v1/vms/{vm_id}/env',
+  'GET /api/v1/vms/{vm_id}/env/{key}',
+  'DELETE /api/v1/vms/{vm_id}/env/{key}',
+  'POST /api/v1/vms/{vm_id}/env/refresh-system',
+  'POST /api/v1/vms/{vm_id}/env/sync-session',
+  'DELETE /api/v1/vms/{vm_id}/env/sync-session',
+  'POST /api/v1/vms/{vm_id}/envd/delete',
+  'POST /api/v1/vms/{vm_id}/envd/exec',
 ]
 /** The operations of agents-and-gateway.md that the agents service has so far, and those of its "Gateway endpoints". */
 const documentedOfAgents = [
-  'GET /v1/agents', 'POST /v1/agents', 'GET /v1/agents/{id}', 'PATCH /v1/agents/{id}', 'POST /v1/agents/{id}/archive', 'DELETE /v1/agents/{id}', 'GET /v1/agents/{id}/versions', 'GET /v1/agents/{id}/mcp-tools',
-  'GET /v1/environments', 'POST /v1/environments', 'GET /v1/environments/{id}', 'DELETE /v1/environments/{id}', 'POST /v1/environments/{id}/archive', 'GET /v1/tools', 'GET /v1/models',
-  'GET /v1/vaults', 'POST /v1/vaults', 'GET /v1/vaults/{id}', 'PUT /v1/vaults/{id}', 'DELETE /v1/vaults/{id}', 'POST /v1/vaults/{id}/archive', 'GET /v1/vaults/{id}/credentials', 'POST /v1/vaults/{id}/credentials',
-  'PUT /v1/vaults/{id}/credentials/{cid}', 'DELETE /v1/vaults/{id}/credentials/{cid}', 'POST /v1/vaults/{id}/credentials/{cid}/archive', 'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
-  'GET /v1/sessions', 'POST /v1/sessions', 'GET /v1/sessions/{id}', 'DELETE /v1/sessions/{id}', 'POST /v1/sessions/{id}/archive', 'PUT /v1/sessions/{id}/sharing', 'GET /v1/shared-sessions/{id}', 'PUT /v1/sessions/{id}/seen',
-  'GET /v1/sessions/{id}/events', 'POST /v1/sessions/{id}/events', 'GET /v1/sessions/{id}/events/stream', 'POST /v1/runs',
+  'GET /v1/agents',
+  'POST /v1/agents',
+  'GET /v1/agents/{id}',
+  'PATCH /v1/agents/{id}',
+  'POST /v1/agents/{id}/archive',
+  'DELETE /v1/agents/{id}',
+  'GET /v1/agents/{id}/versions',
+  'GET /v1/agents/{id}/mcp-tools',
+  'GET /v1/environments',
+  'POST /v1/environments',
+  'GET /v1/environments/{id}',
+  'DELETE /v1/environments/{id}',
+  'POST /v1/environments/{id}/archive',
+  'GET /v1/tools',
+  'GET /v1/models',
+  'GET /v1/vaults',
+  'POST /v1/vaults',
+  'GET /v1/vaults/{id}',
+  'PUT /v1/vaults/{id}',
+  'DELETE /v1/vaults/{id}',
+  'POST /v1/vaults/{id}/archive',
+  'GET /v1/vaults/{id}/credentials',
+  'POST /v1/vaults/{id}/credentials',
+  'PUT /v1/vaults/{id}/credentials/{cid}',
+  'DELETE /v1/vaults/{id}/credentials/{cid}',
+  'POST /v1/vaults/{id}/credentials/{cid}/archive',
+  'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate',
+  'GET /v1/sessions',
+  'POST /v1/sessions',
+  'GET /v1/sessions/{id}',
+  'DELETE /v1/sessions/{id}',
+  'POST /v1/sessions/{id}/archive',
+  'PUT /v1/sessions/{id}/sharing',
+  'GET /v1/shared-sessions/{id}',
+  'PUT /v1/sessions/{id}/seen',
+  'GET /v1/sessions/{id}/events',
+  'POST /v1/sessions/{id}/events',
+  'GET /v1/sessions/{id}/events/stream',
+  'POST /v1/runs',
 ]
 const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
 /** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
-  'POST /api/v1/vms': ['name', 'template_id', 'vm_id', 'env', 'folder_id', 'skip_folder_create', 'git_repo_url', 'git_branch', 'git_repos'],
-  'POST /api/v1/vms/sandbox': ['language', 'code', 'command', 'args', 'timeout', 'ttl'], 'POST /api/v1/build/jobs': ['org_id', 'spec', 'repo_url', 'git_ref', 'commit_sha'], 'POST /api/v1/compute/uploads': ['organization_id'],
-  'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'], 'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
+  'POST /api/v1/vms': [
+    'name',
+    'template_id',
+    'vm_id',
+    'env',
+    'folder_id',
+    'skip_folder_create',
+    'git_repo_url',
+    'git_branch',
+    'git_repos',
+  ],
+  'POST /api/v1/vms/sandbox': ['language', 'code', 'command', 'args', 'timeout', 'ttl'],
+  'POST /api/v1/build/jobs': ['org_id', 'spec', 'repo_url', 'git_ref', 'commit_sha'],
+  'POST /api/v1/compute/uploads': ['organization_id'],
+  'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'],
+  'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
 }
 /** What we take beside them: decisions.md §4.1 adds external_ref; the others are what GraphQL takes of a new VM. */
-const additiveKeys: Readonly<Record<string, readonly string[]>> = { 'POST /api/v1/vms': ['external_ref', 'vcpu_count', 'memory_mb', 'disk_mb', 'ttl_seconds', 'metadata', 'network_policy'] }
-const jobKeys = ['id', 'organization_id', 'status', 'repo_url', 'git_ref', 'commit_sha', 'error', 'queued_at', 'started_at', 'finished_at', 'cancel_requested', 'exit_code']
+const additiveKeys: Readonly<Record<string, readonly string[]>> = {
+  'POST /api/v1/vms': [
+    'external_ref',
+    'vcpu_count',
+    'memory_mb',
+    'disk_mb',
+    'ttl_seconds',
+    'metadata',
+    'network_policy',
+  ],
+}
+const jobKeys = [
+  'id',
+  'organization_id',
+  'status',
+  'repo_url',
+  'git_ref',
+  'commit_sha',
+  'error',
+  'queued_at',
+  'started_at',
+  'finished_at',
+  'cancel_requested',
+  'exit_code',
+]
 const answerKeys: Readonly<Record<string, readonly string[]>> = {
-  'GET /api/v1/build/jobs': ['jobs'], 'POST /api/v1/build/jobs': jobKeys, 'GET /api/v1/build/jobs/{id}': jobKeys, 'POST /api/v1/build/jobs/{id}/cancel': jobKeys, 'GET /api/v1/build/jobs/{id}/logs': ['logs'],
+  'GET /api/v1/build/jobs': ['jobs'],
+  'POST /api/v1/build/jobs': jobKeys,
+  'GET /api/v1/build/jobs/{id}': jobKeys,
+  'POST /api/v1/build/jobs/{id}/cancel': jobKeys,
+  'GET /api/v1/build/jobs/{id}/logs': ['logs'],
   'POST /api/v1/compute/uploads': ['upload_url', 'binary_url', 'expires_at'],
-  'GET /api/v1/usage': ['sessions', 'limit', 'offset'], 'POST /api/v1/vms': ['vm_id', 'name', 'status', 'ip_address', 'node_id', 'user_id', 'memory_mb', 'vcpu_count', 'warnings'],
-  'GET /api/v1/vms/external/{external_ref}': ['vm_id', 'status', 'external_ref'], 'POST /api/v1/vms/sandbox': ['vm', 'command', 'ttl'], 'GET /api/v1/vms/{vm_id}': ['vm_id', 'status', 'ip_address'],
-  'GET /api/v1/vms/{vm_id}/env': ['env'], 'PATCH /api/v1/vms/{vm_id}/env': ['env', 'warning'], 'PUT /api/v1/vms/{vm_id}/env': ['env', 'warning'], 'GET /api/v1/vms/{vm_id}/env/{key}': ['key', 'value', 'visibility'], 'DELETE /api/v1/vms/{vm_id}/env/{key}': ['env', 'warning'],
-  'POST /api/v1/vms/{vm_id}/env/refresh-system': ['status', 'warning'], 'POST /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'], 'DELETE /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'],
-  'POST /api/v1/vms/{vm_id}/envd/delete': ['vm_id', 'path', 'success'], 'POST /api/v1/vms/{vm_id}/envd/exec': ['stdout', 'stderr', 'exit_code', 'duration', 'timeout', 'background', 'process_id', 'error'],
+  'GET /api/v1/usage': ['sessions', 'limit', 'offset'],
+  'POST /api/v1/vms': [
+    'vm_id',
+    'name',
+    'status',
+    'ip_address',
+    'node_id',
+    'user_id',
+    'memory_mb',
+    'vcpu_count',
+    'warnings',
+  ],
+  'GET /api/v1/vms/external/{external_ref}': ['vm_id', 'status', 'external_ref'],
+  'POST /api/v1/vms/sandbox': ['vm', 'command', 'ttl'],
+  'GET /api/v1/vms/{vm_id}': ['vm_id', 'status', 'ip_address'],
+  'GET /api/v1/vms/{vm_id}/env': ['env'],
+  'PATCH /api/v1/vms/{vm_id}/env': ['env', 'warning'],
+  'PUT /api/v1/vms/{vm_id}/env': ['env', 'warning'],
+  'GET /api/v1/vms/{vm_id}/env/{key}': ['key', 'value', 'visibility'],
+  'DELETE /api/v1/vms/{vm_id}/env/{key}': ['env', 'warning'],
+  'POST /api/v1/vms/{vm_id}/env/refresh-system': ['status', 'warning'],
+  'POST /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'],
+  'DELETE /api/v1/vms/{vm_id}/env/sync-session': ['status', 'warning'],
+  'POST /api/v1/vms/{vm_id}/envd/delete': ['vm_id', 'path', 'success'],
+  'POST /api/v1/vms/{vm_id}/envd/exec': [
+    'stdout',
+    'stderr',
+    'exit_code',
+    'duration',
+    'timeout',
+    'background',
+    'process_id',
+    'error',
+  ],
 }
 
 describe('the description', () => {
   test('has every routed path, and marks exactly those as additive that the documents do not have', () => {
     const operations = operationsOf(infra())
     expect(operations.map(([key]) => key).sort()).toEqual(Object.keys(restRows).sort())
-    expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documented].sort())
+    expect(
+      operations
+        .filter(([, operation]) => !operation['x-berth-additive'])
+        .map(([key]) => key)
+        .sort(),
+    ).toEqual([...documented].sort())
   })
 
   test('says of no answer that it may be null: a root field that failed is an error here', () => {
     for (const document of Object.values(documents)) {
       for (const [key, { responses }] of operationsOf(document)) {
-        for (const [status, { content = {} }] of Object.entries(responses)) for (const { schema } of Object.values(content)) expect([key, status, schema['type']]).not.toEqual([key, status, expect.arrayContaining(['null'])])
+        for (const [status, { content = {} }] of Object.entries(responses))
+          for (const { schema } of Object.values(content))
+            expect([key, status, schema['type']]).not.toEqual([key, status, expect.arrayContaining(['null'])])
       }
     }
   })
@@ -79,21 +228,35 @@ describe('the description', () => {
   test('of the gateway has every routed path too, and marks what is ours', () => {
     const operations = operationsOf(documents['llm']!)
     expect(operations.map(([key]) => key.replace(' ', ' /llm')).sort()).toEqual(Object.keys(gatewayRows).sort())
-    expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documentedOfGateway].sort())
-    for (const [key, { responses }] of operations) expect(Object.keys(responses), key).toEqual(expect.arrayContaining(['400', '401', '403', '503'])) // what the document lists for all of them
+    expect(
+      operations
+        .filter(([, operation]) => !operation['x-berth-additive'])
+        .map(([key]) => key)
+        .sort(),
+    ).toEqual([...documentedOfGateway].sort())
+    for (const [key, { responses }] of operations)
+      expect(Object.keys(responses), key).toEqual(expect.arrayContaining(['400', '401', '403', '503'])) // what the document lists for all of them
   })
 
   test('of the agents service has every routed path too, and marks what is ours', () => {
     const operations = operationsOf(documents['agents']!)
     expect(operations.map(([key]) => key.replace(' ', ' /agents')).sort()).toEqual(Object.keys(agentsRows).sort())
-    expect(operations.filter(([, operation]) => !operation['x-berth-additive']).map(([key]) => key).sort()).toEqual([...documentedOfAgents].sort())
+    expect(
+      operations
+        .filter(([, operation]) => !operation['x-berth-additive'])
+        .map(([key]) => key)
+        .sort(),
+    ).toEqual([...documentedOfAgents].sort())
   })
 
   test('has the documented keys of every request and every answer', () => {
     const byKey = Object.fromEntries(operationsOf(infra()))
     for (const [key, keys] of Object.entries(requestKeys)) {
       const properties = Object.keys(byKey[key]?.requestBody?.content['application/json']?.schema['properties'] ?? {})
-      expect(properties.filter((name) => !(additiveKeys[key] ?? []).includes(name)), key).toEqual(keys)
+      expect(
+        properties.filter((name) => !(additiveKeys[key] ?? []).includes(name)),
+        key,
+      ).toEqual(keys)
     }
     for (const [key, keys] of Object.entries(answerKeys)) {
       const success = Object.entries(byKey[key]?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
@@ -102,10 +265,16 @@ describe('the description', () => {
   })
 
   test('of a body of environment variables says that it is from text to text', () => {
-    for (const method of ['patch', 'put']) expect(infra().paths['/api/v1/vms/{vm_id}/env']?.[method]?.requestBody?.content['application/json']?.schema).toEqual({ type: 'object', additionalProperties: { type: 'string' } })
+    for (const method of ['patch', 'put'])
+      expect(
+        infra().paths['/api/v1/vms/{vm_id}/env']?.[method]?.requestBody?.content['application/json']?.schema,
+      ).toEqual({ type: 'object', additionalProperties: { type: 'string' } })
   })
   test('of a session’s stream is of its events, which stand in the data of each frame as they are', () => {
-    const stream = documents['agents']!.paths['/v1/sessions/{id}/events/stream']?.['get']?.responses['200']?.content?.['text/event-stream']?.schema
+    const stream =
+      documents['agents']!.paths['/v1/sessions/{id}/events/stream']?.['get']?.responses['200']?.content?.[
+        'text/event-stream'
+      ]?.schema
     expect(stream).toMatchObject({ description: expect.stringContaining('{id, type, processed_at') })
     expect(stream).not.toHaveProperty('properties')
   })
@@ -115,7 +284,11 @@ describe('the description', () => {
       const document = documents[name]!
       expect(document.openapi).toBe('3.1.0')
       expect(document.servers).toEqual([{ url: `${berth.services.config.publicUrl}${mount}` }])
-      expect(document.info).toMatchObject({ title: expect.stringMatching(/^Berth /), version: '1.0', license: { identifier: 'Apache-2.0' } })
+      expect(document.info).toMatchObject({
+        title: expect.stringMatching(/^Berth /),
+        version: '1.0',
+        license: { identifier: 'Apache-2.0' },
+      })
       expect(document.security).toEqual([{ bearer: [] }])
       expect(document.components.securitySchemes).toHaveProperty('bearer')
     }
@@ -128,12 +301,27 @@ describe('the description', () => {
       expect(operation.operationId, key).toMatch(/^[a-z][A-Za-z0-9]*$/)
       expect(operation.summary.length, key).toBeGreaterThan(5)
       const ends = key === 'GET /api/v1/build/jobs/{id}/logs/stream' ? ['204'] : [] // resumed behind its last entry
-      expect(Object.keys(operation.responses).filter((status) => status.startsWith('2')).slice(1), key).toEqual(ends)
-      expect('409' in operation.responses || !operation.parameters.some(({ name }) => name === 'Idempotency-Key'), key).toBe(true)
-      expect(operation.parameters.filter((one) => one.in === 'path').map((one) => one.name), key).toEqual([...key.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
-      expect(operation.parameters.filter((one) => one.in === 'path' && !one.required), key).toEqual([])
+      expect(
+        Object.keys(operation.responses)
+          .filter((status) => status.startsWith('2'))
+          .slice(1),
+        key,
+      ).toEqual(ends)
+      expect(
+        '409' in operation.responses || !operation.parameters.some(({ name }) => name === 'Idempotency-Key'),
+        key,
+      ).toBe(true)
+      expect(
+        operation.parameters.filter((one) => one.in === 'path').map((one) => one.name),
+        key,
+      ).toEqual([...key.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
+      expect(
+        operation.parameters.filter((one) => one.in === 'path' && !one.required),
+        key,
+      ).toEqual([])
       for (const status of ['401', '403', '429', '500']) expect(operation.responses, key).toHaveProperty(status)
-      for (const [status, { description }] of Object.entries(operation.responses)) expect(description.length, `${key} ${status}`).toBeGreaterThan(3)
+      for (const [status, { description }] of Object.entries(operation.responses))
+        expect(description.length, `${key} ${status}`).toBeGreaterThan(3)
     }
   })
 
@@ -143,7 +331,9 @@ describe('the description', () => {
       const reference = (value as Schema)['$ref']
       if (typeof reference === 'string') follow(reference, infra() as unknown as Schema)
       const { type } = value as { type?: unknown }
-      if (path.endsWith('schema') && type !== undefined) for (const one of [type].flat()) expect(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'], path).toContain(one)
+      if (path.endsWith('schema') && type !== undefined)
+        for (const one of [type].flat())
+          expect(['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'], path).toContain(one)
       for (const [key, item] of Object.entries(value)) look(item, `${path}.${key}`)
     }
     look(infra(), '')
@@ -151,14 +341,19 @@ describe('the description', () => {
 })
 
 describe('what a path answers fits its description:', () => {
-  test.each([...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$/.test(key)))('%s', async (key, { body, query, of }) => {
+  test.each(
+    [...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$/.test(key)),
+  )('%s', async (key, { body, query, of }) => {
     const [method = '', path = ''] = key.split(' ')
     const document = path.startsWith('/agents/') ? documents['agents']! : infra()
     const operation = document.paths[path.replace(/^\/agents(?=\/)/, '')]?.[method.toLowerCase()]
     for (const caller of ['owner', 'viewer', 'stranger', 'keyWithout', 'none'] as const) {
       const target = await makeTarget(berth, callers.owner, node)
       const filled = fill(path + (query ?? ''), target, of)
-      const answer = await berth.call<unknown>(method, filled, { token: callers[caller], ...(body === undefined ? {} : { body: fill(JSON.stringify(body), target) }) })
+      const answer = await berth.call<unknown>(method, filled, {
+        token: callers[caller],
+        ...(body === undefined ? {} : { body: fill(JSON.stringify(body), target) }),
+      })
       const described = operation?.responses[String(answer.status)]
       expect(described, `${answer.status} as ${caller} is not described`).toBeDefined()
       const schema = described?.content?.['application/json']?.schema
@@ -170,24 +365,51 @@ describe('what a path answers fits its description:', () => {
   test('usage with an open and an ended session', async () => {
     const { vm } = await makeTarget(berth, callers.owner, node)
     const { pool } = berth.services.database
-    await pool.query("insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour, started_at, ended_at, end_reason) select organization_id, id, 2, 2048, 0.09, now() - interval '90 minutes', now() - interval '30 minutes', 'request' from vms order by created_at desc limit 1")
-    await pool.query('insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour) select organization_id, id, 2, 2048, 0.09 from vms order by created_at desc limit 1')
-    const { body } = await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', { token: callers.owner })
+    await pool.query(
+      "insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour, started_at, ended_at, end_reason) select organization_id, id, 2, 2048, 0.09, now() - interval '90 minutes', now() - interval '30 minutes', 'request' from vms order by created_at desc limit 1",
+    )
+    await pool.query(
+      'insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour) select organization_id, id, 2, 2048, 0.09 from vms order by created_at desc limit 1',
+    )
+    const { body } = await berth.call<{ sessions: Record<string, unknown>[] }>('GET', '/api/v1/usage', {
+      token: callers.owner,
+    })
     const schema = infra().paths['/api/v1/usage']?.['get']?.responses['200']?.content?.['application/json']?.schema
     expect(problemsOf(body, schema ?? {}, infra() as unknown as Schema, { closed: true })).toEqual([])
-    expect(body.sessions).toMatchObject([{ ended_at: null, end_reason: null }, { vm_id: vm, duration_minutes: 60, total_cost_billed: 0.09, end_reason: 'request' }])
+    expect(body.sessions).toMatchObject([
+      { ended_at: null, end_reason: null },
+      { vm_id: vm, duration_minutes: 60, total_cost_billed: 0.09, end_reason: 'request' },
+    ])
   })
 })
 
 describe('the checker', () => {
-  const check = (value: unknown, schema: Schema): string[] => problemsOf(value, schema, { a: { type: 'string' } }, { closed: true })
+  const check = (value: unknown, schema: Schema): string[] =>
+    problemsOf(value, schema, { a: { type: 'string' } }, { closed: true })
   test.each<[unknown, Schema]>([
-    [5, { type: 'string' }], [null, { type: 'string' }], [1.5, { type: 'integer' }], [{}, { type: 'object', properties: { a: {} }, required: ['a'] }], [{ b: 1 }, { type: 'object', properties: { a: {} } }], [['x'], { type: 'array', items: { type: 'integer' } }],
-    ['2026-01-01', { type: 'string', format: 'date-time' }], ['x', { type: 'string', enum: ['y'] }], [5, { $ref: '#/a' }], ['x', { oneOf: [] }],
+    [5, { type: 'string' }],
+    [null, { type: 'string' }],
+    [1.5, { type: 'integer' }],
+    [{}, { type: 'object', properties: { a: {} }, required: ['a'] }],
+    [{ b: 1 }, { type: 'object', properties: { a: {} } }],
+    [['x'], { type: 'array', items: { type: 'integer' } }],
+    ['2026-01-01', { type: 'string', format: 'date-time' }],
+    ['x', { type: 'string', enum: ['y'] }],
+    [5, { $ref: '#/a' }],
+    ['x', { oneOf: [] }],
   ])('finds what is wrong with %j by %j', (value, schema) => {
     expect(check(value, schema)).toHaveLength(1)
   })
   test('finds nothing wrong with what fits', () => {
-    expect(check({ a: [null, 'x'], b: { any: 1 } }, { type: 'object', properties: { a: { type: 'array', items: { type: ['string', 'null'] } }, b: {} }, required: ['a'] })).toEqual([])
+    expect(
+      check(
+        { a: [null, 'x'], b: { any: 1 } },
+        {
+          type: 'object',
+          properties: { a: { type: 'array', items: { type: ['string', 'null'] } }, b: {} },
+          required: ['a'],
+        },
+      ),
+    ).toEqual([])
   })
 })

@@ -11,7 +11,16 @@ import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { identityOf } from '#src/resources/identity/memberships.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { idsOf, makeVmRow } from '../support/makers.ts'
-import { canary, fill, makeCallers, makeRefusingNode, makeTarget, picture, type Callers, type Target } from './callers.ts'
+import {
+  canary,
+  fill,
+  makeCallers,
+  makeRefusingNode,
+  makeTarget,
+  picture,
+  type Callers,
+  type Target,
+} from './callers.ts'
 import { documentOf } from './documents.ts'
 import { graphqlRows, restRows, type Outcomes } from './matrix.ts'
 import { startStubNode, type StubNode } from './stub-node.ts'
@@ -37,29 +46,56 @@ type Outcome = { said: string; text: string }
 const namesVm = (text: string): boolean => /\{(?:vm|vm_id|ref|external_ref)\}/.test(text)
 
 async function own(vm: string, token: string): Promise<void> {
-  await sql`update vms set owner_user_id = ${idsOf(token).userId} where id = ${decodeId('vm', vm)}`.execute(berth.services.db)
+  await sql`update vms set owner_user_id = ${idsOf(token).userId} where id = ${decodeId('vm', vm)}`.execute(
+    berth.services.db,
+  )
 }
 
-async function askGraphql(rootField: string, args: string | undefined, token: string, target: Target): Promise<Outcome> {
+async function askGraphql(
+  rootField: string,
+  args: string | undefined,
+  token: string,
+  target: Target,
+): Promise<Outcome> {
   const { body } = await berth.ask(documentOf(rootField, args && fill(args, target)), { token })
   const error = body.errors?.[0]
-  return { said: error ? `${error.extensions.http?.status} ${error.extensions.code.toLowerCase()}` : '200', text: JSON.stringify(body) }
+  return {
+    said: error ? `${error.extensions.http?.status} ${error.extensions.code.toLowerCase()}` : '200',
+    text: JSON.stringify(body),
+  }
 }
 
 async function callRest(key: string, body: unknown, token: string, target: Target): Promise<Outcome> {
   const [method = '', path = ''] = key.split(' ')
   const leaving = new AbortController()
   const answer = await fetch(berth.url + fill(path, target), {
-    method, signal: leaving.signal, headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body: fill(JSON.stringify(body), target) }),
+    method,
+    signal: leaving.signal,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: fill(JSON.stringify(body), target) }),
   })
   const text = answer.headers.get('content-type')?.startsWith('text/event-stream') ? '' : await answer.text()
   leaving.abort()
-  return { said: answer.ok ? String(answer.status) : `${answer.status} ${(JSON.parse(text) as { error: string }).error}`, text }
+  return {
+    said: answer.ok ? String(answer.status) : `${answer.status} ${(JSON.parse(text) as { error: string }).error}`,
+    text,
+  }
 }
 
 /** Colleagues are told what strangers are; a viewer's role is told first, and a key that only people may call is refused as one. */
-async function tryColleagues([owner, , viewer, stranger, , key]: Outcomes, run: (token: string, target: Target) => Promise<Outcome>): Promise<void> {
-  const wanted = [[callers.member, stranger], [admin, stranger], [callers.viewer, viewer === '403 not_permitted_for_role' ? viewer : stranger], [callers.keyWith, key === '401 unauthorized' ? key : stranger]] as const
+async function tryColleagues(
+  [owner, , viewer, stranger, , key]: Outcomes,
+  run: (token: string, target: Target) => Promise<Outcome>,
+): Promise<void> {
+  const wanted = [
+    [callers.member, stranger],
+    [admin, stranger],
+    [callers.viewer, viewer === '403 not_permitted_for_role' ? viewer : stranger],
+    [callers.keyWith, key === '401 unauthorized' ? key : stranger],
+  ] as const
   for (const [token, told] of wanted) {
     const target = await makeTarget(berth, callers.owner, node)
     await own(target.vm, callers.owner)
@@ -75,81 +111,202 @@ async function tryColleagues([owner, , viewer, stranger, , key]: Outcomes, run: 
 }
 
 describe('a VM that is one person’s alone', () => {
-  const graphql = Object.entries(graphqlRows).filter(([field, { args = '' }]) => namesVm(args) && !field.startsWith('subscription') && !/startVm|resumeVm/.test(field))
+  const graphql = Object.entries(graphqlRows).filter(
+    ([field, { args = '' }]) => namesVm(args) && !field.startsWith('subscription') && !/startVm|resumeVm/.test(field),
+  )
   test.each(graphql)('%s is its owner’s', async (field, { args, outcomes }) => {
     await tryColleagues(outcomes, (token, target) => askGraphql(field, args, token, target))
   })
 
-  test.each(Object.entries(restRows).filter(([key]) => namesVm(key)))('%s is its owner’s', async (key, { body, outcomes }) => {
-    await tryColleagues(outcomes, (token, target) => callRest(key, body, token, target))
-  })
+  test.each(Object.entries(restRows).filter(([key]) => namesVm(key)))(
+    '%s is its owner’s',
+    async (key, { body, outcomes }) => {
+      await tryColleagues(outcomes, (token, target) => callRest(key, body, token, target))
+    },
+  )
 
   test('stands in no list but its owner’s', async () => {
     const vm = await makeVmRow(berth.services.db, callers.owner, node)
     await own(vm, callers.owner)
     for (const document of ['{ vmList { id } }', '{ vms(first: 100) { nodes { id } } }']) {
       expect(JSON.stringify((await berth.ask(document, { token: callers.owner })).body)).toContain(vm)
-      for (const token of [callers.member, admin, callers.viewer, callers.keyWith]) expect(JSON.stringify((await berth.ask(document, { token: token ?? '' })).body)).not.toContain(vm)
+      for (const token of [callers.member, admin, callers.viewer, callers.keyWith])
+        expect(JSON.stringify((await berth.ask(document, { token: token ?? '' })).body)).not.toContain(vm)
     }
   })
 
   test('cannot be told from an absent one by an id that is taken', async () => {
-    const [theirs, mine] = [await makeVmRow(berth.services.db, callers.stranger, node), await makeVmRow(berth.services.db, callers.owner, node)]
-    const answers = await Promise.all([theirs, mine, 'vm_x', encodeId('node', newUuid()), `${mine}0`].map(async (vm_id) => {
-      const { status, body } = await berth.call('POST', '/api/v1/vms', { token: callers.owner, body: { vm_id } })
-      return { status, body }
-    }))
-    for (const answer of answers) expect(answer).toEqual({ status: 400, body: { error: 'invalid_request', message: expect.stringMatching(/^vm_id cannot be used/) } })
+    const [theirs, mine] = [
+      await makeVmRow(berth.services.db, callers.stranger, node),
+      await makeVmRow(berth.services.db, callers.owner, node),
+    ]
+    const answers = await Promise.all(
+      [theirs, mine, 'vm_x', encodeId('node', newUuid()), `${mine}0`].map(async (vm_id) => {
+        const { status, body } = await berth.call('POST', '/api/v1/vms', { token: callers.owner, body: { vm_id } })
+        return { status, body }
+      }),
+    )
+    for (const answer of answers)
+      expect(answer).toEqual({
+        status: 400,
+        body: { error: 'invalid_request', message: expect.stringMatching(/^vm_id cannot be used/) },
+      })
     expect(new Set(answers.map(({ body }) => body['message'])).size).toBe(1)
   })
 })
 
 /** The root fields that the token inside a VM opens: VMs, builds, agents and sessions. Every other one is closed to it. */
 const openToVmTokens = [
-  'query me', 'query vm', 'query vmByExternalRef', 'query vms', 'query vmList', 'query folders', 'query templates', 'query vmEnv', 'query vmEnvVariables', 'query vmEnvVariable',
-  'query vmProcesses', 'query vmProcess', 'query vmFile', 'query vmFolder', 'mutation createVm', 'mutation runSandbox', 'mutation updateVm', 'mutation deleteVm', 'mutation stopVm', 'mutation pauseVm',
-  'mutation startVm', 'mutation resumeVm', 'mutation execInVm', 'mutation killVmProcess', 'mutation setVmEnv', 'mutation replaceVmEnv', 'mutation deleteVmEnvVariable', 'mutation writeVmFile', 'mutation removeVmPath',
-  'mutation refreshVmSystemEnv', 'mutation deleteFolder', 'query build', 'query builds', 'query buildList', 'query buildLog', 'query buildSecrets', 'mutation createBuild', 'mutation cancelBuild', 'mutation createUpload',
-  'query models', 'query model', 'query agent', 'query agents', 'query agentList', 'query agentVersionList', 'query agentMcpTools', 'query builtInTools', 'mutation createAgent', 'mutation updateAgent', 'mutation archiveAgent', 'mutation deleteAgent',
-  'query session', 'query sessions', 'query sessionList', 'query sharedSession', 'query sessionEventList', 'mutation createSession', 'mutation updateSession', 'mutation archiveSession', 'mutation deleteSession', 'mutation setSessionSharing',
-  'mutation markSessionSeen', 'mutation sendSessionEvents', 'mutation createRun',
+  'query me',
+  'query vm',
+  'query vmByExternalRef',
+  'query vms',
+  'query vmList',
+  'query folders',
+  'query templates',
+  'query vmEnv',
+  'query vmEnvVariables',
+  'query vmEnvVariable',
+  'query vmProcesses',
+  'query vmProcess',
+  'query vmFile',
+  'query vmFolder',
+  'mutation createVm',
+  'mutation runSandbox',
+  'mutation updateVm',
+  'mutation deleteVm',
+  'mutation stopVm',
+  'mutation pauseVm',
+  'mutation startVm',
+  'mutation resumeVm',
+  'mutation execInVm',
+  'mutation killVmProcess',
+  'mutation setVmEnv',
+  'mutation replaceVmEnv',
+  'mutation deleteVmEnvVariable',
+  'mutation writeVmFile',
+  'mutation removeVmPath',
+  'mutation refreshVmSystemEnv',
+  'mutation deleteFolder',
+  'query build',
+  'query builds',
+  'query buildList',
+  'query buildLog',
+  'query buildSecrets',
+  'mutation createBuild',
+  'mutation cancelBuild',
+  'mutation createUpload',
+  'query models',
+  'query model',
+  'query agent',
+  'query agents',
+  'query agentList',
+  'query agentVersionList',
+  'query agentMcpTools',
+  'query builtInTools',
+  'mutation createAgent',
+  'mutation updateAgent',
+  'mutation archiveAgent',
+  'mutation deleteAgent',
+  'query session',
+  'query sessions',
+  'query sessionList',
+  'query sharedSession',
+  'query sessionEventList',
+  'mutation createSession',
+  'mutation updateSession',
+  'mutation archiveSession',
+  'mutation deleteSession',
+  'mutation setSessionSharing',
+  'mutation markSessionSeen',
+  'mutation sendSessionEvents',
+  'mutation createRun',
 ]
 const startsFrom: Readonly<Record<string, string>> = { 'mutation startVm': 'stopped', 'mutation resumeVm': 'paused' }
 
 async function vmToken(vm: string, person = callers.owner): Promise<string> {
   const { organizationId, userId } = idsOf(person)
-  return (await signVmToken(berth.services, await identityOf(berth.services.db, userId, organizationId), decodeId('vm', vm) ?? '', 900)).token
+  return (
+    await signVmToken(
+      berth.services,
+      await identityOf(berth.services.db, userId, organizationId),
+      decodeId('vm', vm) ?? '',
+      900,
+    )
+  ).token
 }
 
 describe('the token inside a VM', () => {
   test('is what sync-session writes: of this organization only, a member’s at most, for 15 minutes, and of less than its person', async () => {
     await berth.token('alice', 'another', 'owner') // she belongs to two
     const vm = await makeVmRow(berth.services.db, callers.owner, stub.id)
-    expect(await berth.call('POST', `/api/v1/vms/${vm}/env/sync-session`, { token: callers.owner })).toMatchObject({ status: 200, body: { status: 'synced' } })
+    expect(await berth.call('POST', `/api/v1/vms/${vm}/env/sync-session`, { token: callers.owner })).toMatchObject({
+      status: 200,
+      body: { status: 'synced' },
+    })
     const { access_token } = JSON.parse(String(stub.asked.at(-1)?.input['session'])) as { access_token: string }
     const claims = decodeJwt<{ org_memberships: unknown[]; permissions: string[] }>(access_token)
-    expect(claims).toMatchObject({ vm_id: vm, org_id: encodeId('organization', idsOf(callers.owner).organizationId), role: 'member', org_memberships: [{ org_id: encodeId('organization', idsOf(callers.owner).organizationId), role: 'member' }] })
+    expect(claims).toMatchObject({
+      vm_id: vm,
+      org_id: encodeId('organization', idsOf(callers.owner).organizationId),
+      role: 'member',
+      org_memberships: [{ org_id: encodeId('organization', idsOf(callers.owner).organizationId), role: 'member' }],
+    })
     expect(claims.exp! - claims.iat!).toBe(900)
-    expect(claims.permissions.filter((one) => /key|budget|vault|secret|usage|environment|sessions-in-vm/.test(one))).toEqual([])
+    expect(
+      claims.permissions.filter((one) => /key|budget|vault|secret|usage|environment|sessions-in-vm/.test(one)),
+    ).toEqual([])
     expect(await berth.call('GET', `/api/v1/vms/${vm}`, { token: access_token })).toMatchObject({ status: 200 })
     const again = await berth.call('POST', `/api/v1/vms/${vm}/env/sync-session`, { token: access_token })
-    expect(again).toMatchObject({ status: 403, body: { error: 'forbidden', message: expect.stringContaining('token inside a VM') } })
+    expect(again).toMatchObject({
+      status: 403,
+      body: { error: 'forbidden', message: expect.stringContaining('token inside a VM') },
+    })
   })
 
-  test.each(Object.keys(permissions) as Permission[])('%s is open to it when it is of VMs, builds, agents or sessions, and closed otherwise', (permission) => {
-    const organizationId = newUuid()
-    const caller: Caller = { kind: 'person', userId: newUuid(), organizationId, role: 'owner', memberships: new Map([[organizationId, 'owner']]), vmId: newUuid(), tokenId: '', expiresAtSeconds: 0 }
-    const noun = permission.split(':')[0] ?? ''
-    const isOpen = ['vms', 'inside-vms', 'env', 'folders', 'templates', 'builds', 'uploads', 'account', 'agents', 'agent-tools', 'sessions', 'runs', 'models'].includes(noun)
-    if (isOpen) expect(allow(caller, permission)).toMatchObject({ role: 'member', vmId: caller.vmId })
-    else expect(() => allow(caller, permission)).toThrow(/token inside a VM/)
-  })
+  test.each(Object.keys(permissions) as Permission[])(
+    '%s is open to it when it is of VMs, builds, agents or sessions, and closed otherwise',
+    (permission) => {
+      const organizationId = newUuid()
+      const caller: Caller = {
+        kind: 'person',
+        userId: newUuid(),
+        organizationId,
+        role: 'owner',
+        memberships: new Map([[organizationId, 'owner']]),
+        vmId: newUuid(),
+        tokenId: '',
+        expiresAtSeconds: 0,
+      }
+      const noun = permission.split(':')[0] ?? ''
+      const isOpen = [
+        'vms',
+        'inside-vms',
+        'env',
+        'folders',
+        'templates',
+        'builds',
+        'uploads',
+        'account',
+        'agents',
+        'agent-tools',
+        'sessions',
+        'runs',
+        'models',
+      ].includes(noun)
+      if (isOpen) expect(allow(caller, permission)).toMatchObject({ role: 'member', vmId: caller.vmId })
+      else expect(() => allow(caller, permission)).toThrow(/token inside a VM/)
+    },
+  )
 
   const fields = Object.entries(graphqlRows).filter(([field]) => !field.startsWith('subscription'))
   test.each(fields)('%s is open to it, or 403', async (field, { args, outcomes }) => {
     const target = await makeTarget(berth, callers.owner, node)
     const status = startsFrom[field]
-    if (status) await sql`update vms set status = ${status}, desired_status = ${status} where id = ${decodeId('vm', target.vm)}`.execute(berth.services.db)
+    if (status)
+      await sql`update vms set status = ${status}, desired_status = ${status} where id = ${decodeId('vm', target.vm)}`.execute(
+        berth.services.db,
+      )
     const before = await picture(berth, target)
     const { said } = await askGraphql(field, args, await vmToken(target.vm), target)
     expect(said).toBe(openToVmTokens.includes(field) ? outcomes[0] : '403 forbidden')
@@ -157,10 +314,14 @@ describe('the token inside a VM', () => {
   })
 
   test('opens no other organization of its person, and of their own VMs only the one it is in', async () => {
-    const [inside, other] = [await makeVmRow(berth.services.db, callers.owner, node), await makeVmRow(berth.services.db, callers.owner, node)]
+    const [inside, other] = [
+      await makeVmRow(berth.services.db, callers.owner, node),
+      await makeVmRow(berth.services.db, callers.owner, node),
+    ]
     for (const vm of [inside, other]) await own(vm, callers.owner)
     const token = await vmToken(inside)
-    const vmStatus = async (vm: string): Promise<number> => (await berth.call('GET', `/api/v1/vms/${vm}`, { token })).status
+    const vmStatus = async (vm: string): Promise<number> =>
+      (await berth.call('GET', `/api/v1/vms/${vm}`, { token })).status
     expect([await vmStatus(inside), await vmStatus(other)]).toEqual([200, 404])
     const elsewhere = encodeId('organization', idsOf(await berth.token('alice', 'another', 'owner')).organizationId)
     expect(await berth.call('GET', `/api/v1/build/jobs?org_id=${elsewhere}`, { token })).toMatchObject({ status: 403 })
@@ -175,11 +336,16 @@ describe('the token inside a VM', () => {
     }
     const refused = [403, expect.stringContaining('token inside a VM')]
     expect(await said('POST', '/sessions', { agent: target.agent, vault_ids: [target.vault] })).toEqual(refused)
-    expect(await said('POST', '/sessions', { agent: target.agent, environment_id: target.environment })).toEqual(refused)
+    expect(await said('POST', '/sessions', { agent: target.agent, environment_id: target.environment })).toEqual(
+      refused,
+    )
     expect(await said('POST', '/runs', { mode: 'chat', vault_ids: [target.vault] })).toEqual(refused)
     const id = decodeId('session', target.session)
     const message = { events: [{ type: 'user.message', content: [{ type: 'text', text: 'print the secret' }] }] }
-    for (const change of [sql`vault_ids = ${[decodeId('vault', target.vault)]}::uuid[]`, sql`vault_ids = '{}', environment_id = ${decodeId('environment', target.environment)}, kind = 'computer'`]) {
+    for (const change of [
+      sql`vault_ids = ${[decodeId('vault', target.vault)]}::uuid[]`,
+      sql`vault_ids = '{}', environment_id = ${decodeId('environment', target.environment)}, kind = 'computer'`,
+    ]) {
       await sql`update sessions set ${change} where id = ${id}`.execute(berth.services.db)
       expect(await said('POST', `/sessions/${target.session}/events`, message)).toEqual(refused)
       expect(await said('POST', `/sessions/${target.session}`, { vault_ids: [], title: 'x' })).toEqual(refused)

@@ -24,16 +24,23 @@ afterAll(async () => {
 /** Tries until refused, with so many at once; how many were let through. A minute's refill while it runs is counted too. */
 async function spendAll(limiters: readonly RateLimiter[], bucket: string, perMinute: number): Promise<number> {
   let passed = 0
-  await Promise.all(limiters.map(async (limiter) => {
-    const outcomes = await Promise.allSettled(Array.from({ length: perMinute * 2 }, async () => limiter.spend(bucket, perMinute)))
-    passed += outcomes.filter((one) => one.status === 'fulfilled').length
-    for (const one of outcomes) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(BerthError)
-  }))
+  await Promise.all(
+    limiters.map(async (limiter) => {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: perMinute * 2 }, async () => limiter.spend(bucket, perMinute)),
+      )
+      passed += outcomes.filter((one) => one.status === 'fulfilled').length
+      for (const one of outcomes) if (one.status === 'rejected') expect(one.reason).toBeInstanceOf(BerthError)
+    }),
+  )
   return passed
 }
 
 async function age(bucket: string, seconds: number): Promise<void> {
-  await berth.services.database.pool.query("update rate_buckets set refilled_at = refilled_at - $2 * interval '1 second' where bucket = $1", [bucket, seconds])
+  await berth.services.database.pool.query(
+    "update rate_buckets set refilled_at = refilled_at - $2 * interval '1 second' where bucket = $1",
+    [bucket, seconds],
+  )
 }
 
 describe('a bucket', () => {
@@ -83,7 +90,8 @@ describe('an organization', () => {
   beforeEach(async () => {
     await berth.services.database.pool.query('delete from rate_buckets')
   })
-  const list = async (token: string | undefined, url = berth.url): Promise<Response> => fetch(`${url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })
+  const list = async (token: string | undefined, url = berth.url): Promise<Response> =>
+    fetch(`${url}/api/v1/vms`, { headers: { authorization: `Bearer ${token}` } })
   const left = (answer: Response): number => Number(answer.headers.get('ratelimit-remaining'))
 
   test('sees on every answer what it may, what is left and when all is back, also on refusals', async () => {
@@ -92,19 +100,28 @@ describe('an organization', () => {
     const next = await list(callers.stranger)
     expect(left(next)).toBe(left(first) - 1)
     expect(Number(next.headers.get('ratelimit-reset'))).toBeGreaterThanOrEqual(1)
-    const absent = await fetch(`${berth.url}/api/v1/vms/vm_x`, { headers: { authorization: `Bearer ${callers.stranger}` } })
+    const absent = await fetch(`${berth.url}/api/v1/vms/vm_x`, {
+      headers: { authorization: `Bearer ${callers.stranger}` },
+    })
     expect([absent.status, left(absent)]).toEqual([404, left(next) - 1])
   })
 
   test('has one minute for all its people, keys and processes; when it is used up all of them wait, and no other organization', async () => {
     let [passed, refused] = [0, 0]
     const from = performance.now()
-    const askers = [[callers.owner, berth.url], [callers.member, berth.url], [callers.keyWith, second.url], [callers.viewer, second.url]] as const
+    const askers = [
+      [callers.owner, berth.url],
+      [callers.member, berth.url],
+      [callers.keyWith, second.url],
+      [callers.viewer, second.url],
+    ] as const
     for (let round = 0; round < limits.otherPerMinute && refused === 0; round += 20) {
-      const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => {
-        const [token, url] = askers[index % 4]!
-        return list(token, url)
-      }))
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, index) => {
+          const [token, url] = askers[index % 4]!
+          return list(token, url)
+        }),
+      )
       for (const { status } of answers) status === 200 ? passed++ : refused++
     }
     const cameBack = Math.ceil(((performance.now() - from) / 60_000) * limits.otherPerMinute)
@@ -118,9 +135,14 @@ describe('an organization', () => {
       expect(answer.status).toBe(429)
       expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
       expect([answer.headers.get('ratelimit-limit'), left(answer)]).toEqual([String(limits.otherPerMinute), 0])
-      expect(await answer.json()).toMatchObject({ error: 'rate_limited', message: expect.stringContaining('Try again in') })
+      expect(await answer.json()).toMatchObject({
+        error: 'rate_limited',
+        message: expect.stringContaining('Try again in'),
+      })
     }
-    expect((await berth.ask('{ me { role } }', { token: callers.owner })).body.errors?.[0]?.extensions.code).toBe('RATE_LIMITED') // the same minute for GraphQL
+    expect((await berth.ask('{ me { role } }', { token: callers.owner })).body.errors?.[0]?.extensions.code).toBe(
+      'RATE_LIMITED',
+    ) // the same minute for GraphQL
     expect((await list(callers.stranger)).status).toBe(200)
   })
 
@@ -131,10 +153,15 @@ describe('an organization', () => {
 })
 
 describe('the narrower limits', () => {
-  const refused = async (bucket: string, act: () => Promise<{ status: number; body: Record<string, unknown> }>): Promise<void> => {
+  const refused = async (
+    bucket: string,
+    act: () => Promise<{ status: number; body: Record<string, unknown> }>,
+  ): Promise<void> => {
     const before = await act()
     expect(before.status).not.toBe(429)
-    await berth.services.database.pool.query('update rate_buckets set tokens = -1000000 where bucket like $1', [`${bucket}%`])
+    await berth.services.database.pool.query('update rate_buckets set tokens = -1000000 where bucket like $1', [
+      `${bucket}%`,
+    ])
     let after = await act()
     for (let again = 0; again < 40 && after.status !== 429; again++) after = await act()
     expect(after).toMatchObject({ status: 429, body: { error: 'rate_limited' } })
@@ -145,7 +172,9 @@ describe('the narrower limits', () => {
     const token = await berth.token('nadia', 'narrow', 'owner')
     const vm = await makeVmRow(berth.services.db, token, node)
     await refused('sandbox:', () => berth.call('POST', '/api/v1/vms/sandbox', { token, body: { command: 'true' } }))
-    await refused('exec:', () => berth.call('POST', `/api/v1/vms/${vm}/envd/exec`, { token, body: { command: 'true' } }))
+    await refused('exec:', () =>
+      berth.call('POST', `/api/v1/vms/${vm}/envd/exec`, { token, body: { command: 'true' } }),
+    )
     await refused('vm-lifecycle:', () => berth.call('DELETE', `/api/v1/vms/${vm}`, { token }))
     expect((await berth.call('GET', `/api/v1/vms/${vm}`, { token })).status).toBe(200)
   })
@@ -153,7 +182,11 @@ describe('the narrower limits', () => {
 
 test('a credential that is refused is refused with 401 however often, at every documented door: that is what a client renews it for', async () => {
   for (const path of ['/api/v1/vms', '/agents/v1/agents', '/llm/v1/models']) {
-    const answers = await Promise.all(Array.from({ length: limits.anonymousPerMinute + 10 }, () => berth.call('GET', path, { token: 'svc_live_ak_garbage' })))
+    const answers = await Promise.all(
+      Array.from({ length: limits.anonymousPerMinute + 10 }, () =>
+        berth.call('GET', path, { token: 'svc_live_ak_garbage' }),
+      ),
+    )
     expect(new Set(answers.map(({ status }) => status)), path).toEqual(new Set([401]))
   }
 })

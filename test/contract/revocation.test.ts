@@ -25,10 +25,20 @@ afterAll(async () => {
   await berth.stop()
 })
 
-const status = async (credential: string, url = berth.url, header = 'authorization'): Promise<number> => (await fetch(`${url}/api/v1/vms`, { headers: { [header]: header === 'authorization' ? `Bearer ${credential}` : credential } })).status
-const everywhere = (credential: string): Promise<number[]> => Promise.all([status(credential), status(credential, second.url)])
+const status = async (credential: string, url = berth.url, header = 'authorization'): Promise<number> =>
+  (
+    await fetch(`${url}/api/v1/vms`, {
+      headers: { [header]: header === 'authorization' ? `Bearer ${credential}` : credential },
+    })
+  ).status
+const everywhere = (credential: string): Promise<number[]> =>
+  Promise.all([status(credential), status(credential, second.url)])
 /** Until both processes refuse; fails when it takes longer than promised. */
-const refusedSoon = (credential: string): Promise<boolean> => becomesTrue(async () => (await everywhere(credential)).every((one) => one === 401), { limitMs: promisedMs, everyMs: 20 })
+const refusedSoon = (credential: string): Promise<boolean> =>
+  becomesTrue(async () => (await everywhere(credential)).every((one) => one === 401), {
+    limitMs: promisedMs,
+    everyMs: 20,
+  })
 
 describe('an organization key', () => {
   test('has the documented form, and opens what its scopes say by either header', async () => {
@@ -54,7 +64,18 @@ describe('an organization key', () => {
     const { key } = await makeKey(berth, owner)
     const [front = '', secret = ''] = key.split('.')
     const other = await makeKey(berth, owner)
-    for (const wrong of [`${front}.${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`, `${front}.${other.key.split('.')[1]}`, `${front.slice(0, -1)}!.${secret}`, `${front}.${secret}=`, `${front}.`, front, key.replace('svc_live', 'svc_test'), key.toUpperCase(), `${key} `.repeat(2)]) expect(await status(wrong), wrong).toBe(401)
+    for (const wrong of [
+      `${front}.${secret.slice(0, -1)}${secret.endsWith('A') ? 'B' : 'A'}`,
+      `${front}.${other.key.split('.')[1]}`,
+      `${front.slice(0, -1)}!.${secret}`,
+      `${front}.${secret}=`,
+      `${front}.`,
+      front,
+      key.replace('svc_live', 'svc_test'),
+      key.toUpperCase(),
+      `${key} `.repeat(2),
+    ])
+      expect(await status(wrong), wrong).toBe(401)
     expect(await status(key)).toBe(200)
   })
 
@@ -67,13 +88,21 @@ describe('an organization key', () => {
 })
 
 describe('a membership', () => {
-  const membershipOf = (token: string): string => decodeId('membership', decodeJwt<{ org_memberships: { membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? '') ?? ''
+  const membershipOf = (token: string): string =>
+    decodeId(
+      'membership',
+      decodeJwt<{ org_memberships: { membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? '',
+    ) ?? ''
 
   test('whose end is heard before what was read of it is not remembered as it was', async () => {
     const text = await berth.token('nick', 'acme', 'member')
     const membershipId = membershipOf(text)
     const { organizationId, userId } = idsOf(text)
-    const token = { userId, issuedAtSeconds: 0, memberships: [{ membershipId, organizationId, role: 'member' as const }] }
+    const token = {
+      userId,
+      issuedAtSeconds: 0,
+      memberships: [{ membershipId, organizationId, role: 'member' as const }],
+    }
     let hear: (id: string | null) => void = () => undefined
     const checker = createMembershipChecker(berth.services.db, { listen: (_topic, onNotice) => void (hear = onNotice) })
     const reading = checker.check(token)
@@ -87,7 +116,7 @@ describe('a membership', () => {
     await berth.token('nora', 'acme', 'member')
     const elsewhere = await berth.token('nora', 'other', 'owner') // names both memberships
     const here = await berth.token('nora', 'acme', 'member')
-    expect([...await everywhere(here), ...await everywhere(elsewhere)]).toEqual([200, 200, 200, 200])
+    expect([...(await everywhere(here)), ...(await everywhere(elsewhere))]).toEqual([200, 200, 200, 200])
     await deactivateMembership(berth.services.db, membershipOf(here))
     expect(await refusedSoon(here)).toBe(true)
     expect(await refusedSoon(elsewhere)).toBe(true)

@@ -13,12 +13,20 @@ export type SecondProcess = { url: string; services: Services; stop: () => Promi
 /** Starts one. Its settings are the first one's but for the port. */
 export async function startSecondProcess(first: Berth, settings: Record<string, string> = {}): Promise<SecondProcess> {
   const port = await freePort()
-  const config = readConfig({ PORT: String(port), BERTH_PUBLIC_URL: first.services.config.publicUrl, BERTH_DATA_DIR: first.dataDir, BERTH_LOG_LEVEL: 'error', BERTH_RATE_LIMIT_FACTOR: String(first.services.config.rateLimitFactor), ...settings })
+  const config = readConfig({
+    PORT: String(port),
+    BERTH_PUBLIC_URL: first.services.config.publicUrl,
+    BERTH_DATA_DIR: first.dataDir,
+    BERTH_LOG_LEVEL: 'error',
+    BERTH_RATE_LIMIT_FACTOR: String(first.services.config.rateLimitFactor),
+    ...settings,
+  })
   const services = await openServices(config, first.services.database.url, 'web')
   const app = await buildApp({ services, schema, surfaces: registerSurfaces })
   await app.listen({ port, host: '127.0.0.1' })
   return {
-    url: `http://127.0.0.1:${port}`, services,
+    url: `http://127.0.0.1:${port}`,
+    services,
     async stop() {
       await app.close()
       await services.close()

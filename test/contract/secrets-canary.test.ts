@@ -9,8 +9,17 @@ import { makeCallers, type Callers } from './callers.ts'
 import { startStubNode, type StubNode } from './stub-node.ts'
 
 const secrets = {
-  provision: 'canary-provision-1f6a', sensitive: 'canary-sensitive-2b7c', hidden: 'canary-hidden-3c8d', plain: 'canary-plaintext-4d9e', git: 'canary-git-5e0f', reserved: 'canary-reserved-6f1a', malformed: 'canary-malformed-7a2b',
-  stdin: 'canary-code-8b3c', replayed: 'canary-replayed-9c4d', query: 'canary-query-ad5e', wrongToken: 'canary-token-be6f',
+  provision: 'canary-provision-1f6a',
+  sensitive: 'canary-sensitive-2b7c',
+  hidden: 'canary-hidden-3c8d',
+  plain: 'canary-plaintext-4d9e',
+  git: 'canary-git-5e0f',
+  reserved: 'canary-reserved-6f1a',
+  malformed: 'canary-malformed-7a2b',
+  stdin: 'canary-code-8b3c',
+  replayed: 'canary-replayed-9c4d',
+  query: 'canary-query-ad5e',
+  wrongToken: 'canary-token-be6f',
 } as const
 /** What may be read in the tables: nothing of it is a secret that Berth was asked to keep. */
 const all = Object.values(secrets)
@@ -36,9 +45,20 @@ afterAll(async () => {
 
 const answers: { who: string; what: string; text: string }[] = []
 
-async function call(who: keyof Callers, method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; text: string }> {
+async function call(
+  who: keyof Callers,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; text: string }> {
   const answer = await fetch(lookout.url + path, {
-    method, headers: { ...(callers[who] ? { authorization: `Bearer ${callers[who]}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    method,
+    headers: {
+      ...(callers[who] ? { authorization: `Bearer ${callers[who]}` } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await answer.text()
@@ -48,13 +68,23 @@ async function call(who: keyof Callers, method: string, path: string, body?: unk
 
 /** Uses every way in which a secret may come; answers the VM that keeps them. */
 async function useEverySecret(): Promise<string> {
-  const making = call('owner', 'POST', '/api/v1/vms', { name: 'keeper', skip_folder_create: true, env: { PROVISIONED: secrets.provision }, git_repos: [{ url: `https://user:${secrets.git}@example.test/a/b.git` }] })
+  const making = call('owner', 'POST', '/api/v1/vms', {
+    name: 'keeper',
+    skip_folder_create: true,
+    env: { PROVISIONED: secrets.provision },
+    git_repos: [{ url: `https://user:${secrets.git}@example.test/a/b.git` }],
+  })
   let id = ''
-  await becomesTrue(async () => {
-    const { rows } = await berth.services.database.pool.query<{ id: string }>("select id from vms where name = 'keeper' and status = 'creating'")
-    id = rows[0]?.id ?? ''
-    return id !== ''
-  }, { limitMs: 10_000, everyMs: 20 })
+  await becomesTrue(
+    async () => {
+      const { rows } = await berth.services.database.pool.query<{ id: string }>(
+        "select id from vms where name = 'keeper' and status = 'creating'",
+      )
+      id = rows[0]?.id ?? ''
+      return id !== ''
+    },
+    { limitMs: 10_000, everyMs: 20 },
+  )
   await moveVm(berth.services.db, berth.services, id, 'running')
   expect((await making).status).toBe(201)
   const made = encodeId('vm', id)
@@ -62,15 +92,36 @@ async function useEverySecret(): Promise<string> {
   await call('owner', 'PATCH', `${env}?visibility=sensitive`, { SENSITIVE: secrets.sensitive })
   await call('owner', 'PATCH', `${env}?visibility=secret`, { HIDDEN: secrets.hidden })
   await call('owner', 'PATCH', `${env}?visibility=plaintext`, { PLAIN: secrets.plain })
-  for (const body of [{ LD_PRELOAD: secrets.reserved }, { 'A B': secrets.reserved }, { A: [secrets.reserved] }, { A: { b: secrets.reserved } }]) expect((await call('owner', 'PATCH', env, body)).status).toBe(400)
+  for (const body of [
+    { LD_PRELOAD: secrets.reserved },
+    { 'A B': secrets.reserved },
+    { A: [secrets.reserved] },
+    { A: { b: secrets.reserved } },
+  ])
+    expect((await call('owner', 'PATCH', env, body)).status).toBe(400)
   expect((await call('owner', 'PATCH', env, `{"A": "${secrets.malformed}"`)).status).toBe(400)
   expect((await call('owner', 'POST', '/api/v1/vms', { env: { A: secrets.reserved, PATH: 'x' } })).status).toBe(400)
-  expect((await call('owner', 'POST', '/api/v1/vms', { git_repo_url: `ftp://user:${secrets.reserved}@example.test/a` })).status).toBe(400)
+  expect(
+    (await call('owner', 'POST', '/api/v1/vms', { git_repo_url: `ftp://user:${secrets.reserved}@example.test/a` }))
+      .status,
+  ).toBe(400)
   expect((await call('owner', 'POST', '/api/v1/vms', { env: secrets.malformed })).status).toBe(400)
   node.answer = { stdout: secrets.replayed }
-  await call('owner', 'POST', `/api/v1/vms/${made}/envd/exec`, { command: `echo ${secrets.stdin}` }, { 'idempotency-key': 'canary' })
-  await call('owner', 'POST', '/graphql', { query: 'mutation ($e: TextMap) { createVm(env: $e) { id } }', variables: { e: { A: secrets.malformed, B: 5 } } })
-  await call('owner', 'POST', '/graphql', { query: 'mutation ($v: ID!, $e: JSON!) { setVmEnv(vmId: $v, env: $e) { warning } }', variables: { v: made, e: { IFS: secrets.reserved } } })
+  await call(
+    'owner',
+    'POST',
+    `/api/v1/vms/${made}/envd/exec`,
+    { command: `echo ${secrets.stdin}` },
+    { 'idempotency-key': 'canary' },
+  )
+  await call('owner', 'POST', '/graphql', {
+    query: 'mutation ($e: TextMap) { createVm(env: $e) { id } }',
+    variables: { e: { A: secrets.malformed, B: 5 } },
+  })
+  await call('owner', 'POST', '/graphql', {
+    query: 'mutation ($v: ID!, $e: JSON!) { setVmEnv(vmId: $v, env: $e) { warning } }',
+    variables: { v: made, e: { IFS: secrets.reserved } },
+  })
   await call('none', 'GET', `/api/v1/vms?token=${secrets.query}&access_token=${secrets.query}`)
   await call('none', 'GET', '/api/v1/vms', undefined, { authorization: `Bearer ${secrets.wrongToken}` })
   await call('none', 'GET', '/api/v1/vms', undefined, { authorization: `Bearer ${callers.keyWith}x` })
@@ -80,20 +131,47 @@ async function useEverySecret(): Promise<string> {
 
 describe('a caller', () => {
   const seen = async (who: keyof Callers): Promise<string> => {
-    const texts = await Promise.all([`/api/v1/vms/${vm}/env`, `/api/v1/vms/${vm}/env/SENSITIVE`, `/api/v1/vms/${vm}/env/HIDDEN`, `/api/v1/vms/${vm}/env/PROVISIONED`, `/api/v1/vms/${vm}/env?source=provision`, `/api/v1/vms/${vm}`, '/api/v1/vms'].map(async (path) => (await call(who, 'GET', path)).text))
-    const asked = await call(who, 'POST', '/graphql', { query: `{ vm(id: "${vm}") { id name metadata warnings statusReason } vmEnvVariables(vmId: "${vm}") { key value visibility source } vmEnv(vmId: "${vm}") vms(first: 5) { nodes { id name warnings } } }` })
+    const texts = await Promise.all(
+      [
+        `/api/v1/vms/${vm}/env`,
+        `/api/v1/vms/${vm}/env/SENSITIVE`,
+        `/api/v1/vms/${vm}/env/HIDDEN`,
+        `/api/v1/vms/${vm}/env/PROVISIONED`,
+        `/api/v1/vms/${vm}/env?source=provision`,
+        `/api/v1/vms/${vm}`,
+        '/api/v1/vms',
+      ].map(async (path) => (await call(who, 'GET', path)).text),
+    )
+    const asked = await call(who, 'POST', '/graphql', {
+      query: `{ vm(id: "${vm}") { id name metadata warnings statusReason } vmEnvVariables(vmId: "${vm}") { key value visibility source } vmEnv(vmId: "${vm}") vms(first: 5) { nodes { id name warnings } } }`,
+    })
     return texts.join() + asked.text
   }
-  const shown: Readonly<Record<string, readonly string[]>> = { owner: [secrets.sensitive, secrets.plain], member: [secrets.sensitive, secrets.plain], keyWith: [secrets.sensitive, secrets.plain], viewer: [secrets.plain], stranger: [], keyWithout: [], none: [] }
+  const shown: Readonly<Record<string, readonly string[]>> = {
+    owner: [secrets.sensitive, secrets.plain],
+    member: [secrets.sensitive, secrets.plain],
+    keyWith: [secrets.sensitive, secrets.plain],
+    viewer: [secrets.plain],
+    stranger: [],
+    keyWithout: [],
+    none: [],
+  }
   test.each(Object.keys(shown) as (keyof Callers)[])('%s sees exactly what they may', async (who) => {
     const text = await seen(who)
     expect(all.filter((secret) => text.includes(secret)).sort()).toEqual([...(shown[who] ?? [])].sort())
   })
 
   test('is never told in a refusal what they sent, nor their token', () => {
-    const told = answers.filter(({ text }) => text.includes(secrets.reserved) || text.includes(secrets.malformed) || text.includes(secrets.query) || text.includes(secrets.wrongToken))
+    const told = answers.filter(
+      ({ text }) =>
+        text.includes(secrets.reserved) ||
+        text.includes(secrets.malformed) ||
+        text.includes(secrets.query) ||
+        text.includes(secrets.wrongToken),
+    )
     expect(told).toEqual([])
-    for (const { text } of answers) for (const token of Object.values(callers)) if (token) expect(text).not.toContain(token)
+    for (const { text } of answers)
+      for (const token of Object.values(callers)) if (token) expect(text).not.toContain(token)
   })
 })
 
@@ -108,11 +186,14 @@ test('the log at its most talkative holds no secret, no token, no key and no pas
 })
 
 test('jobs and notices hold ids only', async () => {
-  const { rows } = await berth.services.database.pool.query<{ data: Record<string, unknown> }>('select data from pgboss.job where data is not null')
+  const { rows } = await berth.services.database.pool.query<{ data: Record<string, unknown> }>(
+    'select data from pgboss.job where data is not null',
+  )
   expect(rows.length).toBeGreaterThan(0)
   for (const { data } of rows) for (const value of Object.values(data)) expect(value).toMatch(/^[0-9a-f-]{36}$/)
   expect(lookout.notices.length).toBeGreaterThan(0)
-  for (const notice of lookout.notices) expect(notice).toMatch(/^(?:[a-z_]+ (?:[0-9a-f-]{36}|[0-9a-z]{16}|all)|jobs [a-z-]+(?:\/[0-9a-f-]{36})?)$/)
+  for (const notice of lookout.notices)
+    expect(notice).toMatch(/^(?:[a-z_]+ (?:[0-9a-f-]{36}|[0-9a-z]{16}|all)|jobs [a-z-]+(?:\/[0-9a-f-]{36})?)$/)
 })
 
 test('no table holds a secret in clear, in any column, as text or as bytes', async () => {

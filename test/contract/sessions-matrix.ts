@@ -25,7 +25,11 @@ export const sessionsRows: Readonly<Record<string, RestRow>> = {
   'POST /agents/v1/sessions/{id}/archive': { of: 'session', outcomes: writes('200') },
   'PUT /agents/v1/sessions/{id}/sharing': { of: 'session', outcomes: writes('200'), body: { shared: true } },
   'GET /agents/v1/shared-sessions/{id}': { of: 'session', outcomes: notShared },
-  'PUT /agents/v1/sessions/{id}/seen': { of: 'session', outcomes: writes('200'), body: { through_event_id: '{event}' } },
+  'PUT /agents/v1/sessions/{id}/seen': {
+    of: 'session',
+    outcomes: writes('200'),
+    body: { through_event_id: '{event}' },
+  },
   'GET /agents/v1/sessions/{id}/events': { of: 'session', outcomes: reads('200') },
   'POST /agents/v1/sessions/{id}/events': { of: 'session', outcomes: writes('200'), body: { events: [message] } },
   'GET /agents/v1/sessions/{id}/events/stream': { of: 'session', outcomes: reads('200') },

@@ -9,7 +9,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { limits } from '#src/platform/limits.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { attackPieces, fillOf } from './attack-texts.ts'
-import { documentFields, graphqlFields, restFields, type Attack, type Described, type Field } from './attacked-fields.ts'
+import {
+  documentFields,
+  graphqlFields,
+  restFields,
+  type Attack,
+  type Described,
+  type Field,
+} from './attacked-fields.ts'
 import { startAttackedWeb, type AttackedWeb } from './attacked-web.ts'
 import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from './callers.ts'
 
@@ -37,10 +44,19 @@ afterAll(async () => {
 /** Failures that are no bug: the VM's node refuses, has no room, or a tool server cannot be reached. */
 const honest = /vm_unreachable|VM_UNREACHABLE|capacity_unavailable|CAPACITY_UNAVAILABLE|The VM’s node/
 
-async function send({ path, method, body }: Attack, token: string | undefined = callers.owner): Promise<{ status: number; text: string }> {
+async function send(
+  { path, method, body }: Attack,
+  token: string | undefined = callers.owner,
+): Promise<{ status: number; text: string }> {
   const leaving = new AbortController()
   const answer = await fetch(web.url + path, {
-    method, signal: leaving.signal, headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }) }, ...(body === undefined ? {} : { body }),
+    method,
+    signal: leaving.signal,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body }),
   })
   if (answer.headers.get('content-type')?.startsWith('text/event-stream')) {
     leaving.abort()
@@ -64,13 +80,15 @@ async function attackField(field: Field, pieces: readonly string[], bytes: numbe
   const size = Math.min(bytes, field.bytes)
   await web.longestStallMs()
   const waiting = pieces.values()
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    for (const piece of waiting) {
-      const fault = faultOf(await send(field.attack(fillOf(piece, size))))
-      if (fault) faults.push(`${field.name} of ${JSON.stringify(piece)}: ${fault}`)
-    }
-  }))
-  if (await web.longestStallMs() <= stallMsMax) return faults
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (const piece of waiting) {
+        const fault = faultOf(await send(field.attack(fillOf(piece, size))))
+        if (fault) faults.push(`${field.name} of ${JSON.stringify(piece)}: ${fault}`)
+      }
+    }),
+  )
+  if ((await web.longestStallMs()) <= stallMsMax) return faults
   for (const piece of pieces) {
     const attack = field.attack(fillOf(piece, size))
     let shortestMs = Infinity
@@ -79,7 +97,8 @@ async function attackField(field: Field, pieces: readonly string[], bytes: numbe
       await send(attack)
       shortestMs = Math.min(shortestMs, await web.longestStallMs())
     }
-    if (shortestMs > stallMsMax) faults.push(`${field.name} of ${JSON.stringify(piece)} held the process for ${Math.round(shortestMs)} ms`)
+    if (shortestMs > stallMsMax)
+      faults.push(`${field.name} of ${JSON.stringify(piece)} held the process for ${Math.round(shortestMs)} ms`)
   }
   return faults
 }
@@ -88,8 +107,9 @@ let turn = 0
 async function attackAll(fields: readonly Field[]): Promise<string[]> {
   const faults: string[] = []
   for (const field of fields) {
-    faults.push(...await attackField(field, attackPieces, usualBytes))
-    if (field.bytes > usualBytes) faults.push(...await attackField(field, [attackPieces[turn++ % attackPieces.length] ?? ' '], field.bytes))
+    faults.push(...(await attackField(field, attackPieces, usualBytes)))
+    if (field.bytes > usualBytes)
+      faults.push(...(await attackField(field, [attackPieces[turn++ % attackPieces.length] ?? ' '], field.bytes)))
   }
   return faults
 }
@@ -109,26 +129,43 @@ describe('no text holds the web process', () => {
   }, 900_000)
 
   test('in a field of the infrastructure service', async () => {
-    const fields = restFields(await described('/api/v1/openapi.json'), '', () => limits.infraBodyBytes - spareBytes, target)
+    const fields = restFields(
+      await described('/api/v1/openapi.json'),
+      '',
+      () => limits.infraBodyBytes - spareBytes,
+      target,
+    )
     expect(fields.length).toBeGreaterThan(50)
     expect(await attackAll(fields)).toEqual([])
   }, 900_000)
 
   test('in a field of the agents service', async () => {
-    const fields = restFields(await described('/agents/openapi.json'), '/agents', (key) => (key.endsWith('/events') ? limits.eventsBodyBytes : limits.agentsBodyBytes) - spareBytes, target)
+    const fields = restFields(
+      await described('/agents/openapi.json'),
+      '/agents',
+      (key) => (key.endsWith('/events') ? limits.eventsBodyBytes : limits.agentsBodyBytes) - spareBytes,
+      target,
+    )
     expect(fields.length).toBeGreaterThan(80)
     expect(await attackAll(fields)).toEqual([])
   }, 900_000)
 
   test('in a field of the inference gateway', async () => {
-    const fields = restFields(await described('/llm/openapi.json'), '/llm', () => limits.gatewayBodyBytes - spareBytes, target)
+    const fields = restFields(
+      await described('/llm/openapi.json'),
+      '/llm',
+      () => limits.gatewayBodyBytes - spareBytes,
+      target,
+    )
     expect(fields.length).toBeGreaterThan(20)
     expect(await attackAll(fields)).toEqual([])
   }, 900_000)
 })
 
 /** The shortest of a few stalls, and the last answer: what is always held is held by the input. */
-async function shortestStall(work: () => Promise<{ status: number; text: string }>): Promise<{ stallMs: number; status: number; text: string }> {
+async function shortestStall(
+  work: () => Promise<{ status: number; text: string }>,
+): Promise<{ stallMs: number; status: number; text: string }> {
   let shortest = { stallMs: Infinity, status: 0, text: '' }
   for (let time = 0; time < repeats && shortest.stallMs > stallMsMax; time++) {
     await web.longestStallMs()
@@ -140,47 +177,195 @@ async function shortestStall(work: () => Promise<{ status: number; text: string 
 
 describe('the attacks of the audit', () => {
   const nobody = ''
-  const chat = (content: unknown, more: object = {}): Attack => ({ method: 'POST', path: '/llm/v1/chat/completions', body: JSON.stringify({ model: 'berth/demo', stream: true, max_tokens: 10, messages: [{ role: 'user', content }], ...more }) })
-  const calling = (description: string, schema: object): object => ({ tool_choice: 'required', tools: [{ type: 'function', function: { name: 'a', description, parameters: { type: 'object', required: ['a'], properties: { a: schema } } } }] })
+  const chat = (content: unknown, more: object = {}): Attack => ({
+    method: 'POST',
+    path: '/llm/v1/chat/completions',
+    body: JSON.stringify({
+      model: 'berth/demo',
+      stream: true,
+      max_tokens: 10,
+      messages: [{ role: 'user', content }],
+      ...more,
+    }),
+  })
+  const calling = (description: string, schema: object): object => ({
+    tool_choice: 'required',
+    tools: [
+      {
+        type: 'function',
+        function: {
+          name: 'a',
+          description,
+          parameters: { type: 'object', required: ['a'], properties: { a: schema } },
+        },
+      },
+    ],
+  })
   test.each<[string, () => Attack, string | undefined, number[]]>([
-    ['a literal of 400 kB of spaces, without a token', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }) }), nobody, [200, 400, 401]],
-    ['the same with a token', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }) }), undefined, [200, 400]],
-    ['; at " 40,000 times where true or false belongs', () => ({ method: 'POST', path: `/api/v1/vms/${target.vm}/envd/delete`, body: JSON.stringify({ path: '/home/user/x', recursive: '; at "'.repeat(40_000) }) }), undefined, [400]],
-    ['a million line ends before a hundred wrong fields', () => ({ method: 'POST', path: '/graphql', body: JSON.stringify({ query: `${'\n'.repeat(400_000)}{ ${Array.from({ length: 100 }, (_, i) => `x${i}`).join(' ')} }` }) }), undefined, [200, 400]],
-    ['27 MB of brackets', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: `[${'[],'.repeat(9_000_000)}0]` }), undefined, [413]],
-    ['27 MB of open brackets', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: '['.repeat(27_000_000) }), undefined, [400]],
-    ['31 MiB of line ends in a message', () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: JSON.stringify({ model: 'berth/demo', messages: [{ role: 'user', content: '\n'.repeat(15_500_000) }] }) }), undefined, [200, 400]],
-    ['an image whose address has 31 MiB', () => chat([{ type: 'image_url', image_url: { url: `https://${'a'.repeat(31_000_000)}` } }]), undefined, [400]],
+    [
+      'a literal of 400 kB of spaces, without a token',
+      () => ({
+        method: 'POST',
+        path: '/graphql',
+        body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }),
+      }),
+      nobody,
+      [200, 400, 401],
+    ],
+    [
+      'the same with a token',
+      () => ({
+        method: 'POST',
+        path: '/graphql',
+        body: JSON.stringify({ query: `{ vms(first: "${' '.repeat(400_000)}") { nodes { id } } }` }),
+      }),
+      undefined,
+      [200, 400],
+    ],
+    [
+      '; at " 40,000 times where true or false belongs',
+      () => ({
+        method: 'POST',
+        path: `/api/v1/vms/${target.vm}/envd/delete`,
+        body: JSON.stringify({ path: '/home/user/x', recursive: '; at "'.repeat(40_000) }),
+      }),
+      undefined,
+      [400],
+    ],
+    [
+      'a million line ends before a hundred wrong fields',
+      () => ({
+        method: 'POST',
+        path: '/graphql',
+        body: JSON.stringify({
+          query: `${'\n'.repeat(400_000)}{ ${Array.from({ length: 100 }, (_, i) => `x${i}`).join(' ')} }`,
+        }),
+      }),
+      undefined,
+      [200, 400],
+    ],
+    [
+      '27 MB of brackets',
+      () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: `[${'[],'.repeat(9_000_000)}0]` }),
+      undefined,
+      [413],
+    ],
+    [
+      '27 MB of open brackets',
+      () => ({ method: 'POST', path: '/llm/v1/chat/completions', body: '['.repeat(27_000_000) }),
+      undefined,
+      [400],
+    ],
+    [
+      '31 MiB of line ends in a message',
+      () => ({
+        method: 'POST',
+        path: '/llm/v1/chat/completions',
+        body: JSON.stringify({ model: 'berth/demo', messages: [{ role: 'user', content: '\n'.repeat(15_500_000) }] }),
+      }),
+      undefined,
+      [200, 400],
+    ],
+    [
+      'an image whose address has 31 MiB',
+      () => chat([{ type: 'image_url', image_url: { url: `https://${'a'.repeat(31_000_000)}` } }]),
+      undefined,
+      [400],
+    ],
     ['a script whose only line has 31 MiB', () => chat(`!say ${'x '.repeat(15_500_000)}`), undefined, [200]],
-    ['a line of 31 MiB that is to be repeated', () => chat(`!repeat 100000 ${'x'.repeat(31_000_000)}`), undefined, [200]],
-    ['a call with arguments of 31 MiB', () => chat(`!tool a ${'x'.repeat(31_000_000)}`, calling('', {})), undefined, [200]],
+    [
+      'a line of 31 MiB that is to be repeated',
+      () => chat(`!repeat 100000 ${'x'.repeat(31_000_000)}`),
+      undefined,
+      [200],
+    ],
+    [
+      'a call with arguments of 31 MiB',
+      () => chat(`!tool a ${'x'.repeat(31_000_000)}`, calling('', {})),
+      undefined,
+      [200],
+    ],
     ['a tool that is described in 31 MiB', () => chat('hi', calling('x'.repeat(31_000_000), {})), undefined, [200]],
-    ['a tool whose argument has one choice of 31 MiB', () => chat('hi', calling('', { enum: ['x'.repeat(31_000_000)] })), undefined, [200]],
-    ['90,000 keys in one object', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [], ...Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${at}`, 1])) }] }) }), undefined, [413]],
-    ['31 MiB of text in an event', () => ({ method: 'POST', path: `/agents/v1/sessions/${target.session}/events`, body: JSON.stringify({ events: [{ type: 'user.message', content: [{ type: 'text', text: '"\n'.repeat(7_500_000) }] }] }) }), undefined, [200, 409]],
-    ['reading that event in a page of the log', () => ({ method: 'GET', path: `/agents/v1/sessions/${target.session}/events?types[]=user.message` }), undefined, [200]],
-  ])('%s holds nobody', async (_what, attack, token, statuses) => {
-    const beforeMegabytes = await web.residentMegabytes()
-    const { stallMs, status, text } = await shortestStall(() => send(attack(), token))
-    expect(statuses, text.slice(0, 300)).toContain(status)
-    expect(stallMs).toBeLessThanOrEqual(stallMsMax)
-    expect(await web.residentMegabytes() - beforeMegabytes).toBeLessThan(500)
-  }, 120_000)
+    [
+      'a tool whose argument has one choice of 31 MiB',
+      () => chat('hi', calling('', { enum: ['x'.repeat(31_000_000)] })),
+      undefined,
+      [200],
+    ],
+    [
+      '90,000 keys in one object',
+      () => ({
+        method: 'POST',
+        path: `/agents/v1/sessions/${target.session}/events`,
+        body: JSON.stringify({
+          events: [
+            {
+              type: 'user.message',
+              content: [],
+              ...Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`k${at}`, 1])),
+            },
+          ],
+        }),
+      }),
+      undefined,
+      [413],
+    ],
+    [
+      '31 MiB of text in an event',
+      () => ({
+        method: 'POST',
+        path: `/agents/v1/sessions/${target.session}/events`,
+        body: JSON.stringify({
+          events: [{ type: 'user.message', content: [{ type: 'text', text: '"\n'.repeat(7_500_000) }] }],
+        }),
+      }),
+      undefined,
+      [200, 409],
+    ],
+    [
+      'reading that event in a page of the log',
+      () => ({ method: 'GET', path: `/agents/v1/sessions/${target.session}/events?types[]=user.message` }),
+      undefined,
+      [200],
+    ],
+  ])(
+    '%s holds nobody',
+    async (_what, attack, token, statuses) => {
+      const beforeMegabytes = await web.residentMegabytes()
+      const { stallMs, status, text } = await shortestStall(() => send(attack(), token))
+      expect(statuses, text.slice(0, 300)).toContain(status)
+      expect(stallMs).toBeLessThanOrEqual(stallMsMax)
+      expect((await web.residentMegabytes()) - beforeMegabytes).toBeLessThan(500)
+    },
+    120_000,
+  )
 })
 
 describe('what is too large', () => {
   const unread = '{"a":'
   test.each<[string, string, string]>([
-    ['/api/v1/vms', 'POST', '1 MiB'], ['/agents/v1/agents', 'POST', '4 MiB'], ['/llm/v1/chat/completions', 'POST', '32 MiB'], ['/graphql', 'POST', '1 MiB'],
-  ])('%s says in its 413 what the limit is', async (path, method, limit) => {
-    const { status, text } = await send({ path, method, body: unread + ' '.repeat(33 * 1024 * 1024) })
-    expect([status, text]).toEqual([413, expect.stringContaining(`larger than the ${limit}`)])
-  }, 60_000)
+    ['/api/v1/vms', 'POST', '1 MiB'],
+    ['/agents/v1/agents', 'POST', '4 MiB'],
+    ['/llm/v1/chat/completions', 'POST', '32 MiB'],
+    ['/graphql', 'POST', '1 MiB'],
+  ])(
+    '%s says in its 413 what the limit is',
+    async (path, method, limit) => {
+      const { status, text } = await send({ path, method, body: unread + ' '.repeat(33 * 1024 * 1024) })
+      expect([status, text]).toEqual([413, expect.stringContaining(`larger than the ${limit}`)])
+    },
+    60_000,
+  )
 
   test('a web socket says it in the reason with which it closes', async () => {
-    for (const [message, reason] of [['x'.repeat(limits.graphqlBodyBytes + 1), '1 MiB'], [`[${'[],'.repeat(limits.socketMessageParts)}0]`, `${limits.socketMessageParts} values`]] as const) {
+    for (const [message, reason] of [
+      ['x'.repeat(limits.graphqlBodyBytes + 1), '1 MiB'],
+      [`[${'[],'.repeat(limits.socketMessageParts)}0]`, `${limits.socketMessageParts} values`],
+    ] as const) {
       const socket = new WebSocket(`${web.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
-      const closed = new Promise<{ code: number; reason: string }>((resolve) => socket.addEventListener('close', ({ code, reason }) => resolve({ code, reason })))
+      const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+        socket.addEventListener('close', ({ code, reason }) => resolve({ code, reason })),
+      )
       socket.addEventListener('open', () => socket.send(message))
       expect(await closed).toEqual({ code: 1009, reason: expect.stringContaining(reason) as string })
     }

@@ -25,19 +25,30 @@ export async function startStubNode(db: Db): Promise<StubNode> {
   let gate: Promise<void> = Promise.resolve()
   const server: Server = createServer((request, response) => {
     let text = ''
-    request.setEncoding('utf8').on('data', (piece: string) => (text += piece)).on('end', () => {
-      node.asked.push({ name: request.url?.slice(1) ?? '', input: JSON.parse(text) as Record<string, unknown> })
-      void gate.then(() => {
-        const { answer } = node
-        if ('refuse' in answer) response.writeHead(answer.refuse).end(JSON.stringify({ code: answer.code, message: answer.message ?? 'refused by the test' }))
-        else response.writeHead(200).end(JSON.stringify({ stdout: answer.stdout, stderr: '', exitCode: 0, timedOut: false, durationMs: 5 }))
+    request
+      .setEncoding('utf8')
+      .on('data', (piece: string) => (text += piece))
+      .on('end', () => {
+        node.asked.push({ name: request.url?.slice(1) ?? '', input: JSON.parse(text) as Record<string, unknown> })
+        void gate.then(() => {
+          const { answer } = node
+          if ('refuse' in answer)
+            response
+              .writeHead(answer.refuse)
+              .end(JSON.stringify({ code: answer.code, message: answer.message ?? 'refused by the test' }))
+          else
+            response
+              .writeHead(200)
+              .end(JSON.stringify({ stdout: answer.stdout, stderr: '', exitCode: 0, timedOut: false, durationMs: 5 }))
+        })
       })
-    })
   })
   await new Promise<void>((resolve) => server.listen(socketPath, resolve))
   server.unref() // who never stops it is not kept by it
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
-  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb) values (${node.id}, 'stub', ${`unix:${socketPath}`}, 'emulation', 0)`.execute(db)
+  await sql`insert into nodes (id, name, agent_url, acceleration, memory_mb) values (${node.id}, 'stub', ${`unix:${socketPath}`}, 'emulation', 0)`.execute(
+    db,
+  )
   return node
 
   function hold(): () => void {

@@ -5,7 +5,17 @@ import { WebSocket } from 'ws'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
-import { callerNames, canary, fill, makeCallers, makeRefusingNode, makeTarget, type CallerName, type Callers, type Target } from './callers.ts'
+import {
+  callerNames,
+  canary,
+  fill,
+  makeCallers,
+  makeRefusingNode,
+  makeTarget,
+  type CallerName,
+  type Callers,
+  type Target,
+} from './callers.ts'
 import { documentOf } from './documents.ts'
 import { graphqlRows, namesTarget, type Outcomes } from './matrix.ts'
 
@@ -36,8 +46,14 @@ function told({ errors }: Answer): string {
 async function firstByEvents(document: string, token: string | undefined): Promise<Answer> {
   const leaving = new AbortController()
   const answer = await fetch(`${berth.url}/graphql`, {
-    method: 'POST', signal: leaving.signal, body: JSON.stringify({ query: document }),
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...(token ? { authorization: `Bearer ${token}` } : {}) },
+    method: 'POST',
+    signal: leaving.signal,
+    body: JSON.stringify({ query: document }),
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
   })
   if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return (await answer.json()) as Answer
   let read = ''
@@ -55,14 +71,21 @@ async function firstByEvents(document: string, token: string | undefined): Promi
 
 /** The same over a web socket; a socket that is closed instead answers its close code as the status. */
 async function firstBySocket(document: string, token: string | undefined): Promise<Answer> {
-  const client = createClient({ url: `ws://127.0.0.1:${berth.port}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams: token ? { authorization: `Bearer ${token}` } : {} })
+  const client = createClient({
+    url: `ws://127.0.0.1:${berth.port}/graphql`,
+    webSocketImpl: WebSocket,
+    retryAttempts: 0,
+    connectionParams: token ? { authorization: `Bearer ${token}` } : {},
+  })
   try {
     const first = await client.iterate({ query: document }).next()
     return first.value as Answer
   } catch (refusal) {
     // graphql-ws throws the errors of a refused operation, or the close event of a refused socket.
     if (Array.isArray(refusal)) return { errors: refusal as NonNullable<Answer['errors']> }
-    return { errors: [{ message: '', extensions: { http: { status: (refusal as { code?: number }).code }, code: 'closed' } }] }
+    return {
+      errors: [{ message: '', extensions: { http: { status: (refusal as { code?: number }).code }, code: 'closed' } }],
+    }
   } finally {
     await client.dispose()
   }
@@ -75,7 +98,10 @@ function expected(outcomes: Outcomes, caller: CallerName, refusedCredential: str
   return outcomes[['owner', 'member', 'viewer', 'stranger', 'keyWithout', 'keyWith'].indexOf(caller)] ?? ''
 }
 
-describe.each([['server-sent events', firstByEvents, ''], ['a web socket', firstBySocket, '4403 closed']] as const)('over %s', (_way, first, refusedCredential) => {
+describe.each([
+  ['server-sent events', firstByEvents, ''],
+  ['a web socket', firstBySocket, '4403 closed'],
+] as const)('over %s', (_way, first, refusedCredential) => {
   test.each(subscriptions)('%s answers ten callers as its row says', async (rootField, { args, outcomes }) => {
     const said: Record<string, string> = {}
     for (const caller of callerNames) {
@@ -83,14 +109,27 @@ describe.each([['server-sent events', firstByEvents, ''], ['a web socket', first
       said[caller] = told(answer)
       if (said[caller] !== '200') expect(JSON.stringify(answer)).not.toContain(canary)
     }
-    expect(said).toEqual(Object.fromEntries(callerNames.map((caller) => [caller, expected(outcomes, caller, refusedCredential)])))
+    expect(said).toEqual(
+      Object.fromEntries(callerNames.map((caller) => [caller, expected(outcomes, caller, refusedCredential)])),
+    )
   })
 
-  test.each(subscriptions.filter(([, { args, foreignIs403 }]) => namesTarget(args) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (rootField, { args }) => {
-    const tries = [target, { ...target, vm: newId('vm'), process: newId('process'), ...absentAgentsTarget() }, { ...target, vm: 'vm_x', process: 'prc_x', ...malformedAgentsTarget }]
-    const answers = await Promise.all(tries.map((one) => first(documentFor(rootField, args, one), callers.stranger)))
-    const texts = answers.map((answer) => JSON.stringify(answer).replaceAll(/req_[0-9a-z]{26}/g, 'req').replaceAll(/"column":\d+/g, '"column":0'))
-    expect(new Set(texts).size).toBe(1)
-    expect(texts[0]).toContain('NOT_FOUND')
-  })
+  test.each(subscriptions.filter(([, { args, foreignIs403 }]) => namesTarget(args) && !foreignIs403))(
+    '%s does not tell a stranger what is foreign from what is absent',
+    async (rootField, { args }) => {
+      const tries = [
+        target,
+        { ...target, vm: newId('vm'), process: newId('process'), ...absentAgentsTarget() },
+        { ...target, vm: 'vm_x', process: 'prc_x', ...malformedAgentsTarget },
+      ]
+      const answers = await Promise.all(tries.map((one) => first(documentFor(rootField, args, one), callers.stranger)))
+      const texts = answers.map((answer) =>
+        JSON.stringify(answer)
+          .replaceAll(/req_[0-9a-z]{26}/g, 'req')
+          .replaceAll(/"column":\d+/g, '"column":0'),
+      )
+      expect(new Set(texts).size).toBe(1)
+      expect(texts[0]).toContain('NOT_FOUND')
+    },
+  )
 })

@@ -5,7 +5,18 @@ import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { agentsRows } from './agents-matrix.ts'
 import { absentAgentsTarget, malformedAgentsTarget } from './agents-targets.ts'
-import { callerNames, canary, fill, makeCallers, makeRefusingNode, makeTarget, picture, type CallerName, type Callers, type Target } from './callers.ts'
+import {
+  callerNames,
+  canary,
+  fill,
+  makeCallers,
+  makeRefusingNode,
+  makeTarget,
+  picture,
+  type CallerName,
+  type Callers,
+  type Target,
+} from './callers.ts'
 import { documentOf, rootFields } from './documents.ts'
 import { gatewayRows, graphqlRows, namesTarget, restRows, type Outcomes, type RestRow } from './matrix.ts'
 import { notShared, notSharedHere } from './sessions-matrix.ts'
@@ -20,7 +31,12 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const routes = surfaces.flatMap((surface) => [...Object.keys(surface.routes), ...Object.keys(surface.handlers)].map((key) => ({ key: key.replace(' ', ` ${surface.mount}`), route: surface.routes[key] })))
+const routes = surfaces.flatMap((surface) =>
+  [...Object.keys(surface.routes), ...Object.keys(surface.handlers)].map((key) => ({
+    key: key.replace(' ', ` ${surface.mount}`),
+    route: surface.routes[key],
+  })),
+)
 
 /** What this caller should get. */
 function expected(outcomes: Outcomes, caller: CallerName): string {
@@ -38,7 +54,12 @@ async function callRest(key: string, row: RestRow, token: string | undefined, ta
   const filled = fill(path + (row.query ?? ''), target, row.of)
   const leaving = new AbortController()
   const answer = await fetch(berth.url + filled, {
-    method, signal: leaving.signal, headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(row.body === undefined ? {} : { 'content-type': 'application/json' }) },
+    method,
+    signal: leaving.signal,
+    headers: {
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+      ...(row.body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(row.body === undefined ? {} : { body: fill(JSON.stringify(row.body), target) }),
   })
   const streams = answer.headers.get('content-type')?.startsWith('text/event-stream')
@@ -53,15 +74,30 @@ function codeIn({ error }: { error: string | { code: string } }): string {
   return typeof error === 'string' ? error : error.code
 }
 
-async function askGraphql(rootField: string, args: string | undefined, token: string | undefined, target: Target): Promise<Outcome> {
+async function askGraphql(
+  rootField: string,
+  args: string | undefined,
+  token: string | undefined,
+  target: Target,
+): Promise<Outcome> {
   const filled = args && fill(args, target)
   const { body } = await berth.ask(documentOf(rootField, filled), { token })
   const error = body.errors?.[0]
-  return { said: error ? `${error.extensions.http?.status} ${error.extensions.code.toLowerCase()}` : '200', text: JSON.stringify(body) }
+  return {
+    said: error ? `${error.extensions.http?.status} ${error.extensions.code.toLowerCase()}` : '200',
+    text: JSON.stringify(body),
+  }
 }
 
 /** Runs one row as all callers, each against a target of its own. */
-async function tryAll(outcomes: Outcomes, run: (token: string | undefined, target: Target) => Promise<Outcome>, prepare: (target: Target) => Promise<void> = async () => { /* as it is */ }, shown = (outcome: string): string => outcome): Promise<void> {
+async function tryAll(
+  outcomes: Outcomes,
+  run: (token: string | undefined, target: Target) => Promise<Outcome>,
+  prepare: (target: Target) => Promise<void> = async () => {
+    /* as it is */
+  },
+  shown = (outcome: string): string => outcome,
+): Promise<void> {
   const said: Record<string, string> = {}
   const wanted: Record<string, string> = {}
   for (const caller of callerNames) {
@@ -71,7 +107,8 @@ async function tryAll(outcomes: Outcomes, run: (token: string | undefined, targe
     const outcome = await run(callers[caller], target)
     said[caller] = outcome.said
     wanted[caller] = shown(expected(outcomes, caller))
-    if (refused(outcome.said)) expect(await picture(berth, target), `${caller} was refused, and yet something changed`).toBe(before)
+    if (refused(outcome.said))
+      expect(await picture(berth, target), `${caller} was refused, and yet something changed`).toBe(before)
     const outsider = refused(outcome.said) || caller === 'stranger'
     if (outsider) expect(outcome.text, `${caller} must see nothing of the target`).not.toContain(canary)
   }
@@ -84,15 +121,44 @@ const withoutRequestId = (text: string): string => text.replaceAll(/req_[0-9a-z]
 async function tryAbsent(run: (target: Target) => Promise<Outcome>): Promise<void> {
   const foreign = await makeTarget(berth, callers.owner, node)
   const bodies = await Promise.all([
-    run(foreign), run({ vm: newId('vm'), process: newId('process'), folder: newId('folder'), externalRef: 'absent', build: newId('build'), secret: 'ABSENT', organization: newId('organization'), apiKey: '0000000000000000', membership: newId('membership'), ...absentAgentsTarget() }),
-    run({ vm: 'vm_x', process: 'prc_x', folder: 'fld_x', externalRef: 'x', build: 'bld_x', secret: 'x', organization: 'org_x', apiKey: 'x', membership: 'mbr_x', ...malformedAgentsTarget }),
+    run(foreign),
+    run({
+      vm: newId('vm'),
+      process: newId('process'),
+      folder: newId('folder'),
+      externalRef: 'absent',
+      build: newId('build'),
+      secret: 'ABSENT',
+      organization: newId('organization'),
+      apiKey: '0000000000000000',
+      membership: newId('membership'),
+      ...absentAgentsTarget(),
+    }),
+    run({
+      vm: 'vm_x',
+      process: 'prc_x',
+      folder: 'fld_x',
+      externalRef: 'x',
+      build: 'bld_x',
+      secret: 'x',
+      organization: 'org_x',
+      apiKey: 'x',
+      membership: 'mbr_x',
+      ...malformedAgentsTarget,
+    }),
     run({ ...foreign, vm: newId('node') }),
   ])
-  for (const body of bodies) expect({ ...body, text: withoutRequestId(body.text) }).toEqual({ ...bodies[0], text: withoutRequestId(bodies[0].text) })
+  for (const body of bodies)
+    expect({ ...body, text: withoutRequestId(body.text) }).toEqual({
+      ...bodies[0],
+      text: withoutRequestId(bodies[0].text),
+    })
 }
 
 test('every REST operation has a row, and every row an operation', () => {
-  expect([...Object.keys(restRows), ...Object.keys(gatewayRows), ...Object.keys(agentsRows)].sort()).toEqual(routes.map(({ key }) => key).sort())
+  expect([...Object.keys(restRows), ...Object.keys(gatewayRows), ...Object.keys(agentsRows)].sort()).toEqual(
+    routes.map(({ key }) => key).sort(),
+  )
 })
 
 test('every root field of GraphQL has a row, and every row a field', () => {
@@ -100,18 +166,30 @@ test('every root field of GraphQL has a row, and every row a field', () => {
 })
 
 describe('REST', () => {
-  test.each([...Object.entries(restRows), ...Object.entries(agentsRows)])('%s answers ten callers as its row says', async (key, row) => {
-    await tryAll(row.outcomes, (token, target) => callRest(key, row, token, target))
-  })
+  test.each([...Object.entries(restRows), ...Object.entries(agentsRows)])(
+    '%s answers ten callers as its row says',
+    async (key, row) => {
+      await tryAll(row.outcomes, (token, target) => callRest(key, row, token, target))
+    },
+  )
 
   test.each(Object.entries(gatewayRows))('%s of the gateway answers ten callers as its row says', async (key, row) => {
-    await tryAll(row.outcomes, async (token, target) => {
-      const { said, text } = await callRest(key, row, token, target)
-      return { said: said.slice(0, 3), text }
-    }, undefined, (outcome) => outcome.slice(0, 3))
+    await tryAll(
+      row.outcomes,
+      async (token, target) => {
+        const { said, text } = await callRest(key, row, token, target)
+        return { said: said.slice(0, 3), text }
+      },
+      undefined,
+      (outcome) => outcome.slice(0, 3),
+    )
   })
 
-  test.each([...Object.entries(restRows), ...Object.entries(agentsRows).filter(([, { of }]) => of)].filter(([key, { body, foreignIs403 }]) => namesTarget(key + JSON.stringify(body)) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (key, row) => {
+  test.each(
+    [...Object.entries(restRows), ...Object.entries(agentsRows).filter(([, { of }]) => of)].filter(
+      ([key, { body, foreignIs403 }]) => namesTarget(key + JSON.stringify(body)) && !foreignIs403,
+    ),
+  )('%s does not tell a stranger what is foreign from what is absent', async (key, row) => {
     await tryAbsent((target) => callRest(key, row, callers.stranger, target))
   })
 })
@@ -120,14 +198,30 @@ describe('REST', () => {
 const startsFrom: Readonly<Record<string, string>> = { 'mutation startVm': 'stopped', 'mutation resumeVm': 'paused' }
 
 describe('GraphQL', () => {
-  test.each(Object.entries(graphqlRows).filter(([rootField]) => !rootField.startsWith('subscription')))('%s answers ten callers as its row says', async (rootField, row) => {
-    const status = startsFrom[rootField]
-    await tryAll(row.outcomes, (token, target) => askGraphql(rootField, row.args, token, target), async ({ externalRef }) => {
-      if (status) await berth.services.database.pool.query('update vms set status = $1, desired_status = $1 where external_ref = $2', [status, externalRef])
-    })
-  })
+  test.each(Object.entries(graphqlRows).filter(([rootField]) => !rootField.startsWith('subscription')))(
+    '%s answers ten callers as its row says',
+    async (rootField, row) => {
+      const status = startsFrom[rootField]
+      await tryAll(
+        row.outcomes,
+        (token, target) => askGraphql(rootField, row.args, token, target),
+        async ({ externalRef }) => {
+          if (status)
+            await berth.services.database.pool.query(
+              'update vms set status = $1, desired_status = $1 where external_ref = $2',
+              [status, externalRef],
+            )
+        },
+      )
+    },
+  )
 
-  test.each(Object.entries(graphqlRows).filter(([rootField, { args, foreignIs403 }]) => !rootField.startsWith('subscription') && namesTarget(args?.replaceAll('{fresh}', '')) && !foreignIs403))('%s does not tell a stranger what is foreign from what is absent', async (rootField, row) => {
+  test.each(
+    Object.entries(graphqlRows).filter(
+      ([rootField, { args, foreignIs403 }]) =>
+        !rootField.startsWith('subscription') && namesTarget(args?.replaceAll('{fresh}', '')) && !foreignIs403,
+    ),
+  )('%s does not tell a stranger what is foreign from what is absent', async (rootField, row) => {
     await tryAbsent((target) => askGraphql(rootField, row.args, callers.stranger, target))
   })
 })

@@ -32,7 +32,9 @@ function smallSchema(): ReturnType<typeof buildSchema> {
     ;(found.getFields()[field] as { resolve?: unknown }).resolve = resolver // graphql-js allows it before the first execution
   }
   resolve('Mutation', 'echo', (_root, args) => args)
-  resolve('Query', 'items', (_root, { count }) => Array.from({ length: Number(count ?? 2) }, (_, id) => ({ id: String(id), note: null })))
+  resolve('Query', 'items', (_root, { count }) =>
+    Array.from({ length: Number(count ?? 2) }, (_, id) => ({ id: String(id), note: null })),
+  )
   resolve('Query', 'maybe', () => null)
   resolve('Query', 'failing', (_root, { how }) => {
     if (how === 'refused') throw new BerthError('invalid_transition', 'not now', { retryAfterSeconds: 3 })
@@ -43,9 +45,12 @@ function smallSchema(): ReturnType<typeof buildSchema> {
 }
 
 describe('the runner', () => {
-  const echo = 'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $json: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, json: $json, inner: $inner) }'
+  const echo =
+    'mutation ($text: String, $number: Int, $flag: Boolean, $list: [String!], $json: JSON, $inner: Inner) { body: echo(text: $text, number: $number, flag: $flag, list: $list, json: $json, inner: $inner) }'
   let runner: Runner
-  beforeAll(async () => { runner = await createRunner(smallSchema()) })
+  beforeAll(async () => {
+    runner = await createRunner(smallSchema())
+  })
   afterAll(() => runner.close())
 
   /** Runs a document of its own for each set of variables, so that every set meets the first, the compiling and the compiled run. */
@@ -54,22 +59,32 @@ describe('the runner', () => {
     const operation = own.prepare(source)
     const outcomes: unknown[] = []
     for (const _ of times) {
-      outcomes.push(await own.execute(operation, structuredClone(variables), { ...context }).catch((error: unknown) => error instanceof BerthError ? { code: error.code, message: error.message, details: error.details } : error))
+      outcomes.push(
+        await own
+          .execute(operation, structuredClone(variables), { ...context })
+          .catch((error: unknown) =>
+            error instanceof BerthError ? { code: error.code, message: error.message, details: error.details } : error,
+          ),
+      )
     }
     await own.close()
     return outcomes
   }
 
   test.each<[string, Variables]>([
-    ['nothing', {}], ['null everywhere', { text: null, number: null, flag: null, list: null, json: null, inner: null }], ['values', { text: 'x', number: 0, flag: false, list: [], json: { a: [1, null] }, inner: { a: null } }],
-    ['one null, one value, others absent', { text: null, list: ['a'] }], ['an empty input', { inner: {} }],
+    ['nothing', {}],
+    ['null everywhere', { text: null, number: null, flag: null, list: null, json: null, inner: null }],
+    ['values', { text: 'x', number: 0, flag: false, list: [], json: { a: [1, null] }, inner: { a: null } }],
+    ['one null, one value, others absent', { text: null, list: ['a'] }],
+    ['an empty input', { inner: {} }],
   ])('hands %s on to the resolver as it came, every time', async (_what, variables) => {
     for (const outcome of await runAll(echo, variables)) expect(outcome).toEqual({ body: variables })
   })
 
   test('hands variables on as they came also when the one before was different', async () => {
     const operation = runner.prepare(echo)
-    for (const variables of [{}, { text: null }, { text: 'x' }, {}, { number: null }, {}, { text: null }]) expect(await runner.execute(operation, variables, { ...context })).toEqual({ body: variables })
+    for (const variables of [{}, { text: null }, { text: 'x' }, {}, { number: null }, {}, { text: null }])
+      expect(await runner.execute(operation, variables, { ...context })).toEqual({ body: variables })
   })
 
   test.each(['refused', 'absent', 'broken'])('throws the same error every time when a resolver is %s', async (how) => {
@@ -81,31 +96,51 @@ describe('the runner', () => {
     expect(JSON.stringify(outcomes)).not.toContain('secret')
   })
 
-  test.each<[string, Variables]>([['a wrong type', { number: 'x' }], ['a fraction', { number: 1.5 }], ['a huge number', { number: 2 ** 40 }], ['a null in a list', { list: [null] }], ['an unknown key of an input', { inner: { c: 1 } }], ['a list for a text', { text: ['a', 'b'] }]])(
-    'refuses %s with the same sentence every time, without the value', async (_what, variables) => {
-      const outcomes = await runAll(echo, variables)
-      expect(outcomes[0]).toMatchObject({ code: 'invalid_request', message: expect.stringMatching(/must be|is not known/) })
-      for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0])
+  test.each<[string, Variables]>([
+    ['a wrong type', { number: 'x' }],
+    ['a fraction', { number: 1.5 }],
+    ['a huge number', { number: 2 ** 40 }],
+    ['a null in a list', { list: [null] }],
+    ['an unknown key of an input', { inner: { c: 1 } }],
+    ['a list for a text', { text: ['a', 'b'] }],
+  ])('refuses %s with the same sentence every time, without the value', async (_what, variables) => {
+    const outcomes = await runAll(echo, variables)
+    expect(outcomes[0]).toMatchObject({
+      code: 'invalid_request',
+      message: expect.stringMatching(/must be|is not known/),
     })
+    for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0])
+  })
 
   test('answers null and lists the same every time', async () => {
-    for (const outcome of await runAll('query ($count: Int) { maybe { id } items(count: $count) { id note } }', { count: 3 })) {
+    for (const outcome of await runAll('query ($count: Int) { maybe { id } items(count: $count) { id note } }', {
+      count: 3,
+    })) {
       expect(outcome).toEqual({ maybe: null, items: ['0', '1', '2'].map((id) => ({ id, note: null })) })
     }
   })
 
-  test.each(['mutation ($a: String) { echo(inner: {a: $a}) }', 'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }', 'mutation ($a: String) { echo(json: {deep: [{a: $a}]}) }'])('refuses a document with a variable inside a literal: %s', (source) => {
+  test.each([
+    'mutation ($a: String) { echo(inner: {a: $a}) }',
+    'mutation ($a: Int) { echo(inner: {a: "x", b: $a}) }',
+    'mutation ($a: String) { echo(json: {deep: [{a: $a}]}) }',
+  ])('refuses a document with a variable inside a literal: %s', (source) => {
     expect(() => runner.prepare(source)).toThrow(/variable inside an object literal/)
   })
 
-  test.each(['{ nothing }', 'query ($a: Int) { items(count: $b) { id } }', 'not a document', '{ items }'])('refuses a document that does not fit the schema: %s', (source) => {
-    expect(() => runner.prepare(source)).toThrow()
-  })
+  test.each(['{ nothing }', 'query ($a: Int) { items(count: $b) { id } }', 'not a document', '{ items }'])(
+    'refuses a document that does not fit the schema: %s',
+    (source) => {
+      expect(() => runner.prepare(source)).toThrow()
+    },
+  )
 })
 
 test('a request’s variables are what it named: absent stays absent, null stays null, and nothing is inherited', async () => {
   const runner = await createRunner(smallSchema())
-  const operation = runner.prepare('mutation ($text: String, $number: Int, $list: [String!]) { body: echo(text: $text, number: $number, list: $list) }')
+  const operation = runner.prepare(
+    'mutation ($text: String, $number: Int, $list: [String!]) { body: echo(text: $text, number: $number, list: $list) }',
+  )
   const route = { operation: operation.source, status: 200, errors: [], summary: '', query: ['list'] } as const
   const read = variableReader('POST', '/x', route, operation, { schema: runner.schema, lenient: true })
   const request = (body: unknown, query = {}): Variables => read({ body, query, headers: {}, params: {} } as never) // all that it reads of a request
@@ -124,15 +159,31 @@ test('every REST document fits the schema, and none has a variable inside a lite
 })
 
 const optional: Readonly<Record<string, unknown>> = {
-  name: 'made', template_id: 'base', env: {}, folder_id: '', skip_folder_create: true, git_repo_url: '', git_branch: '', git_repos: [], external_ref: 'ref', language: '', args: ['a'], timeout: 5, ttl: 60,
-  working_dir: '/tmp', recursive: true, signal: 'KILL', background: false,
+  name: 'made',
+  template_id: 'base',
+  env: {},
+  folder_id: '',
+  skip_folder_create: true,
+  git_repo_url: '',
+  git_branch: '',
+  git_repos: [],
+  external_ref: 'ref',
+  language: '',
+  args: ['a'],
+  timeout: 5,
+  ttl: 60,
+  working_dir: '/tmp',
+  recursive: true,
+  signal: 'KILL',
+  background: false,
 }
 
 /** The bodies with which every path is called: what it needs, the same with null for all else, and with everything. */
 const variants: Readonly<Record<string, (body: unknown) => unknown>> = {
   'only what it needs': (body) => body,
-  'null for all else': (body) => isObject(body) ? { ...Object.fromEntries(Object.keys(optional).map((name) => [name, null])), ...body } : body,
-  'everything': (body) => isObject(body) ? { ...optional, ...body } : body,
+  'null for all else': (body) =>
+    isObject(body) ? { ...Object.fromEntries(Object.keys(optional).map((name) => [name, null])), ...body } : body,
+  everything: (body) => (isObject(body) ? { ...optional, ...body } : body),
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -151,9 +202,27 @@ describe.each(Object.keys(variants))('every path, called with %s,', (variant) =>
   afterAll(() => berth.stop())
 
   /** Ids, moments and request ids differ between targets; all else must not. */
-  const same = (text: string, { vm, process, externalRef, environment }: Target): string => text.replaceAll(vm, 'VM').replaceAll(process, 'PROCESS').replaceAll(externalRef, 'REF').replaceAll(environment, 'ENVIRONMENT').replaceAll(decodeId('environment', environment) ?? '', 'ENVIRONMENT').replaceAll(/(?:bld|upl|agt|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID').replaceAll(/[0-9a-f-]{36}(?=\.example)/g, 'HOST').replaceAll(/\d{13}-\d+/g, 'ENTRY').replaceAll(/X-Amz-[^"]*/g, 'SIGNED').replaceAll(/"duration_seconds":[\d.]+/g, 'DURATION').replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST').replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
+  const same = (text: string, { vm, process, externalRef, environment }: Target): string =>
+    text
+      .replaceAll(vm, 'VM')
+      .replaceAll(process, 'PROCESS')
+      .replaceAll(externalRef, 'REF')
+      .replaceAll(environment, 'ENVIRONMENT')
+      .replaceAll(decodeId('environment', environment) ?? '', 'ENVIRONMENT')
+      .replaceAll(/(?:bld|upl|agt|vlt|vcrd|sesn|sevt)_[0-9a-z]{26}/g, 'ID')
+      .replaceAll(/[0-9a-f-]{36}(?=\.example)/g, 'HOST')
+      .replaceAll(/\d{13}-\d+/g, 'ENTRY')
+      .replaceAll(/X-Amz-[^"]*/g, 'SIGNED')
+      .replaceAll(/"duration_seconds":[\d.]+/g, 'DURATION')
+      .replaceAll(/req_[0-9a-z]{26}/g, 'REQUEST')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'MOMENT')
   // Lists grow with each target; an environment's name is different each time.
-  const plain = [...Object.entries(restRows), ...Object.entries(agentsRows)].filter(([key]) => !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$|POST \/agents\/v1\/environments(?:\/\{id\})?$/.test(key))
+  const plain = [...Object.entries(restRows), ...Object.entries(agentsRows)].filter(
+    ([key]) =>
+      !/\/(?:events|stream)$|GET \/api\/v1\/(?:vms|build\/jobs)$|GET \/agents\/v1\/(?:agents|environments|vaults|sessions)$|POST \/agents\/v1\/environments(?:\/\{id\})?$/.test(
+        key,
+      ),
+  )
 
   test.each(plain)('answers the same every time: %s', async (key, { body, query, of }) => {
     const [method = '', path = ''] = key.split(' ')
@@ -164,7 +233,10 @@ describe.each(Object.keys(variants))('every path, called with %s,', (variant) =>
       const filled = fill(path + (query ?? ''), target, of)
       const needed: unknown = body === undefined ? undefined : JSON.parse(fill(JSON.stringify(body), target))
       const sent = isEnv ? needed : variants[variant]?.(needed)
-      const answer = await berth.call(method, filled, { token: callers.owner, ...(sent === undefined ? {} : { body: sent }) })
+      const answer = await berth.call(method, filled, {
+        token: callers.owner,
+        ...(sent === undefined ? {} : { body: sent }),
+      })
       outcomes.push(same(`${answer.status} ${JSON.stringify(answer.body)}`, target))
     }
     expect(new Set(outcomes).size, outcomes.join('\n')).toBe(1)

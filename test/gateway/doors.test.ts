@@ -23,40 +23,100 @@ describe('the page at /', () => {
     expect(html).toContain('cloud for software agents')
     expect(html).not.toMatch(/https?:\/\/|<script|src=/)
     const links = [...html.matchAll(/href="([^"]+)"/g)].map((match) => match[1] ?? '')
-    expect(links).toEqual(expect.arrayContaining(['/graphql', '/graphql/schema.graphql', '/healthz', '/readyz', '/README.md', ...surfaces.map(({ openapiPath }) => openapiPath)]))
-    for (const link of links) expect([link, (await fetch(berth.url + link, { headers: { accept: 'text/html,*/*' } })).status]).toEqual([link, 200])
+    expect(links).toEqual(
+      expect.arrayContaining([
+        '/graphql',
+        '/graphql/schema.graphql',
+        '/healthz',
+        '/readyz',
+        '/README.md',
+        ...surfaces.map(({ openapiPath }) => openapiPath),
+      ]),
+    )
+    for (const link of links)
+      expect([link, (await fetch(berth.url + link, { headers: { accept: 'text/html,*/*' } })).status]).toEqual([
+        link,
+        200,
+      ])
   })
 })
 
 test('every address of Berth that a start prints answers', async () => {
   const { config } = berth.services
   const printed = announcement({ ...config, publicUrl: berth.url }, 'They were left out.', 'the-code')
-  const links = [...printed.matchAll(/https?:\/\/\S+/g)].map((match) => match[0]).filter((link) => link.startsWith(berth.url))
+  const links = [...printed.matchAll(/https?:\/\/\S+/g)]
+    .map((match) => match[0])
+    .filter((link) => link.startsWith(berth.url))
   expect(links.length).toBeGreaterThan(4)
-  for (const link of links) expect([link, (await fetch(link, { headers: { accept: 'text/html,*/*' } })).status]).toEqual([link, 200])
+  for (const link of links)
+    expect([link, (await fetch(link, { headers: { accept: 'text/html,*/*' } })).status]).toEqual([link, 200])
 })
 
 describe('HEAD', () => {
-  const gets = surfaces.flatMap((surface) => Object.keys(surface.routes).filter((key) => key.startsWith('GET ')).map((key) => surface.mount + key.slice(4)))
-  const of = (path: string): 'build' | 'agent' | 'session' | 'vault' | 'environment' => (path.includes('/agents/v1/agents') ? 'agent' : path.includes('sessions') ? 'session' : path.includes('vaults') ? 'vault' : path.includes('environments') ? 'environment' : 'build')
-  const head = (path: string, token?: string): Promise<Response> => fetch(berth.url + path, { method: 'HEAD', headers: token ? { authorization: `Bearer ${token}` } : {} })
+  const gets = surfaces.flatMap((surface) =>
+    Object.keys(surface.routes)
+      .filter((key) => key.startsWith('GET '))
+      .map((key) => surface.mount + key.slice(4)),
+  )
+  const of = (path: string): 'build' | 'agent' | 'session' | 'vault' | 'environment' =>
+    path.includes('/agents/v1/agents')
+      ? 'agent'
+      : path.includes('sessions')
+        ? 'session'
+        : path.includes('vaults')
+          ? 'vault'
+          : path.includes('environments')
+            ? 'environment'
+            : 'build'
+  const head = (path: string, token?: string): Promise<Response> =>
+    fetch(berth.url + path, { method: 'HEAD', headers: token ? { authorization: `Bearer ${token}` } : {} })
 
-  test.each([...gets, ...surfaces.map(({ openapiPath }) => openapiPath), '/', '/README.md', '/healthz', '/readyz', '/graphql/schema.graphql', '/graphql?query=%7B__typename%7D'])('of %s has the status and headers of GET, and no body', async (path) => {
-    const filled = fill(path, target, of(path)) + (path === '/api/v1/build/jobs' || path === '/api/v1/usage' ? `?org_id=${target.organization}` : '')
+  test.each([
+    ...gets,
+    ...surfaces.map(({ openapiPath }) => openapiPath),
+    '/',
+    '/README.md',
+    '/healthz',
+    '/readyz',
+    '/graphql/schema.graphql',
+    '/graphql?query=%7B__typename%7D',
+  ])('of %s has the status and headers of GET, and no body', async (path) => {
+    const filled =
+      fill(path, target, of(path)) +
+      (path === '/api/v1/build/jobs' || path === '/api/v1/usage' ? `?org_id=${target.organization}` : '')
     for (const token of [callers.owner, undefined]) {
       const answer = await head(filled, token)
       const leaving = new AbortController()
-      const got = await fetch(berth.url + filled, { headers: token ? { authorization: `Bearer ${token}` } : {}, signal: leaving.signal })
-      expect([path, answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([path, got.status, got.headers.get('content-type'), ''])
+      const got = await fetch(berth.url + filled, {
+        headers: token ? { authorization: `Bearer ${token}` } : {},
+        signal: leaving.signal,
+      })
+      expect([path, answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
+        path,
+        got.status,
+        got.headers.get('content-type'),
+        '',
+      ])
       leaving.abort()
     }
   })
 
   test('of a subscription or the page of GraphiQL answers at once', async () => {
-    const stream = await fetch(`${berth.url}/graphql?query=${encodeURIComponent(`subscription { vmEvents(id: "${target.vm}") { __typename } }`)}`, { method: 'HEAD', headers: { authorization: `Bearer ${callers.owner}`, accept: 'text/event-stream' } })
-    expect([stream.status, stream.headers.get('content-type'), await stream.text()]).toEqual([200, 'text/event-stream; charset=utf-8', ''])
+    const stream = await fetch(
+      `${berth.url}/graphql?query=${encodeURIComponent(`subscription { vmEvents(id: "${target.vm}") { __typename } }`)}`,
+      { method: 'HEAD', headers: { authorization: `Bearer ${callers.owner}`, accept: 'text/event-stream' } },
+    )
+    expect([stream.status, stream.headers.get('content-type'), await stream.text()]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      '',
+    ])
     const page = await fetch(`${berth.url}/graphql`, { method: 'HEAD', headers: { accept: 'text/html' } })
-    expect([page.status, page.headers.get('content-type'), await page.text()]).toEqual([200, 'text/html; charset=utf-8', ''])
+    expect([page.status, page.headers.get('content-type'), await page.text()]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+      '',
+    ])
   })
 
   test('of an address that has no GET is 404, in the form of its surface', async () => {

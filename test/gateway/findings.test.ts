@@ -16,7 +16,11 @@ afterAll(() => running.stop())
 
 const longestAnswer = 2000 // characters of an answer about one wrong thing
 const messageOf = async (query: string, variables?: unknown): Promise<string> => {
-  const { status, body } = await running.ask(query, { token, variables, headers: { accept: 'application/graphql-response+json' } })
+  const { status, body } = await running.ask(query, {
+    token,
+    variables,
+    headers: { accept: 'application/graphql-response+json' },
+  })
   expect(status).toBe(400)
   expect(JSON.stringify(body).length).toBeLessThan(longestAnswer * (body.errors?.length ?? 1))
   return body.errors?.[0]?.message ?? ''
@@ -32,9 +36,13 @@ describe('a finding', () => {
   })
 
   test('of a variable says which one and where, and never its value', async () => {
-    expect(await messageOf('query ($n: Int) { items(first: $n) { nodes { id } } }', { n: 'top-secret' })).toBe('Variable "$n" must be Int.')
+    expect(await messageOf('query ($n: Int) { items(first: $n) { nodes { id } } }', { n: 'top-secret' })).toBe(
+      'Variable "$n" must be Int.',
+    )
     expect(await messageOf('query ($n: String!) { echo(text: $n) }')).toBe('Variable "$n" must be String!.')
-    expect(await messageOf('query ($n: String) { echo(text: $n) }', { n: { 'top-secret': '; at "x"' } })).toBe('Variable "$n" must be String.')
+    expect(await messageOf('query ($n: String) { echo(text: $n) }', { n: { 'top-secret': '; at "x"' } })).toBe(
+      'Variable "$n" must be String.',
+    )
   })
 
   test('about a document of many errors is one of ten', async () => {
@@ -44,13 +52,20 @@ describe('a finding', () => {
 })
 
 test('a document of more than 10000 lines is refused before it is parsed', async () => {
-  for (const end of ['\n', '\r', '\r\n']) expect(await messageOf(`{ me { name } }${end.repeat(10_001)}`)).toContain('more than 10000 lines')
+  for (const end of ['\n', '\r', '\r\n'])
+    expect(await messageOf(`{ me { name } }${end.repeat(10_001)}`)).toContain('more than 10000 lines')
 })
 
 describe('the place of a wrong value', () => {
-  const schema = buildSchema('type Query { a: Int } input Outer { items: [Inner!] kind: Kind name: String } input Inner { id: ID! size: Int } enum Kind { big small }')
+  const schema = buildSchema(
+    'type Query { a: Int } input Outer { items: [Inner!] kind: Kind name: String } input Inner { id: ID! size: Int } enum Kind { big small }',
+  )
   const placeOf = (types: string, variables: Record<string, unknown>): [string | undefined, string | undefined] => {
-    const found = findWrongVariable(schema, (parse(`query (${types}) { a }`).definitions[0] as OperationDefinitionNode).variableDefinitions ?? [], variables)
+    const found = findWrongVariable(
+      schema,
+      (parse(`query (${types}) { a }`).definitions[0] as OperationDefinitionNode).variableDefinitions ?? [],
+      variables,
+    )
     return [found?.at, found?.fault]
   }
 
@@ -76,7 +91,30 @@ describe('the place of a wrong value', () => {
 })
 
 describe('a moment', () => {
-  const fits = (moment: unknown): boolean => findWrongVariable(berthSchema, (parse('query ($x: DateTime) { __typename }').definitions[0] as OperationDefinitionNode).variableDefinitions ?? [], { x: moment }) === undefined
-  test.each(['2026-04-07T04:27:43.197Z', '2026-04-07T04:27:43+02:00', '2026-04-07', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999Z'])('may be %s', (moment) => expect(fits(moment)).toBe(true))
-  test.each(['0', '0'.repeat(1_000_000), '1', 'April', '2026-13-01', '0000-01-01', '2026-04-07T25:00:00Z', '+012026-01-01T00:00:00Z', '9999-12-31T23:59:59-14:00', 5])('may not be %s', (moment) => expect(fits(moment)).toBe(false))
+  const fits = (moment: unknown): boolean =>
+    findWrongVariable(
+      berthSchema,
+      (parse('query ($x: DateTime) { __typename }').definitions[0] as OperationDefinitionNode).variableDefinitions ??
+        [],
+      { x: moment },
+    ) === undefined
+  test.each([
+    '2026-04-07T04:27:43.197Z',
+    '2026-04-07T04:27:43+02:00',
+    '2026-04-07',
+    '0001-01-01T00:00:00Z',
+    '9999-12-31T23:59:59.999Z',
+  ])('may be %s', (moment) => expect(fits(moment)).toBe(true))
+  test.each([
+    '0',
+    '0'.repeat(1_000_000),
+    '1',
+    'April',
+    '2026-13-01',
+    '0000-01-01',
+    '2026-04-07T25:00:00Z',
+    '+012026-01-01T00:00:00Z',
+    '9999-12-31T23:59:59-14:00',
+    5,
+  ])('may not be %s', (moment) => expect(fits(moment)).toBe(false))
 })

@@ -15,7 +15,14 @@ beforeAll(async () => {
   withoutSignIn = await startApp({ schema, settings: { BERTH_LOCAL_SIGN_IN: 'off' } })
   browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
   })
 })
 afterAll(async () => {
@@ -31,7 +38,8 @@ async function offlinePage(): Promise<{ page: Page; outside: string[]; problems:
   const problems: string[] = []
   await page.route('**/*', (route) => {
     const { hostname, href, protocol } = new URL(route.request().url())
-    if (['localhost', '127.0.0.1'].includes(hostname) || protocol === 'blob:' || protocol === 'data:') return route.continue()
+    if (['localhost', '127.0.0.1'].includes(hostname) || protocol === 'blob:' || protocol === 'data:')
+      return route.continue()
     outside.push(href)
     return route.abort()
   })
@@ -70,7 +78,8 @@ describe('the page at /graphql', () => {
     await editor.click()
     await page.keyboard.press('Control+A')
     await page.keyboard.insertText('query Mine { __typename }')
-    const isKept = async (): Promise<boolean> => String(await page.evaluate('localStorage.getItem("graphiql:tabState")')).includes('query Mine')
+    const isKept = async (): Promise<boolean> =>
+      String(await page.evaluate('localStorage.getItem("graphiql:tabState")')).includes('query Mine')
     expect(await becomesTrue(isKept, { limitMs: 5_000, everyMs: 50 })).toBe(true)
     for (let reload = 1; reload <= 2; reload++) {
       await page.reload()
@@ -82,9 +91,25 @@ describe('the page at /graphql', () => {
 
   it('mends what an earlier reload left: tabs without any text', async () => {
     const { page } = await offlinePage()
-    const empty = { id: 'x', hash: null, title: '<untitled>', query: null, variables: null, headers: null, operationName: null, response: null }
+    const empty = {
+      id: 'x',
+      hash: null,
+      title: '<untitled>',
+      query: null,
+      variables: null,
+      headers: null,
+      operationName: null,
+      response: null,
+    }
     await page.goto(`http://localhost:${running.port}/healthz`)
-    await page.evaluate((state) => (globalThis as unknown as { localStorage: { setItem(key: string, text: string): void } }).localStorage.setItem('graphiql:tabState', state), JSON.stringify({ tabs: [empty, empty], activeTabIndex: 1 }))
+    await page.evaluate(
+      (state) =>
+        (globalThis as unknown as { localStorage: { setItem(key: string, text: string): void } }).localStorage.setItem(
+          'graphiql:tabState',
+          state,
+        ),
+      JSON.stringify({ tabs: [empty, empty], activeTabIndex: 1 }),
+    )
     await page.goto(`http://localhost:${running.port}/graphql`)
     await page.locator('.graphiql-query-editor .view-lines').getByText('Welcome to Berth!').waitFor()
   })
@@ -120,7 +145,10 @@ describe('the page at /graphql', () => {
     await page.getByRole('button', { name: 'Get a token' }).click()
     await page.getByText('Give the code.').waitFor()
     await page.locator('#berth-bar input[name=code]').fill('typed')
-    await Promise.all([page.waitForResponse('**/identity/token'), page.getByRole('button', { name: 'Get a token' }).click()])
+    await Promise.all([
+      page.waitForResponse('**/identity/token'),
+      page.getByRole('button', { name: 'Get a token' }).click(),
+    ])
     expect(sent).toEqual(['from-the-link', 'typed'])
   })
 
@@ -138,20 +166,40 @@ describe('the page at /graphql', () => {
     const answer = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html' } })
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(answer.headers.get('content-encoding')).toMatch(/^(?:br|gzip)$/)
-    expect([answer.headers.get('x-frame-options'), answer.headers.get('content-security-policy')]).toEqual(['DENY', expect.stringContaining("frame-ancestors 'none'")])
-    const again = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html', 'if-none-match': answer.headers.get('etag') ?? '' } })
+    expect([answer.headers.get('x-frame-options'), answer.headers.get('content-security-policy')]).toEqual([
+      'DENY',
+      expect.stringContaining("frame-ancestors 'none'"),
+    ])
+    const again = await fetch(`${running.url}/graphql`, {
+      headers: { accept: 'text/html', 'if-none-match': answer.headers.get('etag') ?? '' },
+    })
     expect([again.status, await again.text()]).toEqual([304, ''])
-    const plain = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html', 'accept-encoding': 'identity' } })
+    const plain = await fetch(`${running.url}/graphql`, {
+      headers: { accept: 'text/html', 'accept-encoding': 'identity' },
+    })
     expect((await plain.text()).length).toBeGreaterThan(8_000_000)
     expect((await fetch(`${running.url}/graphql?query=%7B__typename%7D`)).headers.get('content-type')).toContain('json')
   })
 })
 
 describe('the example that the page opens with', () => {
-  const examples = [exampleQuery, ...exampleQuery.split(/\n\n/).slice(1).map((block) => block.split('\n').map((line) => line.replace(/^# ?/, '')).filter((line) => !/^\d\.|^ {3}away|^$/.test(line)).join('\n'))]
+  const examples = [
+    exampleQuery,
+    ...exampleQuery
+      .split(/\n\n/)
+      .slice(1)
+      .map((block) =>
+        block
+          .split('\n')
+          .map((line) => line.replace(/^# ?/, ''))
+          .filter((line) => !/^\d\.|^ {3}away|^$/.test(line))
+          .join('\n'),
+      ),
+  ]
   it('fits the schema, what is commented included', () => {
     expect(examples).toHaveLength(3)
-    for (const example of examples) expect([example, validate(schema, parse(example)).map((problem) => problem.message)]).toEqual([example, []])
+    for (const example of examples)
+      expect([example, validate(schema, parse(example)).map((problem) => problem.message)]).toEqual([example, []])
   })
   it('stays within the limits', () => {
     const document = parse(exampleQuery)

@@ -35,13 +35,21 @@ describe('an answer', () => {
     const { status, headers, body } = await running.ask('{ missing echo(text: "yes") }', { token })
     expect(status).toBe(200)
     expect(body.data).toEqual({ missing: null, echo: 'yes' })
-    expect(body.errors?.[0]).toMatchObject({ path: ['missing'], extensions: { code: 'NOT_FOUND', http: { status: 404 }, requestId: headers.get('x-request-id') } })
+    expect(body.errors?.[0]).toMatchObject({
+      path: ['missing'],
+      extensions: { code: 'NOT_FOUND', http: { status: 404 }, requestId: headers.get('x-request-id') },
+    })
   })
 
   it('keeps what one mutation did when its sibling fails', async () => {
-    const { status, body } = await running.ask('mutation { add(name: "x") { id } fail { id } again: add(name: "y") { name } }', { token })
+    const { status, body } = await running.ask(
+      'mutation { add(name: "x") { id } fail { id } again: add(name: "y") { name } }',
+      { token },
+    )
     expect([status, body.data]).toEqual([200, { add: { id: '1' }, fail: null, again: { name: 'y' } }])
-    expect(body.errors).toMatchObject([{ path: ['fail'], extensions: { code: 'NOT_FOUND', requestId: expect.stringMatching(/^req_/) } }])
+    expect(body.errors).toMatchObject([
+      { path: ['fail'], extensions: { code: 'NOT_FOUND', requestId: expect.stringMatching(/^req_/) } },
+    ])
   })
 
   it('shows nothing of a bug', async () => {
@@ -60,16 +68,33 @@ describe('a caller', () => {
   })
 
   it('without a token is told that, and not what is wrong with the document', async () => {
-    const documents = ['{ ech }', '{ me { nam } }', '{ echo(txt: "x") }', 'query ($a: Nothing) { echo(text: $a) }', '{ ...Absent }', 'query Q { ...A } fragment A on Query { me { nam } }', 'mutation { ad(name: "x") { id } }', 'subscription { tick }', '{ __typename me { nam } }', '{ ... on Query { ech } }']
+    const documents = [
+      '{ ech }',
+      '{ me { nam } }',
+      '{ echo(txt: "x") }',
+      'query ($a: Nothing) { echo(text: $a) }',
+      '{ ...Absent }',
+      'query Q { ...A } fragment A on Query { me { nam } }',
+      'mutation { ad(name: "x") { id } }',
+      'subscription { tick }',
+      '{ __typename me { nam } }',
+      '{ ... on Query { ech } }',
+    ]
     for (const document of documents) {
       const { status, body } = await running.ask(document)
-      expect([document, status, body.errors?.map(({ extensions }) => extensions.code)]).toEqual([document, 401, ['UNAUTHORIZED']])
+      expect([document, status, body.errors?.map(({ extensions }) => extensions.code)]).toEqual([
+        document,
+        401,
+        ['UNAUTHORIZED'],
+      ])
       expect(JSON.stringify(body)).not.toMatch(/Cannot query|Did you mean|Unknown/)
     }
   })
 
   it('without a token gets what is marked as open to everybody', async () => {
-    const { status, body } = await running.ask('query Q { ...F ... on Query { shared } __typename } fragment F on Query { shared }')
+    const { status, body } = await running.ask(
+      'query Q { ...F ... on Query { shared } __typename } fragment F on Query { shared }',
+    )
     expect([status, body]).toEqual([200, { data: { shared: 'for everybody', __typename: 'Query' } }])
   })
 
@@ -82,7 +107,10 @@ describe('a caller', () => {
   it('reads the schema with a token and without', async () => {
     const { getIntrospectionQuery } = await import('graphql')
     for (const bearer of [undefined, token]) {
-      for (const query of [getIntrospectionQuery(), 'query Q { ...F } fragment F on Query { __type(name: "Me") { name fields { name } } }']) {
+      for (const query of [
+        getIntrospectionQuery(),
+        'query Q { ...F } fragment F on Query { __type(name: "Me") { name fields { name } } }',
+      ]) {
         const { status, body } = await running.ask(query, { token: bearer })
         expect([status, body.errors, body.data !== null]).toEqual([200, undefined, true])
       }
@@ -93,8 +121,14 @@ describe('a caller', () => {
     const answer = await fetch(`${running.url}/graphql/schema.graphql`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/graphql; charset=utf-8'])
     const { buildSchema } = await import('graphql')
-    expect(buildSchema(await answer.text()).getQueryType()?.getFields()).toHaveProperty('me')
-    const again = await fetch(`${running.url}/graphql/schema.graphql`, { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } })
+    expect(
+      buildSchema(await answer.text())
+        .getQueryType()
+        ?.getFields(),
+    ).toHaveProperty('me')
+    const again = await fetch(`${running.url}/graphql/schema.graphql`, {
+      headers: { 'if-none-match': answer.headers.get('etag') ?? '' },
+    })
     expect([again.status, await again.text()]).toEqual([304, ''])
   })
 
@@ -103,7 +137,11 @@ describe('a caller', () => {
     expect([status, body.errors?.[0]?.message]).toEqual([400, '__schema is read without aliases. Leave them out.'])
     const limited = await startApp()
     try {
-      const statuses = await Promise.all(Array.from({ length: limits.anonymousPerMinute + 10 }, () => limited.ask('{ __schema { types { name } } }').then((one) => one.status)))
+      const statuses = await Promise.all(
+        Array.from({ length: limits.anonymousPerMinute + 10 }, () =>
+          limited.ask('{ __schema { types { name } } }').then((one) => one.status),
+        ),
+      )
       expect(new Set(statuses)).toEqual(new Set([200, 429]))
       expect((await limited.ask('{ __schema { types { name } } }', { token: await limited.token() })).status).toBe(200)
     } finally {
@@ -112,21 +150,36 @@ describe('a caller', () => {
   })
 
   it('with a token is told which name was near', async () => {
-    const messages = async (query: string): Promise<string | undefined> => (await running.ask(query, { token, headers: { accept: 'application/graphql-response+json' } })).body.errors?.[0]?.message
+    const messages = async (query: string): Promise<string | undefined> =>
+      (await running.ask(query, { token, headers: { accept: 'application/graphql-response+json' } })).body.errors?.[0]
+        ?.message
     expect(await messages('{ ech }')).toBe('Cannot query field "ech" on type "Query". Did you mean "echo"?')
-    expect(await messages('{ echo(txt: "x") }')).toBe('Unknown argument "txt" on field "Query.echo". Did you mean "text"?')
+    expect(await messages('{ echo(txt: "x") }')).toBe(
+      'Unknown argument "txt" on field "Query.echo". Did you mean "text"?',
+    )
     expect(await messages('{ __type(name: "Me") { kind } items { nodes { nam } } }')).toContain('Did you mean "name"')
   })
 
   it('is told at once about a name as long as a document may be', async () => {
     const from = performance.now()
-    const { status } = await running.ask(`{ ${'e'.repeat(1_000_000)} }`, { token, headers: { accept: 'application/graphql-response+json' } })
+    const { status } = await running.ask(`{ ${'e'.repeat(1_000_000)} }`, {
+      token,
+      headers: { accept: 'application/graphql-response+json' },
+    })
     expect([status, performance.now() - from < 1_000]).toEqual([400, true])
   })
 
   it('may read the schema as GraphiQL does', async () => {
     const { getIntrospectionQuery } = await import('graphql')
-    const { status, body } = await running.ask(getIntrospectionQuery({ schemaDescription: true, inputValueDeprecation: true, specifiedByUrl: true, directiveIsRepeatable: true }), { token })
+    const { status, body } = await running.ask(
+      getIntrospectionQuery({
+        schemaDescription: true,
+        inputValueDeprecation: true,
+        specifiedByUrl: true,
+        directiveIsRepeatable: true,
+      }),
+      { token },
+    )
     expect([status, body.errors]).toEqual([200, undefined])
   })
 })
@@ -137,18 +190,29 @@ describe('limits', () => {
     expect([status, body.errors?.[0]?.extensions.code]).toEqual([400, 'INVALID_REQUEST'])
     return body.errors?.[0]?.message ?? ''
   }
-  const nested = (levels: number): string => (levels === 0 ? '{ id }' : `{ items(first: 1) { nodes ${nested(levels - 1)} } }`)
+  const nested = (levels: number): string =>
+    levels === 0 ? '{ id }' : `{ items(first: 1) { nodes ${nested(levels - 1)} } }`
 
   it('let a list of 100 with many fields, its cursors and its page through', async () => {
     const fields = Array.from({ length: 15 }, (_, i) => `a${i}: name`).join(' ')
-    expect((await running.ask(`{ items(first: 100) { nodes { ${fields} } edges { cursor node { id name } } pageInfo { hasNextPage endCursor } } }`, { token })).body.errors).toBeUndefined()
+    expect(
+      (
+        await running.ask(
+          `{ items(first: 100) { nodes { ${fields} } edges { cursor node { id name } } pageInfo { hasNextPage endCursor } } }`,
+          { token },
+        )
+      ).body.errors,
+    ).toBeUndefined()
   })
   it('refuse depth 13 and let 12 through', async () => {
-    expect((await running.ask(nested(5).replace('{ id }', '{ items(first: 1) { __typename } }'), { token })).body.errors).toBeUndefined()
+    expect(
+      (await running.ask(nested(5).replace('{ id }', '{ items(first: 1) { __typename } }'), { token })).body.errors,
+    ).toBeUndefined()
     expect(await refused(nested(6))).toMatch(/13 levels deep; 12 are allowed/)
   })
   it('refuse 16 aliases', async () => {
-    const aliases = (count: number): string => `{ ${Array.from({ length: count }, (_, i) => `a${i}: echo(text: "x")`).join(' ')} }`
+    const aliases = (count: number): string =>
+      `{ ${Array.from({ length: count }, (_, i) => `a${i}: echo(text: "x")`).join(' ')} }`
     expect((await running.ask(aliases(15), { token })).body.errors).toBeUndefined()
     expect(await refused(aliases(16))).toMatch(/16 aliases; 15 are allowed/)
   })
@@ -157,22 +221,38 @@ describe('limits', () => {
     expect(await refused(query)).toMatch(/16 aliases/)
   })
   it('refuse more than 1000 objects, also when the size comes by variable or is left out', async () => {
-    expect(await refused('{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }')).toMatch(/objects; 1000 are allowed/)
-    expect(await refused('query ($n: Int) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }', { n: 100 })).toMatch(/objects/)
-    expect(await refused('query ($n: Int = 100) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }')).toMatch(/objects/)
+    expect(await refused('{ items(first: 100) { nodes { items(first: 100) { nodes { id } } } } }')).toMatch(
+      /objects; 1000 are allowed/,
+    )
+    expect(
+      await refused('query ($n: Int) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }', { n: 100 }),
+    ).toMatch(/objects/)
+    expect(
+      await refused('query ($n: Int = 100) { items(first: $n) { nodes { items(first: $n) { nodes { id } } } } }'),
+    ).toMatch(/objects/)
     expect(await refused('{ items { nodes { items { nodes { id } } } } }')).toMatch(/objects/)
-    expect(await refused('query Q { items(first: 100) { ...F } } fragment F on ItemConnection { nodes { items(first: 100) { nodes { id } } } }')).toMatch(/objects/)
+    expect(
+      await refused(
+        'query Q { items(first: 100) { ...F } } fragment F on ItemConnection { nodes { items(first: 100) { nodes { id } } } }',
+      ),
+    ).toMatch(/objects/)
   })
   it('refuse 4001 tokens', async () => {
     expect(await refused(`{ ${'echo '.repeat(4000)} }`)).toMatch(/more than 4000 tokens/)
   })
   it('refuse fragments in a circle, fast', async () => {
-    const { status } = await running.ask('query Q { ...A } fragment A on Query { ...B } fragment B on Query { ...A }', { token, headers: { accept: 'application/graphql-response+json' } })
+    const { status } = await running.ask('query Q { ...A } fragment A on Query { ...B } fragment B on Query { ...A }', {
+      token,
+      headers: { accept: 'application/graphql-response+json' },
+    })
     expect(status).toBe(400)
   })
   it('do not let fragments double the work with each level', async () => {
     const levels = 60 // 2^60 steps, if each spread were followed
-    const fragments = Array.from({ length: levels }, (_, i) => `fragment F${i} on Query { ${i + 1 < levels ? `...F${i + 1} ...F${i + 1}` : '__typename'} }`).join(' ')
+    const fragments = Array.from(
+      { length: levels },
+      (_, i) => `fragment F${i} on Query { ${i + 1 < levels ? `...F${i + 1} ...F${i + 1}` : '__typename'} }`,
+    ).join(' ')
     const from = performance.now()
     await running.ask(`query Q { ...F0 } ${fragments}`, { token })
     expect(performance.now() - from).toBeLessThan(1000)
@@ -184,32 +264,56 @@ describe('limits', () => {
     expect([status, performance.now() - from < 1000]).toEqual([200, true])
   })
   it('refuse six operations in one batch and run five', async () => {
-    const send = (count: number) => fetch(`${running.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` }, body: JSON.stringify(Array.from({ length: count }, () => ({ query: '{ me { name } }' }))) })
+    const send = (count: number) =>
+      fetch(`${running.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        body: JSON.stringify(Array.from({ length: count }, () => ({ query: '{ me { name } }' }))),
+      })
     const five = await send(5)
-    expect([five.status, await five.json()]).toEqual([200, Array.from({ length: 5 }, () => ({ data: { me: { name: 'alice' } } }))])
+    expect([five.status, await five.json()]).toEqual([
+      200,
+      Array.from({ length: 5 }, () => ({ data: { me: { name: 'alice' } } })),
+    ])
     const six = await send(6)
     const body = (await six.json()) as { errors: { extensions: { code: string } }[] }
     expect([six.status, body.errors[0]?.extensions.code]).toEqual([413, 'REQUEST_TOO_LARGE'])
   })
   it('refuse a member of a batch that is no object, and run the others', async () => {
-    const answer = await fetch(`${running.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` }, body: JSON.stringify([null, 5, { query: '{ me { name } }' }]) })
-    const codes = ((await answer.json()) as { data?: unknown; errors?: { extensions: { code: string } }[] }[]).map(({ data, errors }) => data ?? errors?.[0]?.extensions.code)
+    const answer = await fetch(`${running.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify([null, 5, { query: '{ me { name } }' }]),
+    })
+    const codes = ((await answer.json()) as { data?: unknown; errors?: { extensions: { code: string } }[] }[]).map(
+      ({ data, errors }) => data ?? errors?.[0]?.extensions.code,
+    )
     expect([answer.status, codes]).toEqual([200, ['INVALID_REQUEST', 'INVALID_REQUEST', { me: { name: 'alice' } }]])
   })
 })
 
 describe('a mutation', () => {
   it('runs by POST', async () => {
-    expect((await running.ask('mutation { add(name: "x") { id } }', { token })).body).toEqual({ data: { add: { id: '1' } } })
+    expect((await running.ask('mutation { add(name: "x") { id } }', { token })).body).toEqual({
+      data: { add: { id: '1' } },
+    })
   })
   it('does not run by GET', async () => {
-    const answer = await fetch(`${running.url}/graphql?query=${encodeURIComponent('mutation { add(name: "x") { id } }')}`, { headers: { authorization: `Bearer ${token}` } })
+    const answer = await fetch(
+      `${running.url}/graphql?query=${encodeURIComponent('mutation { add(name: "x") { id } }')}`,
+      { headers: { authorization: `Bearer ${token}` } },
+    )
     expect(answer.status).toBe(405)
   })
 })
 
 describe('the type of an answer', () => {
-  const post = (accept: string, query: string): Promise<Response> => fetch(`${running.url}/graphql`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, accept }, body: JSON.stringify({ query }) })
+  const post = (accept: string, query: string): Promise<Response> =>
+    fetch(`${running.url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, accept },
+      body: JSON.stringify({ query }),
+    })
   it('is the one that was asked for, and decides the status of what was refused', async () => {
     for (const [accept, query, status, type] of [
       ['application/graphql-response+json', '{ me { name } }', 200, 'application/graphql-response+json'],
@@ -217,7 +321,12 @@ describe('the type of an answer', () => {
       ['application/json', '{ me { name } }', 200, 'application/json'],
       ['application/json', '{ ech }', 200, 'application/json'],
       ['*/*', '{ me { name } }', 200, 'application/'],
-      ['application/graphql-response+json; charset=utf-8, application/json; charset=utf-8', '{ me { name } }', 200, 'application/graphql-response+json'],
+      [
+        'application/graphql-response+json; charset=utf-8, application/json; charset=utf-8',
+        '{ me { name } }',
+        200,
+        'application/graphql-response+json',
+      ],
     ] as const) {
       const answer = await post(accept, query)
       expect([accept, query, answer.status]).toEqual([accept, query, status])
@@ -225,5 +334,6 @@ describe('the type of an answer', () => {
       expect(await answer.json()).toBeTypeOf('object')
     }
   })
-  it('cannot be one that GraphQL does not know', async () => expect((await post('image/png', '{ me { name } }')).status).toBe(406))
+  it('cannot be one that GraphQL does not know', async () =>
+    expect((await post('image/png', '{ me { name } }')).status).toBe(406))
 })

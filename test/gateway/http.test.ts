@@ -14,7 +14,10 @@ beforeAll(async () => {
   running = await startApp({
     settings: { BERTH_RATE_LIMIT_FACTOR: '100' },
     surfaces: async (app) => {
-      app.post('/echo', { bodyLimit: limits.infraBodyBytes }, (request) => ({ body: request.body ?? null, bytes: request.rawBody?.length ?? null }))
+      app.post('/echo', { bodyLimit: limits.infraBodyBytes }, (request) => ({
+        body: request.body ?? null,
+        bytes: request.rawBody?.length ?? null,
+      }))
       app.get('/slow', () => new Promise((resolve) => setTimeout(resolve, 11_500, { slept: true })))
       app.get('/name/:name', (request) => request.params)
     },
@@ -23,8 +26,16 @@ beforeAll(async () => {
 })
 afterAll(() => running.stop())
 
-const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Response> =>
-  fetch(running.url + path, { method: 'POST', body, headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers } })
+const post = (
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
+  fetch(running.url + path, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
+  })
 
 /** What a server says to bytes sent as they are, until it closes the connection. */
 function exchange(bytes: string): Promise<{ said: string; afterMs: number }> {
@@ -32,18 +43,28 @@ function exchange(bytes: string): Promise<{ said: string; afterMs: number }> {
   return new Promise((resolve) => {
     let said = ''
     const socket = connect(running.port, '127.0.0.1', () => socket.write(bytes))
-    socket.setEncoding('utf8').on('data', (text) => (said += text)).on('error', () => { /* told by the close */ }).on('close', () => resolve({ said, afterMs: performance.now() - from }))
+    socket
+      .setEncoding('utf8')
+      .on('data', (text) => (said += text))
+      .on('error', () => {
+        /* told by the close */
+      })
+      .on('close', () => resolve({ said, afterMs: performance.now() - from }))
   })
 }
 
 describe('a request that offers another protocol', () => {
-  const offer = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n`
-  it.each(['/name/alice', '/graphql?query=%7Bshared%7D'])('is answered at %s as what it is: clients such as Java’s offer HTTP/2 with every one', async (path) => {
-    const socket = connect(running.port, '127.0.0.1', () => socket.write(offer(path)))
-    const [said] = (await once(socket, 'data')) as [Buffer]
-    socket.destroy()
-    expect(String(said)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
-  })
+  const offer = (path: string): string =>
+    `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQCAAAAAAIAAAAA\r\n\r\n`
+  it.each(['/name/alice', '/graphql?query=%7Bshared%7D'])(
+    'is answered at %s as what it is: clients such as Java’s offer HTTP/2 with every one',
+    async (path) => {
+      const socket = connect(running.port, '127.0.0.1', () => socket.write(offer(path)))
+      const [said] = (await once(socket, 'data')) as [Buffer]
+      socket.destroy()
+      expect(String(said)).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    },
+  )
 })
 
 describe('a JSON body', () => {
@@ -62,7 +83,8 @@ describe('a JSON body', () => {
     expect(await (await fetch(`${running.url}/echo`, { method: 'POST' })).json()).toEqual({ body: null, bytes: null })
   })
   it('that is no JSON is refused', async () => expect(await refused('{"a":')).toMatch(/not valid JSON/))
-  it('that is not UTF-8 is refused', async () => expect(await refused(new Uint8Array([0x22, 0xff, 0xfe, 0x22]))).toMatch(/UTF-8/))
+  it('that is not UTF-8 is refused', async () =>
+    expect(await refused(new Uint8Array([0x22, 0xff, 0xfe, 0x22]))).toMatch(/UTF-8/))
   it('with NUL in a value or key is refused', async () => {
     expect(await refused('{"a":"x\\u0000y"}')).toMatch(/NUL/)
     expect(await refused('{"a\\u0000":1}')).toMatch(/NUL/)
@@ -80,20 +102,33 @@ describe('a JSON body', () => {
     expect(await refused('{"a":'.repeat(20_000) + '1' + '}'.repeat(20_000))).toMatch(/deeper than 64/)
   })
   it('of another type is refused, with what to send', async () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp', 'nonsense']) {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/jsonp',
+      'nonsense',
+    ]) {
       expect(await refused('{"a":1}', { 'content-type': type })).toMatch(/Send JSON/)
     }
   })
   it('with a key __proto__ changes no prototype', async () => {
-    expect(await (await post('/echo', '{"__proto__":{"admin":true},"a":1,"a":2}')).json()).toEqual({ body: { a: 2 }, bytes: 40 })
+    expect(await (await post('/echo', '{"__proto__":{"admin":true},"a":1,"a":2}')).json()).toEqual({
+      body: { a: 2 },
+      bytes: 40,
+    })
     expect(Object.assign({}, parseJson('{"__proto__":{"admin":true}}'))).toEqual({})
   })
   it('larger than the limit is 413, announced or not', async () => {
     const answer = await post('/echo', `"${'x'.repeat(limits.infraBodyBytes)}"`)
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'request_too_large' }])
     const streamed = await fetch(`${running.url}/echo`, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, duplex: 'half',
-      body: new ReadableStream({ pull: (controller) => controller.enqueue(new TextEncoder().encode('x'.repeat(65_536))) }),
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      duplex: 'half',
+      body: new ReadableStream({
+        pull: (controller) => controller.enqueue(new TextEncoder().encode('x'.repeat(65_536))),
+      }),
     } as RequestInit)
     expect(streamed.status).toBe(413)
   })
@@ -104,20 +139,32 @@ describe('a JSON body', () => {
     socket.pause().write(`POST /echo ${head}content-length: ${body.length}\r\n\r\n`)
     await new Promise<void>((resolve, reject) => socket.on('error', reject).write(body, () => resolve()))
     let said = ''
-    socket.on('data', (text: string) => (said += text)).resume().end(`GET /name/after ${head}connection: close\r\n\r\n`)
+    socket
+      .on('data', (text: string) => (said += text))
+      .resume()
+      .end(`GET /name/after ${head}connection: close\r\n\r\n`)
     await once(socket, 'close')
     expect(said).toMatch(/^HTTP\/1\.1 413 [^]*request_too_large[^]*HTTP\/1\.1 200 [^]*"name":"after"/)
   })
   it('without end is cut', async () => {
     const socket = connect(running.port, '127.0.0.1')
-    socket.on('error', () => { /* told by the close */ }).resume().write('POST /echo HTTP/1.1\r\nhost: berth\r\ncontent-type: application/json\r\ncontent-length: 1000000000\r\n\r\n')
+    socket
+      .on('error', () => {
+        /* told by the close */
+      })
+      .resume()
+      .write(
+        'POST /echo HTTP/1.1\r\nhost: berth\r\ncontent-type: application/json\r\ncontent-length: 1000000000\r\n\r\n',
+      )
     let bytes = 0
     const chunk = Buffer.alloc(1024 * 1024)
-    const send = (): boolean => socket.writable && socket.write(chunk, (failed) => {
-      if (failed) return // a cut connection may fail every write at once, for ever
-      bytes += chunk.length
-      send()
-    })
+    const send = (): boolean =>
+      socket.writable &&
+      socket.write(chunk, (failed) => {
+        if (failed) return // a cut connection may fail every write at once, for ever
+        bytes += chunk.length
+        send()
+      })
     send()
     await new Promise((resolve) => socket.on('close', resolve))
     expect(bytes).toBeLessThan(200_000_000)
@@ -131,18 +178,28 @@ describe('a JSON body', () => {
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200)
   })
   it('is checked the same way in GraphQL', async () => {
-    for (const [body, message] of [['{', /not valid JSON/], ['{"query":"{ __typename }","variables":{"a":"\\u0000"}}', /NUL/], [`{"query":"{ __typename }","variables":${'{"a":'.repeat(100)}1${'}'.repeat(101)}`, /deeper/]] as const) {
+    for (const [body, message] of [
+      ['{', /not valid JSON/],
+      ['{"query":"{ __typename }","variables":{"a":"\\u0000"}}', /NUL/],
+      [`{"query":"{ __typename }","variables":${'{"a":'.repeat(100)}1${'}'.repeat(101)}`, /deeper/],
+    ] as const) {
       const answer = await post('/graphql', body)
       const { errors } = (await answer.json()) as GraphqlBody
       expect([answer.status, errors?.[0]?.extensions.code]).toEqual([400, 'INVALID_REQUEST'])
       expect(errors?.[0]?.message).toMatch(message)
     }
-    const byGet = await fetch(`${running.url}/graphql?query=${encodeURIComponent('{ __typename }')}&variables=${encodeURIComponent('{"a":"\\u0000"}')}`)
+    const byGet = await fetch(
+      `${running.url}/graphql?query=${encodeURIComponent('{ __typename }')}&variables=${encodeURIComponent('{"a":"\\u0000"}')}`,
+    )
     expect(byGet.status).toBe(400)
     expect((await fetch(`${running.url}/graphql?query=%7B__typename%7D&variables=%7B`)).status).toBe(400)
   })
   it('as a form is refused by GraphQL, so that no page elsewhere can send one', async () => {
-    for (const [type, body] of [['application/x-www-form-urlencoded', 'query=%7B__typename%7D'], ['text/plain', '{"query":"{__typename}"}'], ['multipart/form-data; boundary=x', '--x--']] as const) {
+    for (const [type, body] of [
+      ['application/x-www-form-urlencoded', 'query=%7B__typename%7D'],
+      ['text/plain', '{"query":"{__typename}"}'],
+      ['multipart/form-data; boundary=x', '--x--'],
+    ] as const) {
       expect((await post('/graphql', body, { 'content-type': type })).status).toBe(400)
     }
   })
@@ -156,7 +213,15 @@ describe('a JSON body', () => {
 describe('every answer', () => {
   it('has a request id, in both headers, whatever it says', async () => {
     const ids = new Set<string>()
-    for (const [path, status] of [['/healthz', 200], ['/nowhere', 404], ['/graphql?query=%7B__typename%7D', 200], ['/graphql', 400], ['/%', 400], [`/name/${'x'.repeat(301)}`, 400], ['/api/v1/vms', 404]] as const) {
+    for (const [path, status] of [
+      ['/healthz', 200],
+      ['/nowhere', 404],
+      ['/graphql?query=%7B__typename%7D', 200],
+      ['/graphql', 400],
+      ['/%', 400],
+      [`/name/${'x'.repeat(301)}`, 400],
+      ['/api/v1/vms', 404],
+    ] as const) {
       const answer = await fetch(running.url + path)
       const id = answer.headers.get('x-request-id') ?? ''
       expect([path, answer.status]).toEqual([path, status])
@@ -169,17 +234,35 @@ describe('every answer', () => {
   })
   it('also to what is no HTTP', async () => {
     expect((await exchange('HELLO\r\n\r\n')).said).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nx-request-id: req_/)
-    expect((await exchange(`GET / HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(20_000)}\r\n\r\n`)).said).toMatch(/^HTTP\/1\.1 431 /)
-    expect((await exchange('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n')).said).toMatch(/^HTTP\/1\.1 400 /)
+    expect((await exchange(`GET / HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(20_000)}\r\n\r\n`)).said).toMatch(
+      /^HTTP\/1\.1 431 /,
+    )
+    expect(
+      (
+        await exchange(
+          'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+        )
+      ).said,
+    ).toMatch(/^HTTP\/1\.1 400 /)
   })
   it('takes no request id from the caller', async () => {
-    expect((await fetch(`${running.url}/healthz`, { headers: { 'x-request-id': 'mine', 'request-id': 'mine' } })).headers.get('x-request-id')).toMatch(/^req_/)
+    expect(
+      (
+        await fetch(`${running.url}/healthz`, { headers: { 'x-request-id': 'mine', 'request-id': 'mine' } })
+      ).headers.get('x-request-id'),
+    ).toMatch(/^req_/)
   })
   it('for an unknown path is a plain 404', async () => {
-    expect(await (await fetch(`${running.url}/nowhere`)).json()).toEqual({ error: 'not_found', message: 'There is no GET at this path.' })
+    expect(await (await fetch(`${running.url}/nowhere`)).json()).toEqual({
+      error: 'not_found',
+      message: 'There is no GET at this path.',
+    })
   })
   it('opens nothing to pages of other origins', async () => {
-    const answer = await fetch(`${running.url}/graphql`, { method: 'OPTIONS', headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' } })
+    const answer = await fetch(`${running.url}/graphql`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
+    })
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
   it('takes a parameter as long as a domain name', async () => {
@@ -194,7 +277,9 @@ describe('slow clients', () => {
     for (const { afterMs } of await Promise.all(slow)) expect(afterMs).toBeLessThan(8_000)
   })
   it('that never finish their body are cut within 12 s', async () => {
-    const { said, afterMs } = await exchange('POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a"')
+    const { said, afterMs } = await exchange(
+      'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"a"',
+    )
     expect(afterMs).toBeLessThan(12_500)
     expect(said).toMatch(/^(HTTP\/1.1 408|$)/)
   })
@@ -210,14 +295,23 @@ describe('rate limits', () => {
       const bearer = await limited.token()
       const answers: Awaited<ReturnType<typeof limited.ask>>[] = []
       for (let batch = 0; batch < 10 && !answers.some(({ status }) => status === 429); batch++) {
-        answers.push(...await Promise.all(Array.from({ length: 100 }, () => limited.ask('mutation { add(name: "x") { id } }', { token: bearer }))))
+        answers.push(
+          ...(await Promise.all(
+            Array.from({ length: 100 }, () => limited.ask('mutation { add(name: "x") { id } }', { token: bearer })),
+          )),
+        )
       }
       const refused = answers.filter(({ status }) => status === 429)
       expect(answers.length - refused.length).toBeGreaterThanOrEqual(limits.createsPerMinute)
       expect(refused[0]?.body.errors?.[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', http: { status: 429 } })
       expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0)
-      expect((await limited.ask('{ me { name } }', { token: bearer })).headers.get('ratelimit-limit')).toBe(String(limits.otherPerMinute))
-      expect((await limited.ask('mutation { add(name: "x") { id } }', { token: await limited.token('bob', 'other') })).status).toBe(200)
+      expect((await limited.ask('{ me { name } }', { token: bearer })).headers.get('ratelimit-limit')).toBe(
+        String(limits.otherPerMinute),
+      )
+      expect(
+        (await limited.ask('mutation { add(name: "x") { id } }', { token: await limited.token('bob', 'other') }))
+          .status,
+      ).toBe(200)
     } finally {
       await limited.stop()
     }
@@ -225,7 +319,11 @@ describe('rate limits', () => {
   it('slow down who guesses tokens', async () => {
     const limited = await startApp()
     try {
-      const statuses = await Promise.all(Array.from({ length: limits.anonymousPerMinute + 10 }, (_, i) => limited.ask('{ __typename }', { token: `garbage${i}` }).then(({ status }) => status)))
+      const statuses = await Promise.all(
+        Array.from({ length: limits.anonymousPerMinute + 10 }, (_, i) =>
+          limited.ask('{ __typename }', { token: `garbage${i}` }).then(({ status }) => status),
+        ),
+      )
       expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(limits.anonymousPerMinute + 2)
       expect(statuses).toContain(429)
       expect((await limited.ask('{ __typename }')).status).toBe(200)
@@ -239,7 +337,13 @@ describe('health', () => {
   it('is told, and not kept', async () => {
     expect(await (await fetch(`${running.url}/healthz`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${running.url}/readyz`)
-    expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', checks: { database: 'ok', migrations: 'ok', notices: 'ok', vms: expect.stringContaining('No worker') } }])
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      {
+        status: 'ready',
+        checks: { database: 'ok', migrations: 'ok', notices: 'ok', vms: expect.stringContaining('No worker') },
+      },
+    ])
   })
   it('says within 2 s that Postgres died, and comes back with it', async () => {
     const postgres = await startTestPostgres()
@@ -248,12 +352,12 @@ describe('health', () => {
       const ready = async (): Promise<number> => (await fetch(`${own.url}/readyz`)).status
       await postgres.killPostgres()
       const from = performance.now()
-      while (await ready() !== 503) expect(performance.now() - from).toBeLessThan(2_000)
+      while ((await ready()) !== 503) expect(performance.now() - from).toBeLessThan(2_000)
       const query = await own.ask('{ __typename }')
       expect([query.status, query.body.errors?.[0]?.extensions.code]).toEqual([503, 'SERVICE_UNAVAILABLE'])
       await postgres.restartPostgres()
       const again = performance.now()
-      while (await ready() !== 200) expect(performance.now() - again).toBeLessThan(10_000)
+      while ((await ready()) !== 200) expect(performance.now() - again).toBeLessThan(10_000)
       expect((await own.ask('{ __typename }')).status).toBe(200)
     } finally {
       await own.stop()
@@ -270,9 +374,17 @@ describe('metrics', () => {
     try {
       expect(other.port).toBeGreaterThan(one.port)
       const text = await (await fetch(`http://127.0.0.1:${one.port}/metrics`)).text()
-      expect(text).toMatch(/berth_http_request_duration_seconds_count\{method="GET",route="\/name\/:name",status="200"\} \d/)
+      expect(text).toMatch(
+        /berth_http_request_duration_seconds_count\{method="GET",route="\/name\/:name",status="200"\} \d/,
+      )
       expect(text).not.toContain('some-name')
-      for (const name of ['berth_open_streams', 'berth_rate_limited_total', 'berth_database_connections{state="open"}', 'process_resident_memory_bytes']) expect(text).toContain(name)
+      for (const name of [
+        'berth_open_streams',
+        'berth_rate_limited_total',
+        'berth_database_connections{state="open"}',
+        'process_resident_memory_bytes',
+      ])
+        expect(text).toContain(name)
       expect((await fetch(`http://127.0.0.1:${one.port}/`)).status).toBe(404)
     } finally {
       one.close()

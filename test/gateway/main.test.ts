@@ -30,7 +30,11 @@ describe('the web process', () => {
     const { token } = await withServices(settings)
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
     const url = `http://127.0.0.1:${port}/graphql`
-    const stream = await fetch(url, { method: 'POST', headers: { ...headers, accept: 'text/event-stream' }, body: JSON.stringify({ query: 'subscription { vmEvents(id: "vm_01m7xwdcq3ftsrck8w2tcdz3c7") { __typename } }' }) })
+    const stream = await fetch(url, {
+      method: 'POST',
+      headers: { ...headers, accept: 'text/event-stream' },
+      body: JSON.stringify({ query: 'subscription { vmEvents(id: "vm_01m7xwdcq3ftsrck8w2tcdz3c7") { __typename } }' }),
+    })
     expect(await stream.text()).toContain('NOT_FOUND')
 
     // Its headers are there and its body comes after the signal: it is in flight, and is answered.
@@ -39,7 +43,10 @@ describe('the web process', () => {
     const answered = new Promise<string>((resolve, reject) => {
       late.once('error', reject).once('response', (answer) => {
         let text = ''
-        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk)).on('end', () => resolve(text))
+        answer
+          .setEncoding('utf8')
+          .on('data', (chunk: string) => (text += chunk))
+          .on('end', () => resolve(text))
       })
     })
     late.write(body.slice(0, 10))
@@ -65,7 +72,13 @@ describe('the web process', () => {
 async function withServices(settings: Record<string, string>): Promise<{ token: string }> {
   const services = await openServices(readConfig(settings), database.url, 'web')
   try {
-    return await issueToken(services, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: 60, newNames: { make: true } })
+    return await issueToken(services, {
+      user: 'alice',
+      organization: 'acme',
+      role: 'owner',
+      ttlSeconds: 60,
+      newNames: { make: true },
+    })
   } finally {
     await services.close()
   }

@@ -25,11 +25,19 @@ afterAll(() => running.stop())
 const store = () => objectStore(running.services)
 const text = async (key: string): Promise<string> => (await (await store().read(key)).toArray()).join('')
 /** The signed address as it is reached in this test. */
-const signed = async (method: 'GET' | 'PUT', key: string, expiresInSeconds = 60): Promise<string> => (await store().signedUrl(method, key, { expiresInSeconds, fileName: 'a.tar.gz' })).replace('http://berth.example', running.url)
+const signed = async (method: 'GET' | 'PUT', key: string, expiresInSeconds = 60): Promise<string> =>
+  (await store().signedUrl(method, key, { expiresInSeconds, fileName: 'a.tar.gz' })).replace(
+    'http://berth.example',
+    running.url,
+  )
 
 describe('the folder of this host', () => {
   test('keeps a stream whole, with its size and digest, and removes it', async () => {
-    const put = await store().put('builds/a/b.tar.gz', Readable.from([Buffer.from('hello '), Buffer.from('files')]), 100)
+    const put = await store().put(
+      'builds/a/b.tar.gz',
+      Readable.from([Buffer.from('hello '), Buffer.from('files')]),
+      100,
+    )
     expect(put).toEqual({ sizeBytes: 11, sha256: sha256('hello files').toString('hex') })
     expect(await text('builds/a/b.tar.gz')).toBe('hello files')
     expect(await store().find('builds/a/b.tar.gz')).toEqual({ sizeBytes: 11 })
@@ -40,11 +48,15 @@ describe('the folder of this host', () => {
   })
 
   test('keeps nothing of a stream that is too long or breaks off', async () => {
-    await expect(store().put('long', Readable.from([Buffer.alloc(60), Buffer.alloc(60)]), 100)).rejects.toMatchObject({ code: 'request_too_large' })
-    const breaking = Readable.from((async function* () {
-      yield Buffer.alloc(10)
-      throw new Error('broke off')
-    })())
+    await expect(store().put('long', Readable.from([Buffer.alloc(60), Buffer.alloc(60)]), 100)).rejects.toMatchObject({
+      code: 'request_too_large',
+    })
+    const breaking = Readable.from(
+      (async function* () {
+        yield Buffer.alloc(10)
+        throw new Error('broke off')
+      })(),
+    )
     await expect(store().put('broken', breaking, 100)).rejects.toThrow('broke off')
     expect([await store().find('long'), await store().find('broken')]).toEqual([undefined, undefined])
     expect(readdirSync(join(running.services.config.dataDir, 'objects', 'incoming'))).toEqual([])
@@ -53,13 +65,20 @@ describe('the folder of this host', () => {
   test('is written and read by signed addresses, whole, in parts and without a body', async () => {
     const { organizationId } = idsOf(await running.token())
     const id = newUuid()
-    await sql`insert into uploads (id, organization_id, expires_at) values (${id}, ${organizationId}, now())`.execute(running.services.db)
+    await sql`insert into uploads (id, organization_id, expires_at) values (${id}, ${organizationId}, now())`.execute(
+      running.services.db,
+    )
     const key = uploadKey(organizationId, id)
     const put = await fetch(await signed('PUT', key), { method: 'PUT', body: Buffer.from('0123456789') })
     expect([put.status, await put.text()]).toEqual([200, ''])
     const address = await signed('GET', key)
     const whole = await fetch(address)
-    expect([whole.status, await whole.text(), whole.headers.get('content-disposition'), whole.headers.get('content-type')]).toEqual([200, '0123456789', 'attachment; filename="a.tar.gz"', 'application/octet-stream'])
+    expect([
+      whole.status,
+      await whole.text(),
+      whole.headers.get('content-disposition'),
+      whole.headers.get('content-type'),
+    ]).toEqual([200, '0123456789', 'attachment; filename="a.tar.gz"', 'application/octet-stream'])
     const part = async (range: string): Promise<unknown[]> => {
       const answer = await fetch(address, { headers: { range } })
       return [answer.status, await answer.text(), answer.headers.get('content-range')]
@@ -69,7 +88,8 @@ describe('the folder of this host', () => {
     expect(await part('bytes=-3')).toEqual([206, '789', 'bytes 7-9/10'])
     expect(await part('bytes=5-99')).toEqual([206, '56789', 'bytes 5-9/10'])
     expect(await part('bytes=10-')).toEqual([416, '', 'bytes */10'])
-    for (const odd of ['bytes=4-2', 'bytes=-', 'bytes=0-1,3-4', 'lines=1-2']) expect([odd, ...(await part(odd))]).toEqual([odd, 200, '0123456789', null])
+    for (const odd of ['bytes=4-2', 'bytes=-', 'bytes=0-1,3-4', 'lines=1-2'])
+      expect([odd, ...(await part(odd))]).toEqual([odd, 200, '0123456789', null])
     const head = await fetch(address, { method: 'HEAD' })
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '10'])
   })
@@ -78,9 +98,14 @@ describe('the folder of this host', () => {
     await store().put('secret/file', Readable.from([Buffer.from('x')]), 10)
     const address = await signed('GET', 'secret/file')
     const changed = [
-      running.url + '/objects/secret/file', address.replace('secret/file', 'secret/other'), address.replace('X-Amz-Expires=60', 'X-Amz-Expires=6000'),
-      `${address}&response-content-disposition=inline`, address.replace(/X-Amz-Signature=.{4}/, 'X-Amz-Signature=AAAA'), address.replace('a.tar.gz', 'b.html'),
-      address.replace('secret/file', 'secret/..%2F..%2Fsecret.key'), await signed('PUT', 'secret/file'),
+      running.url + '/objects/secret/file',
+      address.replace('secret/file', 'secret/other'),
+      address.replace('X-Amz-Expires=60', 'X-Amz-Expires=6000'),
+      `${address}&response-content-disposition=inline`,
+      address.replace(/X-Amz-Signature=.{4}/, 'X-Amz-Signature=AAAA'),
+      address.replace('a.tar.gz', 'b.html'),
+      address.replace('secret/file', 'secret/..%2F..%2Fsecret.key'),
+      await signed('PUT', 'secret/file'),
     ]
     for (const one of changed) expect([one, (await fetch(one)).status]).toEqual([one, 403])
     expect((await fetch(address, { method: 'PUT', body: 'y' })).status).toBe(403)
@@ -94,10 +119,29 @@ describe('the folder of this host', () => {
   })
 
   test('has no keys that could lead out of it', () => {
-    for (const key of ['../x', 'a/../b', '/a', 'a//b', 'a/', '.hidden', 'a/.b', 'a\\b', 'a b', '', 'x'.repeat(513), 'a\0']) expect([key, isObjectKey(key)]).toEqual([key, false])
+    for (const key of [
+      '../x',
+      'a/../b',
+      '/a',
+      'a//b',
+      'a/',
+      '.hidden',
+      'a/.b',
+      'a\\b',
+      'a b',
+      '',
+      'x'.repeat(513),
+      'a\0',
+    ])
+      expect([key, isObjectKey(key)]).toEqual([key, false])
     expect(isObjectKey('compute/org_01/upl_01.tar-gz')).toBe(true)
     expect(keyOfUrl(store(), 'http://berth.example/objects/compute/o/u')).toBe('compute/o/u')
-    for (const url of ['http://berth.example/objects/../x', 'http://other.example/objects/a', 'http://berth.example/objects/a?b=c']) expect(keyOfUrl(store(), url)).toBeUndefined()
+    for (const url of [
+      'http://berth.example/objects/../x',
+      'http://other.example/objects/a',
+      'http://berth.example/objects/a?b=c',
+    ])
+      expect(keyOfUrl(store(), url)).toBeUndefined()
     expect(existsSync(join(running.services.config.dataDir, 'objects', 'files', 'secret', 'file'))).toBe(true)
   })
 })
@@ -107,7 +151,10 @@ describe('a service that speaks S3', () => {
   const kept = new Map<string, Buffer>()
   const asked: string[] = []
   beforeAll(async () => {
-    server = createServer((request, response) => void answer(request.method ?? '', new URL(request.url ?? '/', 'http://s3'), request, response))
+    server = createServer(
+      (request, response) =>
+        void answer(request.method ?? '', new URL(request.url ?? '/', 'http://s3'), request, response),
+    )
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   })
   afterAll(() => server.close())
@@ -115,10 +162,14 @@ describe('a service that speaks S3', () => {
   /** Enough of S3 to see what we send: it insists on a signature and on a length. */
   async function answer(method: string, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     asked.push(`${method} ${url.pathname}`)
-    if (!/^[0-9a-f]{64}$/.test(url.searchParams.get('X-Amz-Signature') ?? '') || !url.searchParams.get('X-Amz-Credential')?.startsWith('key-id/')) return void response.writeHead(403).end()
+    if (
+      !/^[0-9a-f]{64}$/.test(url.searchParams.get('X-Amz-Signature') ?? '') ||
+      !url.searchParams.get('X-Amz-Credential')?.startsWith('key-id/')
+    )
+      return void response.writeHead(403).end()
     if (method === 'PUT') {
       if (request.headers['content-length'] === undefined) return void response.writeHead(411).end()
-      kept.set(url.pathname, Buffer.concat(await request.toArray() as Buffer[]))
+      kept.set(url.pathname, Buffer.concat((await request.toArray()) as Buffer[]))
       return void response.end()
     }
     const file = kept.get(url.pathname)
@@ -131,9 +182,18 @@ describe('a service that speaks S3', () => {
 
   test('is used when its four settings are there, and has all of the same', async () => {
     const { port } = server.address() as AddressInfo
-    const config = readConfig({ BERTH_S3_ENDPOINT: `http://127.0.0.1:${port}/`, BERTH_S3_BUCKET: 'bucket', BERTH_S3_ACCESS_KEY_ID: 'key-id', BERTH_S3_SECRET_ACCESS_KEY: 'key-secret', BERTH_DATA_DIR: running.services.config.dataDir })
+    const config = readConfig({
+      BERTH_S3_ENDPOINT: `http://127.0.0.1:${port}/`,
+      BERTH_S3_BUCKET: 'bucket',
+      BERTH_S3_ACCESS_KEY_ID: 'key-id',
+      BERTH_S3_SECRET_ACCESS_KEY: 'key-secret',
+      BERTH_DATA_DIR: running.services.config.dataDir,
+    })
     const s3 = objectStore({ config, sealer: running.services.sealer })
-    expect(await s3.put('compute/o/u', Readable.from([Buffer.from('0123456789')]), 100)).toEqual({ sizeBytes: 10, sha256: sha256('0123456789').toString('hex') })
+    expect(await s3.put('compute/o/u', Readable.from([Buffer.from('0123456789')]), 100)).toEqual({
+      sizeBytes: 10,
+      sha256: sha256('0123456789').toString('hex'),
+    })
     expect(await s3.find('compute/o/u')).toEqual({ sizeBytes: 10 })
     expect((await (await s3.read('compute/o/u', { startByte: 2, endByte: 4 })).toArray()).join('')).toBe('234')
     const address = await s3.signedUrl('GET', 'compute/o/u', { expiresInSeconds: 1800 })

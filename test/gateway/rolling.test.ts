@@ -29,7 +29,13 @@ afterAll(async () => {
 })
 
 test('while two web processes are restarted in turn, every request is answered, over connections that are kept and over fresh ones', async () => {
-  const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: dataDir, DATABASE_URL: database.url, BERTH_WEB_PROCESSES: String(processCount), BERTH_RATE_LIMIT_FACTOR: '10000' }
+  const settings = {
+    PORT: String(await freePort()),
+    BERTH_DATA_DIR: dataDir,
+    DATABASE_URL: database.url,
+    BERTH_WEB_PROCESSES: String(processCount),
+    BERTH_RATE_LIMIT_FACTOR: '10000',
+  }
   const start = async (): Promise<Command> => {
     const web = startCommand(['src/gateway/main.ts'], { ...settings, BERTH_METRICS_PORT: String(await freePort()) })
     await web.line(/the web process listens/)
@@ -37,7 +43,13 @@ test('while two web processes are restarted in turn, every request is answered, 
   }
   const webs = [await start(), await start()]
   const services = await openServices(readConfig(settings), database.url, 'web')
-  const { token } = await issueToken(services, { user: 'alice', organization: 'acme', role: 'owner', ttlSeconds: 600, newNames: { make: true } })
+  const { token } = await issueToken(services, {
+    user: 'alice',
+    organization: 'acme',
+    role: 'owner',
+    ttlSeconds: 600,
+    newNames: { make: true },
+  })
   await services.close()
 
   const agents = [new Agent({ connections: keptConnections, pipelining: 1 }), new Agent({ pipelining: 0 })]
@@ -49,7 +61,12 @@ test('while two web processes are restarted in turn, every request is answered, 
   const use = async (dispatcher: Agent): Promise<void> => {
     while (going) {
       try {
-        const answer = await request(`http://127.0.0.1:${settings.PORT}/graphql`, { method: 'POST', headers, body, dispatcher })
+        const answer = await request(`http://127.0.0.1:${settings.PORT}/graphql`, {
+          method: 'POST',
+          headers,
+          body,
+          dispatcher,
+        })
         const text = await answer.body.text()
         if (answer.statusCode !== 200 || !text.includes('acme')) failures.push(`${answer.statusCode} ${text}`)
         answered++
@@ -58,7 +75,10 @@ test('while two web processes are restarted in turn, every request is answered, 
       }
     }
   }
-  const users = [...Array.from({ length: keptConnections }, () => use(agents[0]!)), ...Array.from({ length: freshConnections }, () => use(agents[1]!))] // two are made
+  const users = [
+    ...Array.from({ length: keptConnections }, () => use(agents[0]!)),
+    ...Array.from({ length: freshConnections }, () => use(agents[1]!)),
+  ] // two are made
   try {
     for (const at of [0, 1, 0, 1]) {
       const before = answered

@@ -23,30 +23,61 @@ export type RunningApp = {
   /** A token for this person; valid one hour unless said otherwise. */
   token: (user?: string, organization?: string, role?: Role, ttlSeconds?: number) => Promise<string>
   /** Sends a GraphQL document by POST. */
-  ask: (query: string, options?: { token?: string; variables?: unknown; headers?: Record<string, string> }) => Promise<{ status: number; headers: Headers; body: GraphqlBody }>
+  ask: (
+    query: string,
+    options?: { token?: string; variables?: unknown; headers?: Record<string, string> },
+  ) => Promise<{ status: number; headers: Headers; body: GraphqlBody }>
   stop: () => Promise<void>
 }
 
 /** The shape of every GraphQL answer. */
-export type GraphqlBody = { data?: Record<string, unknown> | null; errors?: { message: string; path?: string[]; extensions: { code: string; requestId: string; http?: { status: number } } }[] }
+export type GraphqlBody = {
+  data?: Record<string, unknown> | null
+  errors?: {
+    message: string
+    path?: string[]
+    extensions: { code: string; requestId: string; http?: { status: number } }
+  }[]
+}
 
 /** Starts one. `settings` are environment variables as in the README. */
-export async function startApp({ settings = {}, schema = smallSchema(), surfaces, on, host = '127.0.0.1' }: { settings?: Record<string, string>; schema?: GraphQLSchema; surfaces?: RegisterSurfaces; on?: TestPostgres; host?: string } = {}): Promise<RunningApp> {
+export async function startApp({
+  settings = {},
+  schema = smallSchema(),
+  surfaces,
+  on,
+  host = '127.0.0.1',
+}: {
+  settings?: Record<string, string>
+  schema?: GraphQLSchema
+  surfaces?: RegisterSurfaces
+  on?: TestPostgres
+  host?: string
+} = {}): Promise<RunningApp> {
   const database = await createDatabase(on)
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-gateway-'))
-  const port = Number(settings['PORT'] ?? await freePort())
+  const port = Number(settings['PORT'] ?? (await freePort()))
   const config = readConfig({ PORT: String(port), BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error', ...settings })
   const services = await openServices(config, database.url, 'web')
   const app = await buildApp({ services, schema, surfaces })
   await app.listen({ port, host })
   const url = `http://127.0.0.1:${port}`
   return {
-    app, services, port, url,
-    token: async (user = 'alice', organization = 'acme', role = 'owner', ttlSeconds = 3600) => (await issueToken(services, { user, organization, role, ttlSeconds, newNames: { make: true } })).token,
+    app,
+    services,
+    port,
+    url,
+    token: async (user = 'alice', organization = 'acme', role = 'owner', ttlSeconds = 3600) =>
+      (await issueToken(services, { user, organization, role, ttlSeconds, newNames: { make: true } })).token,
     ask: async (query, { token, variables, headers = {} } = {}) => {
       const answer = await fetch(`${url}/graphql`, {
-        method: 'POST', body: JSON.stringify({ query, variables }),
-        headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+        method: 'POST',
+        body: JSON.stringify({ query, variables }),
+        headers: {
+          'content-type': 'application/json',
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+          ...headers,
+        },
       })
       return { status: answer.status, headers: answer.headers, body: (await answer.json()) as GraphqlBody }
     },
@@ -86,7 +117,10 @@ export function smallSchema(): GraphQLSchema {
     if (!found || !('getFields' in found)) throw new Error(`no type ${type}`)
     ;(found.getFields()[field] as { resolve?: unknown }).resolve = resolver // graphql-js allows it before the first execution
   }
-  const follow = (field: string, source: (args: Record<string, unknown>, context: Context) => AsyncIterable<unknown>): void => {
+  const follow = (
+    field: string,
+    source: (args: Record<string, unknown>, context: Context) => AsyncIterable<unknown>,
+  ): void => {
     const found = schema.getSubscriptionType()?.getFields()[field]
     if (!found) throw new Error(`no subscription ${field}`)
     found.subscribe = (_root: unknown, args: Record<string, unknown>, context: Context) => source(args, context)

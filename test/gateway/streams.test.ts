@@ -38,24 +38,38 @@ async function* blocks(answer: Response): AsyncGenerator<string> {
 }
 
 describe('a subscription over server-sent events', () => {
-  const subscribe = (query: string, { signal, bearer = token }: { signal?: AbortSignal; bearer?: string } = {}): Promise<Response> => fetch(`${running.url}/graphql`, {
-    method: 'POST', body: JSON.stringify({ query }), signal,
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${bearer}` },
-  })
+  const subscribe = (
+    query: string,
+    { signal, bearer = token }: { signal?: AbortSignal; bearer?: string } = {},
+  ): Promise<Response> =>
+    fetch(`${running.url}/graphql`, {
+      method: 'POST',
+      body: JSON.stringify({ query }),
+      signal,
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${bearer}` },
+    })
 
   it('sends each event and says when it is complete', async () => {
     const answer = await subscribe('subscription { ticks(count: 2) }')
-    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('x-accel-buffering')]).toEqual([200, 'text/event-stream; charset=utf-8', 'no'])
+    expect([answer.status, answer.headers.get('content-type'), answer.headers.get('x-accel-buffering')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      'no',
+    ])
     expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
     const text = await answer.text()
-    expect(text.replace(/^:\n\n/gm, '')).toBe('event: next\ndata: {"data":{"ticks":1}}\n\nevent: next\ndata: {"data":{"ticks":2}}\n\nevent: complete\ndata:\n\n')
+    expect(text.replace(/^:\n\n/gm, '')).toBe(
+      'event: next\ndata: {"data":{"ticks":1}}\n\nevent: next\ndata: {"data":{"ticks":2}}\n\nevent: complete\ndata:\n\n',
+    )
   })
 
   it('ends its source when the client leaves while nothing happens', async () => {
     const leaving = new AbortController()
     const answer = await subscribe('subscription { changes(id: "a") }', { signal: leaving.signal })
     const events = blocks(answer)
-    while (!(await events.next()).value?.includes('"changes":0')) { /* the heartbeat before it */ }
+    while (!(await events.next()).value?.includes('"changes":0')) {
+      /* the heartbeat before it */
+    }
     expect(open.changes).toBe(1)
     leaving.abort()
     expect(await soon(() => open.changes === 0)).toBe(true)
@@ -64,7 +78,11 @@ describe('a subscription over server-sent events', () => {
   it(`is refused beyond ${limits.streamsPerCaller} for one caller, and only for that one`, async () => {
     const bearer = await running.token('greedy', 'greedy')
     const leaving = new AbortController()
-    const answers = await Promise.all(Array.from({ length: limits.streamsPerCaller + 5 }, () => subscribe('subscription { changes(id: "c") }', { signal: leaving.signal, bearer })))
+    const answers = await Promise.all(
+      Array.from({ length: limits.streamsPerCaller + 5 }, () =>
+        subscribe('subscription { changes(id: "c") }', { signal: leaving.signal, bearer }),
+      ),
+    )
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(5)
     expect((await subscribe('subscription { ticks(count: 1) }')).status).toBe(200)
     leaving.abort()
@@ -80,11 +98,18 @@ describe('a subscription over server-sent events', () => {
 
   it('whose source refuses it answers 200 with the error as its event, as clients of streams expect', async () => {
     const answer = await subscribe('subscription { refused }')
-    expect([answer.status, await answer.text()]).toEqual([200, expect.stringMatching(/event: next\ndata: .*NOT_FOUND.*\n\nevent: complete/)])
+    expect([answer.status, await answer.text()]).toEqual([
+      200,
+      expect.stringMatching(/event: next\ndata: .*NOT_FOUND.*\n\nevent: complete/),
+    ])
   })
 
   it('is refused without a token with 401', async () => {
-    const answer = await fetch(`${running.url}/graphql`, { method: 'POST', body: JSON.stringify({ query: 'subscription { changes(id: "a") }' }), headers: { 'content-type': 'application/json', accept: 'text/event-stream' } })
+    const answer = await fetch(`${running.url}/graphql`, {
+      method: 'POST',
+      body: JSON.stringify({ query: 'subscription { changes(id: "a") }' }),
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    })
     expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('UNAUTHORIZED')])
   })
 
@@ -104,22 +129,37 @@ describe('a subscription over server-sent events', () => {
 })
 
 function claimsOf(jwt: string): { org_memberships: { membership_id: string }[] } {
-  return JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as { org_memberships: { membership_id: string }[] }
+  return JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as {
+    org_memberships: { membership_id: string }[]
+  }
 }
 
 describe('a web socket', () => {
   const connect = (authorization?: string, events: Record<string, (...args: never[]) => void> = {}): Client => {
-    const client = createClient({ url: `ws://127.0.0.1:${running.port}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, lazy: true, connectionParams: authorization ? { authorization } : {}, on: events as never })
+    const client = createClient({
+      url: `ws://127.0.0.1:${running.port}/graphql`,
+      webSocketImpl: WebSocket,
+      retryAttempts: 0,
+      lazy: true,
+      connectionParams: authorization ? { authorization } : {},
+      on: events as never,
+    })
     clients.push(client)
     return client
   }
   /** A socket that speaks raw protocol messages, and how it closed. */
-  const raw = async (protocol = 'graphql-transport-ws'): Promise<{ socket: WebSocket; closed: Promise<{ code: number; reason: string }>; said: string[] }> => {
+  const raw = async (
+    protocol = 'graphql-transport-ws',
+  ): Promise<{ socket: WebSocket; closed: Promise<{ code: number; reason: string }>; said: string[] }> => {
     const socket = new WebSocket(`ws://127.0.0.1:${running.port}/graphql`, protocol)
     const said: string[] = []
     socket.on('message', (data) => said.push(String(data)))
-    socket.on('error', () => { /* told by the close */ })
-    const closed = new Promise<{ code: number; reason: string }>((resolve) => socket.once('close', (code, reason) => resolve({ code, reason: String(reason) })))
+    socket.on('error', () => {
+      /* told by the close */
+    })
+    const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+      socket.once('close', (code, reason) => resolve({ code, reason: String(reason) })),
+    )
     await new Promise<void>((resolve) => socket.once('open', resolve).once('close', () => resolve()))
     return { socket, closed, said }
   }
@@ -131,7 +171,8 @@ describe('a web socket', () => {
     return peer
   }
   const bearing = (bearer: string): unknown => ({ authorization: `Bearer ${bearer}` })
-  const init = (bearer: string): string => JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${bearer}` } })
+  const init = (bearer: string): string =>
+    JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${bearer}` } })
 
   it('runs a query and a subscription', async () => {
     const client = connect(`Bearer ${token}`)
@@ -157,16 +198,24 @@ describe('a web socket', () => {
 
   it('without a token opens, and its operations are refused', async () => {
     for (const query of ['{ me { name } }', '{ ech }', 'subscription { changes(id: "a") }']) {
-      const refused = await connect().iterate({ query }).next().catch((errors: unknown) => errors) as { extensions: { code: string } }[]
+      const refused = (await connect()
+        .iterate({ query })
+        .next()
+        .catch((errors: unknown) => errors)) as { extensions: { code: string } }[]
       expect([query, refused.map(({ extensions }) => extensions.code)]).toEqual([query, ['UNAUTHORIZED']])
     }
-    expect((await connect().iterate({ query: '{ __typename shared }' }).next()).value).toEqual({ data: { __typename: 'Query', shared: 'for everybody' } })
+    expect((await connect().iterate({ query: '{ __typename shared }' }).next()).value).toEqual({
+      data: { __typename: 'Query', shared: 'for everybody' },
+    })
   })
 
   it('with a wrong token is closed with 4403 and the reason', async () => {
     const { socket, closed } = await raw()
     socket.send(init('garbage'))
-    expect(await closed).toEqual({ code: 4403, reason: 'Your token is not valid here: it is neither a JWT nor a key of this Berth.' })
+    expect(await closed).toEqual({
+      code: 4403,
+      reason: 'Your token is not valid here: it is neither a JWT nor a key of this Berth.',
+    })
   })
 
   it('that does not say who it is within 5 s is closed with 4408', async () => {
@@ -190,7 +239,10 @@ describe('a web socket', () => {
     const send = (id: string, payload: unknown): void => socket.send(JSON.stringify({ id, type: 'subscribe', payload }))
     send('depth', { query: `{ ${'items(first: 1) { nodes { '.repeat(7)} id ${'} }'.repeat(7)} }` })
     send('aliases', { query: `{ ${Array.from({ length: 16 }, (_, i) => `a${i}: __typename`).join(' ')} }` })
-    send('deep', { query: '{ __typename }', variables: JSON.parse('{"a":'.repeat(100) + '1' + '}'.repeat(100)) as unknown })
+    send('deep', {
+      query: '{ __typename }',
+      variables: JSON.parse('{"a":'.repeat(100) + '1' + '}'.repeat(100)) as unknown,
+    })
     send('nul', { query: '{ __typename }', variables: { a: '\0' } })
     send('suggestion', { query: '{ ech }' })
     send('bug', { query: '{ broken }' })
@@ -208,7 +260,10 @@ describe('a web socket', () => {
 
   it(`has at most ${limits.socketOperations} operations open, and room again when one ends`, async () => {
     const { socket, said } = await ready(bearing(token))
-    const subscribe = (id: number): void => socket.send(JSON.stringify({ id: String(id), type: 'subscribe', payload: { query: 'subscription { changes(id: "m") }' } }))
+    const subscribe = (id: number): void =>
+      socket.send(
+        JSON.stringify({ id: String(id), type: 'subscribe', payload: { query: 'subscription { changes(id: "m") }' } }),
+      )
     for (let id = 1; id <= limits.socketOperations; id++) subscribe(id)
     expect(await soon(() => open.changes === limits.socketOperations)).toBe(true)
     subscribe(1000)
@@ -232,7 +287,10 @@ describe('a web socket', () => {
     const { socket, closed } = await ready(bearing(theirs))
     socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query: 'subscription { changes(id: "q") }' } }))
     expect(await soon(() => open.changes === 1)).toBe(true)
-    await deactivateMembership(running.services.db, decodeId('membership', claimsOf(theirs).org_memberships[0]?.membership_id ?? '')!)
+    await deactivateMembership(
+      running.services.db,
+      decodeId('membership', claimsOf(theirs).org_memberships[0]?.membership_id ?? '')!,
+    )
     expect((await closed).code).toBe(4401)
     expect(await soon(() => open.changes === 0)).toBe(true)
   })
@@ -254,7 +312,11 @@ describe('stopping', () => {
   it('ends streams so that clients come back, closes sockets with 1001, and takes less than a second', async () => {
     const other = await startApp()
     const bearer = await other.token()
-    const stream = await fetch(`${other.url}/graphql`, { method: 'POST', body: JSON.stringify({ query: 'subscription { changes(id: "a") }' }), headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${bearer}` } })
+    const stream = await fetch(`${other.url}/graphql`, {
+      method: 'POST',
+      body: JSON.stringify({ query: 'subscription { changes(id: "a") }' }),
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${bearer}` },
+    })
     const socket = new WebSocket(`ws://127.0.0.1:${other.port}/graphql`, 'graphql-transport-ws')
     const closed = new Promise<number>((resolve) => socket.once('close', resolve))
     await new Promise((resolve) => socket.once('open', resolve))

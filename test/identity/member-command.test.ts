@@ -14,7 +14,9 @@ afterAll(() => berth.stop())
 /** Runs the command as `npm run -s member --` does. */
 function run(words: string[]): Promise<{ code: number | null; out: string; errors: string }> {
   const { config, database } = berth.services
-  const child = spawn(process.execPath, ['src/identity/member.ts', ...words], { env: environmentWith({ DATABASE_URL: database.url, BERTH_DATA_DIR: config.dataDir, PORT: String(config.port) }) })
+  const child = spawn(process.execPath, ['src/identity/member.ts', ...words], {
+    env: environmentWith({ DATABASE_URL: database.url, BERTH_DATA_DIR: config.dataDir, PORT: String(config.port) }),
+  })
   let out = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
@@ -27,27 +29,64 @@ describe('npm run -s member', () => {
     const bob = await berth.token('bob', 'acme', 'admin')
     const role = async (): Promise<unknown> => (await berth.ask('{ me { role } }', { token: bob })).body.data
     expect(await run(['--org', 'acme'])).toEqual({ code: 0, out: 'owner   alice\nadmin   bob\n', errors: '' })
-    expect(await run(['role', '--org', 'acme', '--user', 'bob', '--role', 'viewer'])).toEqual({ code: 0, out: 'bob is viewer of acme now.\n', errors: '' })
-    expect(await becomesTrue(async () => JSON.stringify(await role()) === '{"me":{"role":"viewer"}}', { limitMs: 1_000, everyMs: 20 })).toBe(true)
-    expect(await run(['remove', '--org', 'acme', '--user', 'bob'])).toEqual({ code: 0, out: 'bob does not belong to acme any more.\n', errors: '' })
-    expect(await becomesTrue(async () => (await berth.ask('{ me { role } }', { token: bob })).status === 401, { limitMs: 1_000, everyMs: 20 })).toBe(true)
+    expect(await run(['role', '--org', 'acme', '--user', 'bob', '--role', 'viewer'])).toEqual({
+      code: 0,
+      out: 'bob is viewer of acme now.\n',
+      errors: '',
+    })
+    expect(
+      await becomesTrue(async () => JSON.stringify(await role()) === '{"me":{"role":"viewer"}}', {
+        limitMs: 1_000,
+        everyMs: 20,
+      }),
+    ).toBe(true)
+    expect(await run(['remove', '--org', 'acme', '--user', 'bob'])).toEqual({
+      code: 0,
+      out: 'bob does not belong to acme any more.\n',
+      errors: '',
+    })
+    expect(
+      await becomesTrue(async () => (await berth.ask('{ me { role } }', { token: bob })).status === 401, {
+        limitMs: 1_000,
+        everyMs: 20,
+      }),
+    ).toBe(true)
   })
 
   it('leaves the last owner, and says what to do', async () => {
     const sentence = 'alice is the last owner of the organization. Make somebody else an owner first.\n'
     expect(await run(['remove', '--org', 'acme', '--user', 'alice'])).toEqual({ code: 1, out: '', errors: sentence })
-    expect(await run(['role', '--org', 'acme', '--user', 'alice', '--role', 'viewer'])).toEqual({ code: 1, out: '', errors: sentence })
+    expect(await run(['role', '--org', 'acme', '--user', 'alice', '--role', 'viewer'])).toEqual({
+      code: 1,
+      out: '',
+      errors: sentence,
+    })
   })
 
   it('says which name was probably meant', async () => {
-    expect(await run(['--org', 'acmee'])).toMatchObject({ code: 1, out: '', errors: expect.stringContaining('Did you mean acme?') })
-    expect(await run(['remove', '--org', 'acme', '--user', 'alise'])).toMatchObject({ code: 1, out: '', errors: expect.stringContaining('Did you mean alice?') })
+    expect(await run(['--org', 'acmee'])).toMatchObject({
+      code: 1,
+      out: '',
+      errors: expect.stringContaining('Did you mean acme?'),
+    })
+    expect(await run(['remove', '--org', 'acme', '--user', 'alise'])).toMatchObject({
+      code: 1,
+      out: '',
+      errors: expect.stringContaining('Did you mean alice?'),
+    })
   })
 
   it('says how it is used when asked, and in one sentence what is wrong with the command line', async () => {
     expect(await run(['--help'])).toEqual({ code: 0, out: expect.stringContaining('remove --org'), errors: '' })
-    const wrong = [[], ['remove', '--org', 'acme'], ['role', '--org', 'acme', '--user', 'alice', '--role', 'king'], ['fire', '--org', 'acme']]
+    const wrong = [
+      [],
+      ['remove', '--org', 'acme'],
+      ['role', '--org', 'acme', '--user', 'alice', '--role', 'king'],
+      ['fire', '--org', 'acme'],
+    ]
     const answers = await Promise.all(wrong.map(run))
-    expect(answers.map(({ code, out, errors }) => [code, out, errors.trim().split('\n').length])).toEqual(wrong.map(() => [2, '', 1]))
+    expect(answers.map(({ code, out, errors }) => [code, out, errors.trim().split('\n').length])).toEqual(
+      wrong.map(() => [2, '', 1]),
+    )
   })
 })

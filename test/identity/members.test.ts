@@ -23,18 +23,26 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const membershipOf = (token: string): string => decodeJwt<{ org_id: string; org_memberships: { org_id: string; membership_id: string }[] }>(token).org_memberships[0]?.membership_id ?? ''
-const codeOf = async (document: string, token: string): Promise<string | undefined> => (await berth.ask(document, { token })).body.errors?.[0]?.extensions.code
-const changeRole = (of: string, role: string, as: string): Promise<string | undefined> => codeOf(`mutation { changeRole(id: "${membershipOf(of)}", role: ${role}) { role } }`, as)
-const removeMember = (of: string, as: string): Promise<string | undefined> => codeOf(`mutation { removeMember(id: "${membershipOf(of)}") { id } }`, as)
-const makesKeys = (token: string): Promise<string | undefined> => codeOf('mutation { createApiKey(name: "x") { key } }', token)
+const membershipOf = (token: string): string =>
+  decodeJwt<{ org_id: string; org_memberships: { org_id: string; membership_id: string }[] }>(token).org_memberships[0]
+    ?.membership_id ?? ''
+const codeOf = async (document: string, token: string): Promise<string | undefined> =>
+  (await berth.ask(document, { token })).body.errors?.[0]?.extensions.code
+const changeRole = (of: string, role: string, as: string): Promise<string | undefined> =>
+  codeOf(`mutation { changeRole(id: "${membershipOf(of)}", role: ${role}) { role } }`, as)
+const removeMember = (of: string, as: string): Promise<string | undefined> =>
+  codeOf(`mutation { removeMember(id: "${membershipOf(of)}") { id } }`, as)
+const makesKeys = (token: string): Promise<string | undefined> =>
+  codeOf('mutation { createApiKey(name: "x") { key } }', token)
 const soon = (look: () => Promise<boolean>): Promise<boolean> => becomesTrue(look, { limitMs: promisedMs, everyMs: 20 })
 
 describe('members', () => {
   test('are listed with their ids, names and roles to everybody in the organization', async () => {
     const viewer = await berth.token('victor', 'listed', 'viewer')
     const { body } = await berth.ask('{ members(first: 10) { nodes { id role user { name } } } }', { token: viewer })
-    expect(body.data).toEqual({ members: { nodes: [{ id: membershipOf(viewer), role: 'viewer', user: { name: 'victor' } }] } })
+    expect(body.data).toEqual({
+      members: { nodes: [{ id: membershipOf(viewer), role: 'viewer', user: { name: 'victor' } }] },
+    })
   })
 
   test('an admin may not touch an owner, make one, or become one; a member changes nobody', async () => {
@@ -51,13 +59,26 @@ describe('members', () => {
   })
 
   test('there is always an owner: the last one is neither removed nor demoted, also when two go at once', async () => {
-    const pairs = await Promise.all(Array.from({ length: 8 }, async (_, at) => [await berth.token('ona', `two-owners-${at}`, 'owner'), await berth.token('otto', `two-owners-${at}`, 'owner')] as const))
-    const outcomes = await Promise.all(pairs.map(async ([one, other]) => Promise.all([removeMember(one, other), changeRole(other, 'viewer', one)])))
+    const pairs = await Promise.all(
+      Array.from(
+        { length: 8 },
+        async (_, at) =>
+          [
+            await berth.token('ona', `two-owners-${at}`, 'owner'),
+            await berth.token('otto', `two-owners-${at}`, 'owner'),
+          ] as const,
+      ),
+    )
+    const outcomes = await Promise.all(
+      pairs.map(async ([one, other]) => Promise.all([removeMember(one, other), changeRole(other, 'viewer', one)])),
+    )
     for (const codes of outcomes) expect(codes.filter((code) => code === undefined)).toHaveLength(1)
     const alone = await berth.token('lone', 'one-owner', 'owner')
     expect(await removeMember(alone, alone)).toBe('LAST_OWNER')
     expect(await changeRole(alone, 'viewer', alone)).toBe('LAST_OWNER')
-    const { rows } = await berth.services.database.pool.query("select o.name, count(*) filter (where m.role = 'owner' and m.deactivated_at is null)::int as owners from organizations o join memberships m on m.organization_id = o.id where o.name like 'two-owners-%' or o.name = 'one-owner' group by 1")
+    const { rows } = await berth.services.database.pool.query(
+      "select o.name, count(*) filter (where m.role = 'owner' and m.deactivated_at is null)::int as owners from organizations o join memberships m on m.organization_id = o.id where o.name like 'two-owners-%' or o.name = 'one-owner' group by 1",
+    )
     expect(rows.map(({ owners }: { owners: number }) => owners)).toEqual(Array.from({ length: 9 }, () => 1))
   })
 })
@@ -77,15 +98,33 @@ describe('a role', () => {
   test('that is lowered by hand in the database, of which no notice tells, counts after 5 s at most', async () => {
     const admin = await berth.token('hannah', 'acme', 'admin')
     expect(await makesKeys(admin)).toBeUndefined()
-    await berth.services.database.pool.query("update memberships set role = 'viewer' where id = $1", [decodeId('membership', membershipOf(admin))])
-    expect(await becomesTrue(async () => (await makesKeys(admin)) === 'NOT_PERMITTED_FOR_ROLE', { limitMs: promisedMs + 1_000, everyMs: 100 })).toBe(true)
+    await berth.services.database.pool.query("update memberships set role = 'viewer' where id = $1", [
+      decodeId('membership', membershipOf(admin)),
+    ])
+    expect(
+      await becomesTrue(async () => (await makesKeys(admin)) === 'NOT_PERMITTED_FOR_ROLE', {
+        limitMs: promisedMs + 1_000,
+        everyMs: 100,
+      }),
+    ).toBe(true)
   })
 
   test('that another issuer claims opens no more than the table says, and a membership of somebody else opens nothing', async () => {
     const viewer = await berth.token('vera', 'acme', 'viewer')
     const claims = decodeJwt<{ org_memberships: { org_id: string; membership_id: string; role: string }[] }>(viewer)
-    const sign = (membershipId: string): Promise<string> => new SignJWT({ org_id: claims['org_id'], role: 'owner', org_memberships: [{ org_id: claims['org_id'], membership_id: membershipId, role: 'owner' }] })
-      .setProtectedHeader({ alg: 'HS256' }).setIssuer('https://elsewhere.example').setAudience('berth').setSubject(claims.sub ?? '').setIssuedAt().setExpirationTime('5m').sign(Buffer.from(elsewhereSecret))
+    const sign = (membershipId: string): Promise<string> =>
+      new SignJWT({
+        org_id: claims['org_id'],
+        role: 'owner',
+        org_memberships: [{ org_id: claims['org_id'], membership_id: membershipId, role: 'owner' }],
+      })
+        .setProtectedHeader({ alg: 'HS256' })
+        .setIssuer('https://elsewhere.example')
+        .setAudience('berth')
+        .setSubject(claims.sub ?? '')
+        .setIssuedAt()
+        .setExpirationTime('5m')
+        .sign(Buffer.from(elsewhereSecret))
     const raised = await sign(membershipOf(viewer))
     expect((await berth.ask('{ me { role } }', { token: raised })).body.data).toEqual({ me: { role: 'viewer' } })
     expect(await makesKeys(raised)).toBe('NOT_PERMITTED_FOR_ROLE')
@@ -96,7 +135,13 @@ describe('a role', () => {
     const elsewhere = await berth.token('bella', 'elsewhere', 'owner')
     const there = await berth.token('bella', 'acme', 'member') // active: acme; names both
     const organization = encodeId('organization', idsOf(elsewhere).organizationId)
-    const builds = async (): Promise<number> => (await berth.call('POST', '/api/v1/build/jobs', { token: there, body: { org_id: organization, spec: [123, 125] } })).status
+    const builds = async (): Promise<number> =>
+      (
+        await berth.call('POST', '/api/v1/build/jobs', {
+          token: there,
+          body: { org_id: organization, spec: [123, 125] },
+        })
+      ).status
     expect(await builds()).toBe(201)
     await berth.token('boss', 'elsewhere', 'owner')
     expect(await changeRole(elsewhere, 'viewer', await berth.token('boss', 'elsewhere', 'owner'))).toBeUndefined()
@@ -105,17 +150,36 @@ describe('a role', () => {
 
   test('that a token says twice counts as the lesser one, also where a request names the organization', async () => {
     const { db, sealer } = berth.services
-    const token = await new SignJWT({ ...decodeJwt(owner), role: 'viewer' }).setProtectedHeader({ ...decodeProtectedHeader(owner), alg: 'ES256' }).sign(await importJWK((await findSigningKey(db, sealer)) ?? {}, 'ES256'))
+    const token = await new SignJWT({ ...decodeJwt(owner), role: 'viewer' })
+      .setProtectedHeader({ ...decodeProtectedHeader(owner), alg: 'ES256' })
+      .sign(await importJWK((await findSigningKey(db, sealer)) ?? {}, 'ES256'))
     const id = encodeId('organization', idsOf(owner).organizationId)
-    for (const [path, body] of [['/vms', {}], ['/build/jobs', { org_id: id, spec: [123, 125] }], ['/compute/uploads', { organization_id: id }]] as const) {
-      expect(await berth.call('POST', `/api/v1${path}`, { token, body }), path).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
+    for (const [path, body] of [
+      ['/vms', {}],
+      ['/build/jobs', { org_id: id, spec: [123, 125] }],
+      ['/compute/uploads', { organization_id: id }],
+    ] as const) {
+      expect(await berth.call('POST', `/api/v1${path}`, { token, body }), path).toMatchObject({
+        status: 403,
+        body: { error: 'not_permitted_for_role' },
+      })
     }
-    expect(await codeOf(`mutation { setOrganizationBudget(organizationId: "${id}", monthlyUsd: 5) { monthlyBudgetUsd } }`, token)).toBe('NOT_PERMITTED_FOR_ROLE')
+    expect(
+      await codeOf(
+        `mutation { setOrganizationBudget(organizationId: "${id}", monthlyUsd: 5) { monthlyBudgetUsd } }`,
+        token,
+      ),
+    ).toBe('NOT_PERMITTED_FOR_ROLE')
   })
 
   test('that is lowered shows no kept response again that takes a higher one', async () => {
     const member = await berth.token('ida', 'acme', 'member')
-    const post = (): Promise<{ status: number; body: unknown }> => berth.call('POST', '/agents/v1/vaults', { token: member, body: { display_name: 'mine' }, headers: { 'idempotency-key': 'ida-1' } })
+    const post = (): Promise<{ status: number; body: unknown }> =>
+      berth.call('POST', '/agents/v1/vaults', {
+        token: member,
+        body: { display_name: 'mine' },
+        headers: { 'idempotency-key': 'ida-1' },
+      })
     const first = await post()
     expect(await post()).toMatchObject({ status: 201, body: first.body })
     expect(await changeRole(member, 'viewer', owner)).toBeUndefined()
@@ -129,20 +193,35 @@ describe('a role', () => {
     const admin = await berth.token('sunny', 'acme', 'member')
     const vm = await makeVmRow(berth.services.db, owner, node)
     const process = newUuid()
-    await sql`insert into vm_processes (id, vm_id, command, status) values (${process}, ${decodeId('vm', vm)}, 'x', 'running')`.execute(berth.services.db)
-    const client = createClient({ url: `ws://127.0.0.1:${berth.port}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams: { authorization: `Bearer ${admin}` } })
+    await sql`insert into vm_processes (id, vm_id, command, status) values (${process}, ${decodeId('vm', vm)}, 'x', 'running')`.execute(
+      berth.services.db,
+    )
+    const client = createClient({
+      url: `ws://127.0.0.1:${berth.port}/graphql`,
+      webSocketImpl: WebSocket,
+      retryAttempts: 0,
+      connectionParams: { authorization: `Bearer ${admin}` },
+    })
     try {
-      const chat = client.iterate({ query: 'subscription { chatCompletion(model: "berth/demo", messages: [{role: "user", content: "!pace 1000\\n!repeat 400 word"}]) { __typename } }' })
+      const chat = client.iterate({
+        query:
+          'subscription { chatCompletion(model: "berth/demo", messages: [{role: "user", content: "!pace 1000\\n!repeat 400 word"}]) { __typename } }',
+      })
       const events = client.iterate({ query: `subscription { vmEvents(id: "${vm}") { __typename } }` })
       expect((await chat.next()).value).toMatchObject({ data: {} })
       expect((await events.next()).value).toMatchObject({ data: { vmEvents: { __typename: 'VmEvent' } } })
       const ended = (async (): Promise<string | undefined> => {
-        for await (const { errors } of { [Symbol.asyncIterator]: () => chat }) if (errors) return String(errors[0]?.extensions?.['code'])
+        for await (const { errors } of { [Symbol.asyncIterator]: () => chat })
+          if (errors) return String(errors[0]?.extensions?.['code'])
         return undefined
       })()
       expect(await changeRole(admin, 'viewer', owner)).toBeUndefined()
-      expect(await Promise.race([ended, new Promise((resolve) => setTimeout(() => resolve('late'), promisedMs))])).toBe('NOT_PERMITTED_FOR_ROLE')
-      await sql`with moved as (update vms set event_position = event_position + 1 where id = ${decodeId('vm', vm)} returning *) insert into vm_events (vm_id, position, status) select id, event_position, status from moved`.execute(berth.services.db)
+      expect(await Promise.race([ended, new Promise((resolve) => setTimeout(() => resolve('late'), promisedMs))])).toBe(
+        'NOT_PERMITTED_FOR_ROLE',
+      )
+      await sql`with moved as (update vms set event_position = event_position + 1 where id = ${decodeId('vm', vm)} returning *) insert into vm_events (vm_id, position, status) select id, event_position, status from moved`.execute(
+        berth.services.db,
+      )
       await sql`select pg_notify('berth', ${`vm ${decodeId('vm', vm)}`})`.execute(berth.services.db)
       expect((await events.next()).value).toMatchObject({ data: { vmEvents: {} } }) // viewers may follow it
     } finally {
@@ -153,8 +232,13 @@ describe('a role', () => {
   test('that is lowered ends an event stream that takes a higher one', async () => {
     const member = await berth.token('sam', 'acme', 'member')
     const answer = await fetch(`${berth.url}/llm/v1/chat/completions`, {
-      method: 'POST', headers: { authorization: `Bearer ${member}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'berth/demo', stream: true, messages: [{ role: 'user', content: '!pace 1000\n!repeat 400 word' }] }),
+      method: 'POST',
+      headers: { authorization: `Bearer ${member}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'berth/demo',
+        stream: true,
+        messages: [{ role: 'user', content: '!pace 1000\n!repeat 400 word' }],
+      }),
     })
     expect(answer.status).toBe(200)
     expect(await changeRole(member, 'viewer', owner)).toBeUndefined()
@@ -168,17 +252,36 @@ describe('a person who is removed', () => {
   test('is refused everywhere, what runs for them stops, and what they made is theirs again when they come back', async () => {
     const member = await berth.token('ria', 'acme', 'member')
     const target = await makeAgentsTarget(berth, idsOf(member), 'ria')
-    const [sessionId, environmentId] = [decodeId('session', target.session), decodeId('environment', target.environment)]
+    const [sessionId, environmentId] = [
+      decodeId('session', target.session),
+      decodeId('environment', target.environment),
+    ]
     const vm = await makeVmRow(berth.services.db, member, node)
     const vmId = decodeId('vm', vm)
     await sql`update vms set owner_user_id = ${idsOf(member).userId} where id = ${vmId}`.execute(berth.services.db)
-    await sql`update environments set config = '{"type": "vm"}', vm_id = ${vmId}, prepared_vm_id = ${vmId} where id = ${environmentId}`.execute(berth.services.db)
-    await sql`update sessions set status = 'running', running_since = now() where id = ${sessionId}`.execute(berth.services.db)
+    await sql`update environments set config = '{"type": "vm"}', vm_id = ${vmId}, prepared_vm_id = ${vmId} where id = ${environmentId}`.execute(
+      berth.services.db,
+    )
+    await sql`update sessions set status = 'running', running_since = now() where id = ${sessionId}`.execute(
+      berth.services.db,
+    )
     expect(await removeMember(member, owner)).toBeUndefined()
-    expect(await soon(async () => (await berth.call('GET', '/api/v1/vms', { token: member })).status === 401)).toBe(true)
+    expect(await soon(async () => (await berth.call('GET', '/api/v1/vms', { token: member })).status === 401)).toBe(
+      true,
+    )
     const { rows } = await sql`
-      select s.status, s.stop_reason, v.desired_status, e.vm_id, e.status as environment from sessions s, vms v, environments e where s.id = ${sessionId} and v.id = ${vmId} and e.id = ${environmentId}`.execute(berth.services.db)
-    expect(rows).toEqual([{ status: 'idle', stopReason: { type: 'retries_exhausted' }, desiredStatus: 'deleted', vmId: null, environment: 'ready' }])
+      select s.status, s.stop_reason, v.desired_status, e.vm_id, e.status as environment from sessions s, vms v, environments e where s.id = ${sessionId} and v.id = ${vmId} and e.id = ${environmentId}`.execute(
+      berth.services.db,
+    )
+    expect(rows).toEqual([
+      {
+        status: 'idle',
+        stopReason: { type: 'retries_exhausted' },
+        desiredStatus: 'deleted',
+        vmId: null,
+        environment: 'ready',
+      },
+    ])
     expect(await removeMember(member, owner)).toBe('NOT_FOUND')
     const again = await berth.token('ria', 'acme', 'member')
     expect((await berth.call('GET', `/agents/v1/vaults/${target.vault}`, { token: again })).status).toBe(200)

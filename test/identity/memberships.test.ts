@@ -20,14 +20,28 @@ test('what was read while a notice came is not remembered: it may be older than 
   const [claim] = decodeJwt<{ org_memberships: { membership_id: string }[] }>(text).org_memberships
   const id = decodeId('membership', claim?.membership_id ?? '') ?? ''
   const { organizationId, userId } = idsOf(text)
-  const token = { userId, issuedAtSeconds: 0, memberships: [{ membershipId: id, organizationId, role: 'owner' as const }] }
+  const token = {
+    userId,
+    issuedAtSeconds: 0,
+    memberships: [{ membershipId: id, organizationId, role: 'owner' as const }],
+  }
   let notice: ((id: string | null) => void) | undefined
-  const checker = createMembershipChecker(db, { listen: (_topic: string, onNotice: (id: string | null) => void) => (notice = onNotice) } as unknown as Pubsub) // all that it needs of one
+  const checker = createMembershipChecker(db, {
+    listen: (_topic: string, onNotice: (id: string | null) => void) => (notice = onNotice),
+  } as unknown as Pubsub) // all that it needs of one
   const client = await database.pool.connect()
   await client.query('begin')
   await client.query('lock table memberships in access exclusive mode')
   const checking = checker.check(token)
-  await until('the check waits', async () => (await database.pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from memberships m%' and datname = current_database()")).rowCount === 1)
+  await until(
+    'the check waits',
+    async () =>
+      (
+        await database.pool.query(
+          "select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%from memberships m%' and datname = current_database()",
+        )
+      ).rowCount === 1,
+  )
   notice?.(id)
   await client.query('commit')
   client.release()

@@ -1,5 +1,13 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto'
-import { decodeProtectedHeader, exportJWK, generateKeyPair, importJWK, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
+import {
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  SignJWT,
+  UnsecuredJWT,
+  type JWTPayload,
+} from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { rotateSigningKey } from '#src/identity/issuer.ts'
 import { permissionsOf } from '#src/resources/identity/access-tokens.ts'
@@ -20,13 +28,16 @@ beforeAll(async () => {
 afterAll(() => running.stop())
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000)
-const encode = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+const encode = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 const statusOf = async (token: string): Promise<number> => (await running.ask('{ me { name } }', { token })).status
 
 /** A token of our own key, with claims and header changed: what a stolen or careless signer could make. */
 async function signed(changes: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
   const jwk = await findSigningKey(running.services.db, running.services.sealer)
-  const payload = Object.fromEntries(Object.entries({ ...claims, ...changes }).filter(([, value]) => value !== undefined))
+  const payload = Object.fromEntries(
+    Object.entries({ ...claims, ...changes }).filter(([, value]) => value !== undefined),
+  )
   return new SignJWT(payload).setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(await importJWK(jwk!, 'ES256'))
 }
 
@@ -47,20 +58,39 @@ const attacks: Record<string, () => string | Promise<string>> = {
   'HS256 with the public key as JSON': async () => hmac({ alg: 'HS256', kid }, JSON.stringify((await publicKeys())[0])),
   'HS256 with the x coordinate': async () => hmac({ alg: 'HS256', kid }, String((await publicKeys())[0]?.['x'])),
   'HS256 with an empty secret': () => hmac({ alg: 'HS256', kid }, ''),
-  'another key under our key id': async () => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign((await generateKeyPair('ES256')).privateKey),
-  'another key without a key id': async () => new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign((await generateKeyPair('ES256')).privateKey),
+  'another key under our key id': async () =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid }).sign((await generateKeyPair('ES256')).privateKey),
+  'another key without a key id': async () =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'ES256' }).sign((await generateKeyPair('ES256')).privateKey),
   'a key in the header': async () => {
     const pair = await generateKeyPair('ES256', { extractable: true })
-    return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, jwk: await exportJWK(pair.publicKey) }).sign(pair.privateKey)
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid, jwk: await exportJWK(pair.publicKey) })
+      .sign(pair.privateKey)
   },
-  'a key address in the header': async () => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, jku: 'https://evil.example/jwks.json' }).sign((await generateKeyPair('ES256')).privateKey),
-  'a certificate in the header': async () => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid, x5c: ['AAAA'], x5u: 'https://evil.example' }).sign((await generateKeyPair('ES256')).privateKey),
-  'RS256 with a key of its own': async () => new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid }).sign(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
-  'EdDSA with a key of its own': async () => new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA', kid }).sign((await generateKeyPair('EdDSA')).privateKey),
-  'ES384 with a key of its own': async () => new SignJWT(claims).setProtectedHeader({ alg: 'ES384', kid }).sign((await generateKeyPair('ES384')).privateKey),
-  'a key id that climbs folders': () => `${encode({ alg: 'ES256', kid: '../../../../dev/null' })}.${part(1)}.${part(2)}`,
+  'a key address in the header': async () =>
+    new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid, jku: 'https://evil.example/jwks.json' })
+      .sign((await generateKeyPair('ES256')).privateKey),
+  'a certificate in the header': async () =>
+    new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid, x5c: ['AAAA'], x5u: 'https://evil.example' })
+      .sign((await generateKeyPair('ES256')).privateKey),
+  'RS256 with a key of its own': async () =>
+    new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', kid })
+      .sign(generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
+  'EdDSA with a key of its own': async () =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA', kid }).sign((await generateKeyPair('EdDSA')).privateKey),
+  'ES384 with a key of its own': async () =>
+    new SignJWT(claims).setProtectedHeader({ alg: 'ES384', kid }).sign((await generateKeyPair('ES384')).privateKey),
+  'a key id that climbs folders': () =>
+    `${encode({ alg: 'ES256', kid: '../../../../dev/null' })}.${part(1)}.${part(2)}`,
   'a key id with SQL': () => `${encode({ alg: 'ES256', kid: `' or '1'='1` })}.${part(1)}.${part(2)}`,
-  'an unknown critical header': () => signed({}, { crit: ['exp-strict'], 'exp-strict': true }).catch(() => `${encode({ alg: 'ES256', kid, crit: ['exp-strict'], 'exp-strict': true })}.${part(1)}.${part(2)}`),
+  'an unknown critical header': () =>
+    signed({}, { crit: ['exp-strict'], 'exp-strict': true }).catch(
+      () => `${encode({ alg: 'ES256', kid, crit: ['exp-strict'], 'exp-strict': true })}.${part(1)}.${part(2)}`,
+    ),
   'an unencoded payload': () => `${encode({ alg: 'ES256', kid, b64: false, crit: ['b64'] })}.${part(1)}.${part(2)}`,
   'another issuer': () => signed({ iss: 'https://evil.example' }),
   'an issuer with a slash more': () => signed({ iss: `${String(claims.iss)}/` }),
@@ -78,7 +108,10 @@ const attacks: Record<string, () => string | Promise<string>> = {
   'a subject of another kind': () => signed({ sub: claims.org_memberships[0] }),
   'a subject with SQL': () => signed({ sub: `usr_' or 1=1` }),
   'memberships that are no list': () => signed({ org_memberships: { a: 1 } }),
-  'a membership that does not exist': () => signed({ org_memberships: [{ org_id: claims['org_id'], membership_id: 'mbr_01m7xwdcq3ftsrck8w2tcdz3c7', role: 'owner' }] }),
+  'a membership that does not exist': () =>
+    signed({
+      org_memberships: [{ org_id: claims['org_id'], membership_id: 'mbr_01m7xwdcq3ftsrck8w2tcdz3c7', role: 'owner' }],
+    }),
   'a role that there is not': () => signed({ role: 'root' }),
   'a changed payload': () => `${part(0)}.${encode({ ...claims, role: 'viewer' })}.${part(2)}`,
   'a changed signature': () => `${part(0)}.${part(1)}.${part(2).slice(0, -6)}AAAAAA`,
@@ -89,12 +122,14 @@ const attacks: Record<string, () => string | Promise<string>> = {
   'cut short': () => good.slice(0, good.length / 2),
   'a header that is no JSON': () => `${encode('{')}.${part(1)}.${part(2)}`,
   'a megabyte (refused by its length)': () => `${part(0)}.${'A'.repeat(8_000)}.${part(2)}`,
-  'empty': () => '.',
-  'a JSON serialisation': () => JSON.stringify({ payload: part(1), protected: part(0), signature: part(2) }).replaceAll(' ', ''),
+  empty: () => '.',
+  'a JSON serialisation': () =>
+    JSON.stringify({ payload: part(1), protected: part(0), signature: part(2) }).replaceAll(' ', ''),
 }
 
 async function publicKeys(): Promise<Record<string, unknown>[]> {
-  return ((await (await fetch(`${running.url}/.well-known/jwks.json`)).json()) as { keys: Record<string, unknown>[] }).keys
+  return ((await (await fetch(`${running.url}/.well-known/jwks.json`)).json()) as { keys: Record<string, unknown>[] })
+    .keys
 }
 
 describe('a token that is not right', () => {
@@ -107,23 +142,37 @@ describe('a token that is not right', () => {
     expect([await statusOf(await signed({}, { typ: 'at+jwt' })), await statusOf(await signed({}))]).toEqual([200, 200])
   })
   it('cannot come by cookie, query or body', async () => {
-    const answer = await fetch(`${running.url}/graphql?token=${good}&query=%7Bme%7Bname%7D%7D`, { headers: { cookie: `token=${good}` } })
-    expect([answer.status, await answer.json()]).toMatchObject([401, { errors: [{ extensions: { code: 'UNAUTHORIZED' } }] }])
+    const answer = await fetch(`${running.url}/graphql?token=${good}&query=%7Bme%7Bname%7D%7D`, {
+      headers: { cookie: `token=${good}` },
+    })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      401,
+      { errors: [{ extensions: { code: 'UNAUTHORIZED' } }] },
+    ])
   })
   it('names its organization only as far as its memberships go', async () => {
     const lonely = await signed({ org_memberships: [] })
-    expect((await running.ask('{ me { name } }', { token: lonely })).body.errors?.[0]?.extensions.code).toBe('FORBIDDEN')
+    expect((await running.ask('{ me { name } }', { token: lonely })).body.errors?.[0]?.extensions.code).toBe(
+      'FORBIDDEN',
+    )
   })
 })
 
 describe('the built-in issuer', () => {
   it('signs the documented claims', async () => {
-    expect(claims).toMatchObject({ iss: running.services.config.publicUrl, aud: 'berth', role: 'owner', permissions: permissionsOf('owner') })
+    expect(claims).toMatchObject({
+      iss: running.services.config.publicUrl,
+      aud: 'berth',
+      role: 'owner',
+      permissions: permissionsOf('owner'),
+    })
     expect(claims.sub).toMatch(/^usr_/)
     expect(claims['org_id']).toMatch(/^org_/)
     expect(claims.exp! - claims.iat!).toBe(3600)
     expect([typeof claims.jti, typeof claims['sid']]).toEqual(['string', 'string'])
-    expect(claims.org_memberships).toEqual([{ org_id: claims['org_id'], membership_id: expect.stringMatching(/^mbr_/), role: 'owner' }])
+    expect(claims.org_memberships).toEqual([
+      { org_id: claims['org_id'], membership_id: expect.stringMatching(/^mbr_/), role: 'owner' },
+    ])
     expect(decodeProtectedHeader(good)).toEqual({ alg: 'ES256', kid, typ: 'JWT' })
   })
   it('gives each role its own permissions', () => {
@@ -134,7 +183,10 @@ describe('the built-in issuer', () => {
     expect(permissionsOf('admin')).toContain('keys:write')
   })
   it('publishes where its keys are, and only their public part', async () => {
-    const found = (await (await fetch(`${running.url}/.well-known/openid-configuration`)).json()) as { issuer: string; jwks_uri: string }
+    const found = (await (await fetch(`${running.url}/.well-known/openid-configuration`)).json()) as {
+      issuer: string
+      jwks_uri: string
+    }
     expect([found.issuer, found.jwks_uri]).toEqual([claims.iss, `${claims.iss}/.well-known/jwks.json`])
     const keys = await publicKeys()
     expect(keys.map((key) => key['kid'])).toEqual([kid])
@@ -152,7 +204,9 @@ describe('the built-in issuer', () => {
       await rotateSigningKey(own.services)
       const third = await own.token()
       expect([await status(second), await status(third)]).toEqual([200, 200])
-      const published = ((await (await fetch(`${own.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] }).keys.map((key) => key.kid)
+      const published = (
+        (await (await fetch(`${own.url}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] }
+      ).keys.map((key) => key.kid)
       expect(published).toHaveLength(2)
       expect(published).not.toContain(decodeProtectedHeader(first).kid)
     } finally {
@@ -166,6 +220,7 @@ describe('a length of time', () => {
     expect(['90s', '15m', '1h', '7d', '30d'].map(readTtl)).toEqual([90, 900, 3600, 604_800, 2_592_000])
   })
   it('is nothing else', () => {
-    for (const text of ['', '0s', '1', '1w', '31d', '-1h', '1h30m', ' 1h', '1.5h', '99999999s']) expect(() => readTtl(text)).toThrow(/90s, 15m, 1h or 7d/)
+    for (const text of ['', '0s', '1', '1w', '31d', '-1h', '1h30m', ' 1h', '1.5h', '99999999s'])
+      expect(() => readTtl(text)).toThrow(/90s, 15m, 1h or 7d/)
   })
 })

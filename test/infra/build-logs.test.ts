@@ -8,7 +8,17 @@ import { appendBuildLog, createNumbering, turnLogDays, type LogLine } from '#src
 import type { BuildClaim } from '#src/resources/infra/builds/runs.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
 import type { Berth } from '../support/berth.ts'
-import { claimOf, clearBuilds, readEvents, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
+import {
+  claimOf,
+  clearBuilds,
+  readEvents,
+  startWithoutBuilder,
+  submit,
+  submitRunning,
+  uuidOf,
+  type Entry,
+  type Job,
+} from '../support/builds.ts'
 import { until } from '../support/until.ts'
 
 let berth: Berth
@@ -23,7 +33,12 @@ afterEach(async () => {
 afterAll(() => berth.stop())
 
 /** A running build and its one writer. */
-async function writing(): Promise<{ job: Job; claim: BuildClaim; write: (...outputs: string[]) => Promise<LogLine[]>; end: () => Promise<unknown> }> {
+async function writing(): Promise<{
+  job: Job
+  claim: BuildClaim
+  write: (...outputs: string[]) => Promise<LogLine[]>
+  end: () => Promise<unknown>
+}> {
   const job = await submitRunning(berth, token)
   const number = createNumbering()
   const claim = await claimOf(berth.services.db, uuidOf(job))
@@ -39,8 +54,13 @@ async function writing(): Promise<{ job: Job; claim: BuildClaim; write: (...outp
   }
 }
 
-const logs = async (job: Job, query = ''): Promise<Entry[]> => (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs${query}`, { token })).body.logs
-const stream = (job: Job, query = '', headers: Record<string, string> = {}, signal?: AbortSignal) => fetch(`${berth.url}/api/v1/build/jobs/${job.id}/logs/stream${query}`, { headers: { authorization: `Bearer ${token}`, ...headers }, signal })
+const logs = async (job: Job, query = ''): Promise<Entry[]> =>
+  (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs${query}`, { token })).body.logs
+const stream = (job: Job, query = '', headers: Record<string, string> = {}, signal?: AbortSignal) =>
+  fetch(`${berth.url}/api/v1/build/jobs/${job.id}/logs/stream${query}`, {
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    signal,
+  })
 const outputs = (entries: readonly Entry[]): string[] => entries.map(({ output, done }) => (done ? 'DONE' : output))
 const idOf = ({ ms, seq }: LogLine): string => `${ms}-${seq}`
 
@@ -75,7 +95,8 @@ describe('polling', () => {
     expect(await logs(job)).toHaveLength(limits.buildLogLinesDefault)
     expect((await logs(job)).at(-1)?.output).toBe('599\n')
     expect(await logs(job, '?limit=5000')).toHaveLength(600)
-    for (const wrong of ['0', '5001', 'x']) expect((await berth.call('GET', `/api/v1/build/jobs/${job.id}/logs?limit=${wrong}`, { token })).status).toBe(400)
+    for (const wrong of ['0', '5001', 'x'])
+      expect((await berth.call('GET', `/api/v1/build/jobs/${job.id}/logs?limit=${wrong}`, { token })).status).toBe(400)
   })
 
   test('keeps the last 200 lines for ever, when the log itself is forgotten', async () => {
@@ -83,13 +104,23 @@ describe('polling', () => {
     await write(...Array.from({ length: 250 }, (_, i) => `line ${i}\n`))
     await end()
     const { body: shown } = await berth.ask(`{ build(id: "${job.id}") { lastLines } }`, { token })
-    expect(shown.data).toEqual({ build: { lastLines: Array.from({ length: limits.buildTailLines }, (_, i) => `line ${i + 50}`) } })
+    expect(shown.data).toEqual({
+      build: { lastLines: Array.from({ length: limits.buildTailLines }, (_, i) => `line ${i + 50}`) },
+    })
     shiftClock(limits.buildLogHours * 3_600_000 + 60_000)
     const late = { token: await berth.token() }
     const { body } = await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs?limit=5000`, late)
     expect(body.logs).toHaveLength(limits.buildTailLines + 1)
-    expect([body.logs[0]?.output, body.logs.at(-2)?.output, body.logs.at(-1)?.done]).toEqual(['line 50\n', 'line 249\n', true])
-    const followed = await readEvents(await fetch(`${berth.url}/api/v1/build/jobs/${job.id}/logs/stream?from=0`, { headers: { authorization: `Bearer ${late.token}` } }))
+    expect([body.logs[0]?.output, body.logs.at(-2)?.output, body.logs.at(-1)?.done]).toEqual([
+      'line 50\n',
+      'line 249\n',
+      true,
+    ])
+    const followed = await readEvents(
+      await fetch(`${berth.url}/api/v1/build/jobs/${job.id}/logs/stream?from=0`, {
+        headers: { authorization: `Bearer ${late.token}` },
+      }),
+    )
     expect(followed).toEqual(body.logs)
   })
 })
@@ -109,7 +140,11 @@ describe('the writer', () => {
     expect(await appendBuildLog(berth.services.db, claim, [{ ms: nowMs(), seq: 0, output: 'late' }])).toBe(false)
     expect(outputs(await logs(job))).toEqual(['a\n', 'DONE'])
     const queued = await submit(berth, token)
-    expect(await appendBuildLog(berth.services.db, { buildId: uuidOf(queued), workerNumber: 0 }, [{ ms: nowMs(), seq: 0, output: 'early' }])).toBe(false)
+    expect(
+      await appendBuildLog(berth.services.db, { buildId: uuidOf(queued), workerNumber: 0 }, [
+        { ms: nowMs(), seq: 0, output: 'early' },
+      ]),
+    ).toBe(false)
   })
 
   test('may write NUL and half a surrogate pair', async () => {
@@ -123,8 +158,23 @@ describe('the writer', () => {
     await write('today\n')
     shiftClock(86_400_000)
     await write('tomorrow\n')
-    expect(outputs((await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs`, { token: await berth.token() })).body.logs)).toEqual(['today\n', 'tomorrow\n'])
-    const days = async (): Promise<string[]> => (await sql<{ name: string }>`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'build_log_lines'::regclass order by 1`.execute(berth.services.db)).rows.map(({ name }) => name)
+    expect(
+      outputs(
+        (
+          await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs`, {
+            token: await berth.token(),
+          })
+        ).body.logs,
+      ),
+    ).toEqual(['today\n', 'tomorrow\n'])
+    const days = async (): Promise<string[]> =>
+      (
+        await sql<{
+          name: string
+        }>`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'build_log_lines'::regclass order by 1`.execute(
+          berth.services.db,
+        )
+      ).rows.map(({ name }) => name)
     const before = await days()
     shiftClock(3 * 86_400_000)
     await turnLogDays(berth.services.db)
@@ -141,17 +191,31 @@ describe('following', () => {
     const { job, write, end } = await writing()
     const [line] = await write('one\n')
     const answer = await stream(job, '?from=0')
-    expect(Object.fromEntries(['content-type', 'cache-control', 'x-accel-buffering'].map((name) => [name, answer.headers.get(name)]))).toEqual({ 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' })
+    expect(
+      Object.fromEntries(
+        ['content-type', 'cache-control', 'x-accel-buffering'].map((name) => [name, answer.headers.get(name)]),
+      ),
+    ).toEqual({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    })
     await end()
     const text = await answer.text()
     const id = idOf(line!)
-    expect(text).toMatch(new RegExp(`^retry: 2000\\n\\nid: ${id}\\ndata: {"id":"${id}","output":"one\\\\n","done":false}\\n\\nid: (\\d+-\\d+)\\ndata: {"id":"\\1","output":"","done":true}\\n\\n$`))
+    expect(text).toMatch(
+      new RegExp(
+        `^retry: 2000\\n\\nid: ${id}\\ndata: {"id":"${id}","output":"one\\\\n","done":false}\\n\\nid: (\\d+-\\d+)\\ndata: {"id":"\\1","output":"","done":true}\\n\\n$`,
+      ),
+    )
   })
 
   test('from 0 sends all, from an entry what follows it, and without from what is written from now on', async () => {
     const { job, write, end } = await writing()
     const lines = await write('1', '2', '3')
-    const [all, rest, fresh] = await Promise.all(['?from=0', `?from=${idOf(lines[1]!)}`, ''].map((query) => stream(job, query)))
+    const [all, rest, fresh] = await Promise.all(
+      ['?from=0', `?from=${idOf(lines[1]!)}`, ''].map((query) => stream(job, query)),
+    )
     await write('4')
     await end()
     expect(outputs(await readEvents(all!))).toEqual(['1', '2', '3', '4', 'DONE'])
@@ -163,22 +227,33 @@ describe('following', () => {
     const { job, write, end } = await writing()
     const [, second] = await write('1', '2', '3')
     await end()
-    expect(outputs(await readEvents(await stream(job, '?from=0', { 'last-event-id': idOf(second!) })))).toEqual(['3', 'DONE'])
+    expect(outputs(await readEvents(await stream(job, '?from=0', { 'last-event-id': idOf(second!) })))).toEqual([
+      '3',
+      'DONE',
+    ])
     expect(outputs(await readEvents(await stream(job)))).toEqual(['DONE'])
     const done = (await logs(job)).at(-1)!.id
-    for (const answer of [await stream(job, `?from=${done}`), await stream(job, '?from=0', { 'last-event-id': done }), await stream(job, '?from=99999999999999-0')]) expect([answer.status, await answer.text()]).toEqual([204, ''])
-    for (const wrong of ['x', '-1', '1-x', '1-2-3', '%00']) expect((await stream(job, `?from=${wrong}`)).status, wrong).toBe(400)
+    for (const answer of [
+      await stream(job, `?from=${done}`),
+      await stream(job, '?from=0', { 'last-event-id': done }),
+      await stream(job, '?from=99999999999999-0'),
+    ])
+      expect([answer.status, await answer.text()]).toEqual([204, ''])
+    for (const wrong of ['x', '-1', '1-x', '1-2-3', '%00'])
+      expect((await stream(job, `?from=${wrong}`)).status, wrong).toBe(400)
   })
 
   test('takes the token in the query, the header first, and no other path does', async () => {
     const { job, end } = await writing()
     await end()
-    const bare = (query: string, headers: Record<string, string> = {}) => fetch(`${berth.url}/api/v1/build/jobs/${job.id}/logs/stream?from=0&${query}`, { headers })
+    const bare = (query: string, headers: Record<string, string> = {}) =>
+      fetch(`${berth.url}/api/v1/build/jobs/${job.id}/logs/stream?from=0&${query}`, { headers })
     expect((await bare(`token=${token}`)).status).toBe(200)
     expect((await bare(`token=${token}`, { authorization: 'Bearer garbage' })).status).toBe(401)
     expect((await bare('token=garbage')).status).toBe(401)
     expect((await bare('token=')).status).toBe(401)
-    for (const path of ['', '/logs']) expect((await fetch(`${berth.url}/api/v1/build/jobs/${job.id}${path}?token=${token}`)).status).toBe(401)
+    for (const path of ['', '/logs'])
+      expect((await fetch(`${berth.url}/api/v1/build/jobs/${job.id}${path}?token=${token}`)).status).toBe(401)
   })
 
   test('a browser’s EventSource reads it whole over a cut connection, and stops at the end', async () => {
@@ -225,7 +300,8 @@ describe('following', () => {
     for (let i = 0; i < count; i += 20) await write(...Array.from({ length: 20 }, (_, j) => `${i + j} ${chunk}`))
     await end()
     const wanted = [...Array.from({ length: count }, (_, i) => `${i}`), 'DONE']
-    const numbers = (entries: readonly Entry[]): string[] => outputs(entries).map((output) => output.split(' ')[0] ?? '')
+    const numbers = (entries: readonly Entry[]): string[] =>
+      outputs(entries).map((output) => output.split(' ')[0] ?? '')
     expect(numbers(await eager)).toEqual(wanted)
     expect(numbers(await readEvents(lazy))).toEqual(wanted)
   })
@@ -236,9 +312,21 @@ describe('following', () => {
     const answer = await stream(job, '?from=0') // a request that is cut before it is answered gets 503 instead
     expect(answer.status).toBe(200)
     const reading = readEvents(answer)
-    await berth.services.database.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()')
-    await until('the database is back', () => write('2').then(() => true, () => false))
-    await until('it ends', () => end().then(() => true, () => false))
+    await berth.services.database.pool.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+    )
+    await until('the database is back', () =>
+      write('2').then(
+        () => true,
+        () => false,
+      ),
+    )
+    await until('it ends', () =>
+      end().then(
+        () => true,
+        () => false,
+      ),
+    )
     const read = outputs(await reading)
     expect(read).toEqual(['1', '2', 'DONE'])
   })
@@ -258,10 +346,20 @@ describe('following', () => {
     const { job, write, end } = await writing()
     await write('1', '2')
     await end()
-    const follow = async (after: string): Promise<string> => (await fetch(`${berth.url}/graphql`, {
-      method: 'POST', headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ query: `subscription { buildLog(buildId: "${job.id}", after: "${after}") { ... on BuildLogEntry { id output done } } }` }),
-    })).text()
+    const follow = async (after: string): Promise<string> =>
+      (
+        await fetch(`${berth.url}/graphql`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            accept: 'text/event-stream',
+            authorization: `Bearer ${token}`,
+          },
+          body: JSON.stringify({
+            query: `subscription { buildLog(buildId: "${job.id}", after: "${after}") { ... on BuildLogEntry { id output done } } }`,
+          }),
+        })
+      ).text()
     expect([...(await follow('0')).matchAll(/"output":"(\d?)"/g)].map((match) => match[1])).toEqual(['1', '2', ''])
     expect(await follow((await logs(job)).at(-1)!.id)).toContain('LOG_OVER')
   })

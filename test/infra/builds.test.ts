@@ -11,7 +11,18 @@ import { openSource } from '#src/resources/infra/builds/sources.ts'
 import { openSpec } from '#src/resources/infra/builds/specs.ts'
 import { finishBuild, setBuildCommit } from '#src/resources/infra/builds/states.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
-import { bytes, claimOf, clearBuilds, organizationOf, startWithoutBuilder, submit, submitRunning, uuidOf, type Entry, type Job } from '../support/builds.ts'
+import {
+  bytes,
+  claimOf,
+  clearBuilds,
+  organizationOf,
+  startWithoutBuilder,
+  submit,
+  submitRunning,
+  uuidOf,
+  type Entry,
+  type Job,
+} from '../support/builds.ts'
 
 let berth: Berth
 let token: string
@@ -22,71 +33,171 @@ beforeAll(async () => {
 afterEach(() => clearBuilds(berth))
 afterAll(() => berth.stop())
 
-const post = (body: unknown, as = token) => berth.call<Job & { error: string; message: string }>('POST', '/api/v1/build/jobs', { token: as, body })
-const order = (rest: Record<string, unknown> = {}): Record<string, unknown> => ({ org_id: organizationOf(token), spec: [123, 125], ...rest })
-const get = async (job: Job): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${job.id}`, { token })).body
-const cancel = (job: Pick<Job, 'id'>, as = token) => berth.call<Job>('POST', `/api/v1/build/jobs/${job.id}/cancel`, { token: as })
+const post = (body: unknown, as = token) =>
+  berth.call<Job & { error: string; message: string }>('POST', '/api/v1/build/jobs', { token: as, body })
+const order = (rest: Record<string, unknown> = {}): Record<string, unknown> => ({
+  org_id: organizationOf(token),
+  spec: [123, 125],
+  ...rest,
+})
+const get = async (job: Job): Promise<Job> =>
+  (await berth.call<Job>('GET', `/api/v1/build/jobs/${job.id}`, { token })).body
+const cancel = (job: Pick<Job, 'id'>, as = token) =>
+  berth.call<Job>('POST', `/api/v1/build/jobs/${job.id}/cancel`, { token: as })
 
 describe('a submission', () => {
   test('of {} is queued with every default', async () => {
     const { status, body } = await post(order())
     expect(status).toBe(201)
     expect(body).toEqual({
-      id: expect.stringMatching(/^bld_[0-7][0-9a-z]{25}$/), organization_id: organizationOf(token), status: 'queued', repo_url: null, git_ref: null, commit_sha: null, error: null,
-      queued_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/), started_at: null, finished_at: null, cancel_requested: false, exit_code: null,
+      id: expect.stringMatching(/^bld_[0-7][0-9a-z]{25}$/),
+      organization_id: organizationOf(token),
+      status: 'queued',
+      repo_url: null,
+      git_ref: null,
+      commit_sha: null,
+      error: null,
+      queued_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      started_at: null,
+      finished_at: null,
+      cancel_requested: false,
+      exit_code: null,
     })
     const row = (await findBuildRow(berth.services.db, uuidOf(body)))!
     expect(openSpec(berth.services.sealer, row)).toEqual({
-      version: 1, builder: 'command', template: 'base', context: '.', commands: [], env: {}, secrets: [], output: { type: 'artifact', name: 'build', path: null }, cache: true,
-      resources: { vcpu: 2, memory_mb: 2048 }, timeout_seconds: 1800,
+      version: 1,
+      builder: 'command',
+      template: 'base',
+      context: '.',
+      commands: [],
+      env: {},
+      secrets: [],
+      output: { type: 'artifact', name: 'build', path: null },
+      cache: true,
+      resources: { vcpu: 2, memory_mb: 2048 },
+      timeout_seconds: 1800,
     })
   })
 
   test('with everything keeps it all', async () => {
     const spec = {
-      version: 1, builder: 'command', template: 'base', context: 'app/web', commands: ['npm ci', 'npm test'], env: { NODE_ENV: 'test' }, secrets: [],
-      output: { type: 'template', name: 'web', path: 'dist/' }, cache: false, resources: { vcpu: 4, memory_mb: 4096 }, timeout_seconds: 7200,
+      version: 1,
+      builder: 'command',
+      template: 'base',
+      context: 'app/web',
+      commands: ['npm ci', 'npm test'],
+      env: { NODE_ENV: 'test' },
+      secrets: [],
+      output: { type: 'template', name: 'web', path: 'dist/' },
+      cache: false,
+      resources: { vcpu: 4, memory_mb: 4096 },
+      timeout_seconds: 7200,
     }
-    const job = await submit(berth, token, spec, { repo_url: 'https://example.com/acme/web.git', git_ref: 'release/1.x', commit_sha: 'ABCDEF0123456789abcdef0123456789abcdef01' })
-    expect(job).toMatchObject({ repo_url: 'https://example.com/acme/web.git', git_ref: 'release/1.x', commit_sha: 'abcdef0123456789abcdef0123456789abcdef01' })
+    const job = await submit(berth, token, spec, {
+      repo_url: 'https://example.com/acme/web.git',
+      git_ref: 'release/1.x',
+      commit_sha: 'ABCDEF0123456789abcdef0123456789abcdef01',
+    })
+    expect(job).toMatchObject({
+      repo_url: 'https://example.com/acme/web.git',
+      git_ref: 'release/1.x',
+      commit_sha: 'abcdef0123456789abcdef0123456789abcdef01',
+    })
     const row = (await findBuildRow(berth.services.db, uuidOf(job)))!
-    expect(row).toMatchObject({ vcpuCount: 4, memoryMb: 4096, timeoutSeconds: 7200, outputType: 'template', outputName: 'web' })
+    expect(row).toMatchObject({
+      vcpuCount: 4,
+      memoryMb: 4096,
+      timeoutSeconds: 7200,
+      outputType: 'template',
+      outputName: 'web',
+    })
     expect(openSpec(berth.services.sealer, row)).toEqual(spec)
   })
 
   test.each<[string, unknown]>([
-    ['missing', undefined], ['null', null], ['empty', []], ['an object', { commands: [] }], ['a text', '{}'], ['of halves', [1.5]], ['of negatives', [-1]], ['of 256', [256]], ['of texts', ['1']], ['of nulls', [null]],
-    ['not UTF-8', [255, 254]], ['not JSON', [...Buffer.from('{"a":')]], ['a list', bytes([])], ['a number', bytes(5)], ['null inside', bytes(null)], ['with NUL', bytes({ commands: ['a\0b'] })],
-    ['too long', Array.from({ length: limits.buildSpecBytes + 1 }, () => 32)], ['of a dockerfile', bytes({ builder: 'dockerfile' })], ['of version 2', bytes({ version: 2 })],
-    ['with a command that is no text', bytes({ commands: [5] })], ['with commands that are no list', bytes({ commands: 'npm test' })], ['with an unknown key', bytes({ comands: [] })], ['with an unknown key of its resources', bytes({ resources: { gpu: 1 } })], ['with an env of numbers', bytes({ env: { A: 1 } })], ['with a context outside', bytes({ context: '../x' })],
-    ['with an absolute path', bytes({ output: { type: 'artifact', name: 'a', path: '/etc' } })], ['with an output without a name', bytes({ output: { type: 'artifact' } })], ['with an unknown output', bytes({ output: { type: 'image', name: 'a' } })],
-    ['with an output named in capitals', bytes({ output: { type: 'artifact', name: 'A' } })], ['with a cache that is no switch', bytes({ cache: 'yes' })], ['with no time', bytes({ timeout_seconds: 0 })], ['with 7201 s', bytes({ timeout_seconds: 7201 })],
-    ['with half a processor', bytes({ resources: { vcpu: 0.5 } })], ['with a secret nobody set', bytes({ secrets: ['NPM_TOKEN'] })], ['with commands for static', bytes({ builder: 'static', commands: ['true'] })],
+    ['missing', undefined],
+    ['null', null],
+    ['empty', []],
+    ['an object', { commands: [] }],
+    ['a text', '{}'],
+    ['of halves', [1.5]],
+    ['of negatives', [-1]],
+    ['of 256', [256]],
+    ['of texts', ['1']],
+    ['of nulls', [null]],
+    ['not UTF-8', [255, 254]],
+    ['not JSON', [...Buffer.from('{"a":')]],
+    ['a list', bytes([])],
+    ['a number', bytes(5)],
+    ['null inside', bytes(null)],
+    ['with NUL', bytes({ commands: ['a\0b'] })],
+    ['too long', Array.from({ length: limits.buildSpecBytes + 1 }, () => 32)],
+    ['of a dockerfile', bytes({ builder: 'dockerfile' })],
+    ['of version 2', bytes({ version: 2 })],
+    ['with a command that is no text', bytes({ commands: [5] })],
+    ['with commands that are no list', bytes({ commands: 'npm test' })],
+    ['with an unknown key', bytes({ comands: [] })],
+    ['with an unknown key of its resources', bytes({ resources: { gpu: 1 } })],
+    ['with an env of numbers', bytes({ env: { A: 1 } })],
+    ['with a context outside', bytes({ context: '../x' })],
+    ['with an absolute path', bytes({ output: { type: 'artifact', name: 'a', path: '/etc' } })],
+    ['with an output without a name', bytes({ output: { type: 'artifact' } })],
+    ['with an unknown output', bytes({ output: { type: 'image', name: 'a' } })],
+    ['with an output named in capitals', bytes({ output: { type: 'artifact', name: 'A' } })],
+    ['with a cache that is no switch', bytes({ cache: 'yes' })],
+    ['with no time', bytes({ timeout_seconds: 0 })],
+    ['with 7201 s', bytes({ timeout_seconds: 7201 })],
+    ['with half a processor', bytes({ resources: { vcpu: 0.5 } })],
+    ['with a secret nobody set', bytes({ secrets: ['NPM_TOKEN'] })],
+    ['with commands for static', bytes({ builder: 'static', commands: ['true'] })],
     ['with an upload of nobody’s', bytes({ context: 'https://example.com/compute/x/y' })],
   ])('whose spec is %s is refused with invalid_spec', async (_what, spec) => {
     const { status, body } = await post({ ...order(), spec })
     expect([status, body.error, body.message]).toEqual([400, 'invalid_spec', expect.stringContaining('spec')])
-    expect((await berth.call<{ jobs: Job[] }>('GET', `/api/v1/build/jobs?org_id=${organizationOf(token)}`, { token })).body.jobs).toEqual([])
+    expect(
+      (await berth.call<{ jobs: Job[] }>('GET', `/api/v1/build/jobs?org_id=${organizationOf(token)}`, { token })).body
+        .jobs,
+    ).toEqual([])
   })
 
   test.each<[Record<string, unknown>, string]>([
-    [{ repo_url: 'http://example.com/a/b' }, 'repo_url'], [{ repo_url: 'file:///etc/passwd' }, 'repo_url'], [{ repo_url: '--upload-pack=x' }, 'repo_url'], [{ repo_url: 'https://example.com/' }, 'repo_url'], [{ repo_url: '' }, 'repo_url'],
-    [{ repo_url: 'https://example.com/a/b', git_ref: '--all' }, 'git_ref'], [{ repo_url: 'https://example.com/a/b', git_ref: 'a..b' }, 'git_ref'], [{ repo_url: 'https://example.com/a/b', git_ref: '' }, 'git_ref'],
-    [{ repo_url: 'https://example.com/a/b', commit_sha: 'HEAD' }, 'commit_sha'], [{ git_ref: 'main' }, 'repo_url'], [{ repo_url: 5 }, 'repo_url'], [{ org_id: undefined }, 'org_id'], [{ org_id: null }, 'org_id'],
+    [{ repo_url: 'http://example.com/a/b' }, 'repo_url'],
+    [{ repo_url: 'file:///etc/passwd' }, 'repo_url'],
+    [{ repo_url: '--upload-pack=x' }, 'repo_url'],
+    [{ repo_url: 'https://example.com/' }, 'repo_url'],
+    [{ repo_url: '' }, 'repo_url'],
+    [{ repo_url: 'https://example.com/a/b', git_ref: '--all' }, 'git_ref'],
+    [{ repo_url: 'https://example.com/a/b', git_ref: 'a..b' }, 'git_ref'],
+    [{ repo_url: 'https://example.com/a/b', git_ref: '' }, 'git_ref'],
+    [{ repo_url: 'https://example.com/a/b', commit_sha: 'HEAD' }, 'commit_sha'],
+    [{ git_ref: 'main' }, 'repo_url'],
+    [{ repo_url: 5 }, 'repo_url'],
+    [{ org_id: undefined }, 'org_id'],
+    [{ org_id: null }, 'org_id'],
   ])('with %j is refused with 400', async (rest, words) => {
     const { status, body } = await post(order(rest))
     expect([status, body.message]).toEqual([400, expect.stringContaining(words)])
   })
 
-  test.each([[{ env: { LD_PRELOAD: 'x' } }, 'invalid_env_key'], [{ env: { BERTH_X: 'x' } }, 'invalid_env_key'], [{ env: { A: '() { :; }' } }, 'invalid_env_value'], [{ template: 'nobodys' }, 'invalid_template']])('with the spec %j is refused with %s', async (spec, code) => {
+  test.each([
+    [{ env: { LD_PRELOAD: 'x' } }, 'invalid_env_key'],
+    [{ env: { BERTH_X: 'x' } }, 'invalid_env_key'],
+    [{ env: { A: '() { :; }' } }, 'invalid_env_value'],
+    [{ template: 'nobodys' }, 'invalid_template'],
+  ])('with the spec %j is refused with %s', async (spec, code) => {
     expect(await post(order({ spec: bytes(spec) }))).toMatchObject({ status: 400, body: { error: code } })
   })
 
   test('shows no credential of its repository, ever, and keeps the whole address for the build', async () => {
     const secret = 'canary-5e1f'
-    for (const url of [`https://bot:${secret}@example.com/acme/web.git`, `https://${secret}@example.com/acme/web?token=${secret}`]) {
+    for (const url of [
+      `https://bot:${secret}@example.com/acme/web.git`,
+      `https://${secret}@example.com/acme/web?token=${secret}`,
+    ]) {
       const job = await submit(berth, token, {}, { repo_url: url })
-      expect(job.repo_url).toBe(url.includes('.git') ? 'https://example.com/acme/web.git' : 'https://example.com/acme/web')
+      expect(job.repo_url).toBe(
+        url.includes('.git') ? 'https://example.com/acme/web.git' : 'https://example.com/acme/web',
+      )
       const { rows } = await sql<{ row: string }>`select b::text as row from build_jobs b`.execute(berth.services.db)
       expect(JSON.stringify(rows)).not.toContain(secret)
       expect(openSource(berth.services.sealer, (await findBuildRow(berth.services.db, uuidOf(job)))!)?.url).toBe(url)
@@ -96,11 +207,18 @@ describe('a submission', () => {
   test('to another organization than the token’s works for its members, and is 403 for others', async () => {
     const other = await berth.token('alice', 'second', 'viewer')
     const both = await berth.token('alice', 'acme', 'owner')
-    expect(await post({ ...order(), org_id: organizationOf(other) }, both)).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
+    expect(await post({ ...order(), org_id: organizationOf(other) }, both)).toMatchObject({
+      status: 403,
+      body: { error: 'not_permitted_for_role' },
+    })
     await berth.token('alice', 'second', 'member')
     const now = await berth.token('alice', 'acme', 'owner')
-    expect(await post({ ...order(), org_id: organizationOf(other) }, now)).toMatchObject({ status: 201, body: { organization_id: organizationOf(other) } })
-    for (const org of [organizationOf(await berth.token('eve', 'elsewhere')), newId('organization'), 'org_x', 'x']) expect(await post({ ...order(), org_id: org })).toMatchObject({ status: 403, body: { error: 'forbidden' } })
+    expect(await post({ ...order(), org_id: organizationOf(other) }, now)).toMatchObject({
+      status: 201,
+      body: { organization_id: organizationOf(other) },
+    })
+    for (const org of [organizationOf(await berth.token('eve', 'elsewhere')), newId('organization'), 'org_x', 'x'])
+      expect(await post({ ...order(), org_id: org })).toMatchObject({ status: 403, body: { error: 'forbidden' } })
   })
 
   test(`beyond ${limits.buildsQueuedMax} queued ones is refused, and room again when one is cancelled`, async () => {
@@ -118,9 +236,14 @@ describe('a submission', () => {
     try {
       const ours = await strict.token()
       const from = performance.now()
-      const submitOne = () => strict.call('POST', '/api/v1/build/jobs', { token: ours, body: { org_id: organizationOf(ours), spec: [123, 125] } })
+      const submitOne = () =>
+        strict.call('POST', '/api/v1/build/jobs', {
+          token: ours,
+          body: { org_id: organizationOf(ours), spec: [123, 125] },
+        })
       const answers = [await submitOne()]
-      for (let i = 0; i < 3 * limits.buildsPerMinute && answers.at(-1)?.status === 201; i++) answers.push(await submitOne())
+      for (let i = 0; i < 3 * limits.buildsPerMinute && answers.at(-1)?.status === 201; i++)
+        answers.push(await submitOne())
       const refused = answers.at(-1)
       expect(refused).toMatchObject({ status: 429, body: { error: 'build_quota_exceeded' } })
       expect(refused?.headers.get('retry-after')).toMatch(/^\d+$/)
@@ -134,9 +257,16 @@ describe('a submission', () => {
   })
 
   test('in GraphQL takes the spec as an object or as bytes, and not both', async () => {
-    const ask = (args: string) => berth.ask(`mutation { createBuild(organizationId: "${organizationOf(token)}", ${args}) { id status } }`, { token })
-    for (const args of ['spec: {commands: ["true"]}', 'specBytes: [123, 125]']) expect((await ask(args)).body.data).toEqual({ createBuild: { id: expect.stringMatching(/^bld_/), status: 'queued' } })
-    for (const args of ['spec: {}, specBytes: [123, 125]', 'spec: []', 'specBytes: []', 'spec: null']) expect((await ask(args)).body.errors?.[0]?.extensions.code).toBe('INVALID_SPEC')
+    const ask = (args: string) =>
+      berth.ask(`mutation { createBuild(organizationId: "${organizationOf(token)}", ${args}) { id status } }`, {
+        token,
+      })
+    for (const args of ['spec: {commands: ["true"]}', 'specBytes: [123, 125]'])
+      expect((await ask(args)).body.data).toEqual({
+        createBuild: { id: expect.stringMatching(/^bld_/), status: 'queued' },
+      })
+    for (const args of ['spec: {}, specBytes: [123, 125]', 'spec: []', 'specBytes: []', 'spec: null'])
+      expect((await ask(args)).body.errors?.[0]?.extensions.code).toBe('INVALID_SPEC')
   })
 })
 
@@ -154,9 +284,21 @@ describe('reading', () => {
 
   test('of another organization’s job is 403, of an unknown one 404, by every path', async () => {
     const theirs = await submit(berth, await berth.token('eve', 'elsewhere'))
-    for (const [method, rest] of [['GET', ''], ['POST', '/cancel'], ['GET', '/logs'], ['GET', '/logs/stream']] as const) {
-      expect(await berth.call(method, `/api/v1/build/jobs/${theirs.id}${rest}`, { token }), rest).toMatchObject({ status: 403, body: { error: 'forbidden' } })
-      for (const id of [newId('build'), 'bld_x', 'x', '%00']) expect(await berth.call(method, `/api/v1/build/jobs/${id}${rest}`, { token }), rest).toMatchObject({ status: 404, body: { error: 'not_found' } })
+    for (const [method, rest] of [
+      ['GET', ''],
+      ['POST', '/cancel'],
+      ['GET', '/logs'],
+      ['GET', '/logs/stream'],
+    ] as const) {
+      expect(await berth.call(method, `/api/v1/build/jobs/${theirs.id}${rest}`, { token }), rest).toMatchObject({
+        status: 403,
+        body: { error: 'forbidden' },
+      })
+      for (const id of [newId('build'), 'bld_x', 'x', '%00'])
+        expect(await berth.call(method, `/api/v1/build/jobs/${id}${rest}`, { token }), rest).toMatchObject({
+          status: 404,
+          body: { error: 'not_found' },
+        })
     }
   })
 })
@@ -167,7 +309,9 @@ describe('cancelling', () => {
     const { status, body } = await cancel(job)
     expect([status, body]).toEqual([200, { ...job, status: 'cancelled', finished_at: expect.any(String) }])
     expect((await cancel(job)).body).toEqual(body)
-    expect((await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs`, { token })).body.logs).toEqual([{ id: expect.stringMatching(/^\d+-0$/), output: '', done: true }])
+    expect(
+      (await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${job.id}/logs`, { token })).body.logs,
+    ).toEqual([{ id: expect.stringMatching(/^\d+-0$/), output: '', done: true }])
     expect(await dispatchBuilds(berth.services)).toBe(0)
   })
 
@@ -181,18 +325,35 @@ describe('cancelling', () => {
   })
 
   test('is not for viewers', async () => {
-    expect(await cancel(await submit(berth, token), await berth.token('victor', 'acme', 'viewer'))).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
+    expect(await cancel(await submit(berth, token), await berth.token('victor', 'acme', 'viewer'))).toMatchObject({
+      status: 403,
+      body: { error: 'not_permitted_for_role' },
+    })
   })
 })
 
 describe('the dispatcher', () => {
-  const running = async (): Promise<string[]> => (await sql<{ name: string }>`select o.name from build_jobs b join organizations o on o.id = b.organization_id where b.status = 'running' order by b.started_at, b.id`.execute(berth.services.db)).rows.map(({ name }) => name)
+  const running = async (): Promise<string[]> =>
+    (
+      await sql<{
+        name: string
+      }>`select o.name from build_jobs b join organizations o on o.id = b.organization_id where b.status = 'running' order by b.started_at, b.id`.execute(
+        berth.services.db,
+      )
+    ).rows.map(({ name }) => name)
 
   test('gives an organization four at once, and the next when one has ended', async () => {
     const jobs: Job[] = []
     for (let i = 0; i < 6; i++) jobs.push(await submit(berth, token))
     expect(await dispatchBuilds(berth.services)).toBe(limits.buildsRunningMax)
-    expect(await Promise.all(jobs.map(async (job) => (await get(job)).status))).toEqual(['running', 'running', 'running', 'running', 'queued', 'queued'])
+    expect(await Promise.all(jobs.map(async (job) => (await get(job)).status))).toEqual([
+      'running',
+      'running',
+      'running',
+      'running',
+      'queued',
+      'queued',
+    ])
     await finishBuild(berth.services, uuidOf(jobs[1]!), { status: 'succeeded', exitCode: 0 })
     expect(await dispatchBuilds(berth.services)).toBe(1)
     expect((await get(jobs[4]!)).status).toBe('running')
@@ -200,16 +361,22 @@ describe('the dispatcher', () => {
 
   test('lets organizations take turns, whatever one of them has queued', async () => {
     const tokens = { acme: token, beta: await berth.token('b', 'beta'), gamma: await berth.token('c', 'gamma') }
-    for (const one of [tokens.acme, tokens.acme, tokens.acme, tokens.acme, tokens.beta, tokens.gamma, tokens.beta]) await submit(berth, one)
+    for (const one of [tokens.acme, tokens.acme, tokens.acme, tokens.acme, tokens.beta, tokens.gamma, tokens.beta])
+      await submit(berth, one)
     await dispatchBuilds(berth.services)
     expect((await running()).slice(0, 5)).toEqual(['acme', 'beta', 'gamma', 'acme', 'beta'])
   })
 
   test('does not promise a node more memory than it has, and lets a smaller build of another organization pass', async () => {
-    const { rows: [before] } = await sql<{ mb: number }>`select memory_mb as mb from nodes where id = ${node}`.execute(berth.services.db)
+    const {
+      rows: [before],
+    } = await sql<{ mb: number }>`select memory_mb as mb from nodes where id = ${node}`.execute(berth.services.db)
     await sql`update nodes set memory_mb = 8000 where id = ${node}`.execute(berth.services.db)
     try {
-      const large = [await submit(berth, token, { resources: { memory_mb: 5000 } }), await submit(berth, token, { resources: { memory_mb: 5000 } })]
+      const large = [
+        await submit(berth, token, { resources: { memory_mb: 5000 } }),
+        await submit(berth, token, { resources: { memory_mb: 5000 } }),
+      ]
       const small = await submit(berth, await berth.token('b', 'beta'), { resources: { memory_mb: 512 } })
       await dispatchBuilds(berth.services)
       expect(await Promise.all(large.map(async (job) => (await get(job)).status))).toEqual(['running', 'queued'])
@@ -224,20 +391,33 @@ describe('the dispatcher', () => {
     const given = await Promise.all(Array.from({ length: 10 }, () => dispatchBuilds(berth.services)))
     expect(given.reduce((sum, one) => sum + one)).toBe(3)
     for (const job of jobs) {
-      const { rows } = await sql`select 1 from pgboss.job where name = ${`builds-run/${node}`} and data->>'buildId' = ${uuidOf(job)}`.execute(berth.services.db)
+      const { rows } =
+        await sql`select 1 from pgboss.job where name = ${`builds-run/${node}`} and data->>'buildId' = ${uuidOf(job)}`.execute(
+          berth.services.db,
+        )
       expect(rows).toHaveLength(1)
       const first = await claimOf(berth.services.db, uuidOf(job))
       await sql`update nodes set worker_number = worker_number + 1 where id = ${node}`.execute(berth.services.db)
       try {
         const second = await claimBuild(berth.services.db, uuidOf(job), { nodeId: node, workerNumber: 1 })
-        expect(second).toMatchObject({ claim: { workerNumber: 1 }, build: { status: 'running' }, progress: { stage: 0, begunBy: null } })
+        expect(second).toMatchObject({
+          claim: { workerNumber: 1 },
+          build: { status: 'running' },
+          progress: { stage: 0, begunBy: null },
+        })
         expect(await claimBuild(berth.services.db, uuidOf(job), { nodeId: node, workerNumber: 0 })).toBeUndefined()
-        expect(await appendBuildLog(berth.services.db, first, [{ ms: 1, seq: 0, output: 'of a worker that was thought dead' }])).toBe(false)
+        expect(
+          await appendBuildLog(berth.services.db, first, [
+            { ms: 1, seq: 0, output: 'of a worker that was thought dead' },
+          ]),
+        ).toBe(false)
         expect(await finishBuild(berth.services, uuidOf(job), { status: 'failed' }, ['running'], first)).toBeUndefined()
         await setBuildCommit(berth.services.db, first, 'b'.repeat(40))
         await expect(keepBuildSecrets(berth.services, first, {})).rejects.toThrow(BuildClaimLost)
         expect(await get(job)).toMatchObject({ status: 'running', commit_sha: null })
-        expect(await finishBuild(berth.services, uuidOf(job), { status: 'cancelled' }, ['running'], second?.claim)).toMatchObject({ status: 'cancelled' })
+        expect(
+          await finishBuild(berth.services, uuidOf(job), { status: 'cancelled' }, ['running'], second?.claim),
+        ).toMatchObject({ status: 'cancelled' })
       } finally {
         await sql`update nodes set worker_number = 0 where id = ${node}`.execute(berth.services.db)
       }
@@ -248,8 +428,12 @@ describe('the dispatcher', () => {
     const lost = await submitRunning(berth, token)
     const waiting = await submit(berth, token)
     const young = await submit(berth, token)
-    await sql`update build_jobs set queued_at = now() - interval '61 minutes' where id = ${uuidOf(waiting)}`.execute(berth.services.db)
-    await sql`update nodes set heartbeat_at = now() - interval '61 seconds' where id = ${node}`.execute(berth.services.db)
+    await sql`update build_jobs set queued_at = now() - interval '61 minutes' where id = ${uuidOf(waiting)}`.execute(
+      berth.services.db,
+    )
+    await sql`update nodes set heartbeat_at = now() - interval '61 seconds' where id = ${node}`.execute(
+      berth.services.db,
+    )
     try {
       await endStrandedBuilds(berth.services)
     } finally {
@@ -264,7 +448,15 @@ describe('the dispatcher', () => {
 describe('the end', () => {
   test('comes once: whoever is second changes nothing', async () => {
     const job = await submitRunning(berth, token)
-    const ends = await Promise.all([finishBuild(berth.services, uuidOf(job), { status: 'failed', exitCode: 3, failingStep: 2, error: 'The command 2 ended with 3.' }), finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0 })])
+    const ends = await Promise.all([
+      finishBuild(berth.services, uuidOf(job), {
+        status: 'failed',
+        exitCode: 3,
+        failingStep: 2,
+        error: 'The command 2 ended with 3.',
+      }),
+      finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0 }),
+    ])
     expect(ends.filter(Boolean)).toHaveLength(1)
     const after = await get(job)
     await finishBuild(berth.services, uuidOf(job), { status: 'cancelled' })
@@ -277,10 +469,15 @@ describe('the end', () => {
     await finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0 })
     const follow = async (after: string): Promise<string[]> => {
       const answer = await fetch(`${berth.url}/graphql`, {
-        method: 'POST', headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
-        body: JSON.stringify({ query: `subscription { buildEvents(id: "${job.id}"${after}) { ... on BuildEvent { cursor status } } }` }),
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
+        body: JSON.stringify({
+          query: `subscription { buildEvents(id: "${job.id}"${after}) { ... on BuildEvent { cursor status } } }`,
+        }),
       })
-      return [...(await answer.text()).matchAll(/"cursor":"(\d+)","status":"(\w+)"/g)].map((match) => `${match[1]} ${match[2]}`)
+      return [...(await answer.text()).matchAll(/"cursor":"(\d+)","status":"(\w+)"/g)].map(
+        (match) => `${match[1]} ${match[2]}`,
+      )
     }
     expect(await follow(', after: "0"')).toEqual(['1 queued', '2 running', '3 running', '4 succeeded'])
     expect(await follow(', after: "2"')).toEqual(['3 running', '4 succeeded'])
@@ -291,8 +488,24 @@ describe('the end', () => {
   test('with a file shows where to get it, and with a template its id', async () => {
     const job = await submitRunning(berth, token)
     const key = `builds/${organizationOf(token)}/${job.id}`
-    await finishBuild(berth.services, uuidOf(job), { status: 'succeeded', exitCode: 0, output: { type: 'artifact', name: 'build', key, templateId: null, sizeBytes: 5_000_000_000, sha256: 'ab' } })
-    const { body } = await berth.ask(`{ build(id: "${job.id}") { output { type name url templateId sizeBytes sha256 } } }`, { token })
-    expect(body.data?.['build']).toEqual({ output: { type: 'artifact', name: 'build', url: expect.stringContaining(key), templateId: null, sizeBytes: 5_000_000_000, sha256: 'ab' } })
+    await finishBuild(berth.services, uuidOf(job), {
+      status: 'succeeded',
+      exitCode: 0,
+      output: { type: 'artifact', name: 'build', key, templateId: null, sizeBytes: 5_000_000_000, sha256: 'ab' },
+    })
+    const { body } = await berth.ask(
+      `{ build(id: "${job.id}") { output { type name url templateId sizeBytes sha256 } } }`,
+      { token },
+    )
+    expect(body.data?.['build']).toEqual({
+      output: {
+        type: 'artifact',
+        name: 'build',
+        url: expect.stringContaining(key),
+        templateId: null,
+        sizeBytes: 5_000_000_000,
+        sha256: 'ab',
+      },
+    })
   })
 })

@@ -36,9 +36,19 @@ describe('a new machine', () => {
 
   test('has its own name, clock and workspace, and user may become root', async () => {
     const before = Date.now()
-    const { stdout } = await bash(machine, 'hostname; date +%s; stat -c %U:%a ~/workspace; findmnt -no FSTYPE ~/workspace; id -un; sudo -n id -un; pwd')
+    const { stdout } = await bash(
+      machine,
+      'hostname; date +%s; stat -c %U:%a ~/workspace; findmnt -no FSTYPE ~/workspace; id -un; sudo -n id -un; pwd',
+    )
     const [hostname, seconds, workspace, type, user, root, folder] = stdout.trim().split('\n')
-    expect([hostname, workspace, type, user, root, folder]).toEqual(['first', 'user:755', 'ext4', 'user', 'root', '/home/user'])
+    expect([hostname, workspace, type, user, root, folder]).toEqual([
+      'first',
+      'user:755',
+      'ext4',
+      'user',
+      'root',
+      '/home/user',
+    ])
     expect(Math.abs(Number(seconds) * 1000 - before)).toBeLessThan(5_000)
   })
 
@@ -74,7 +84,10 @@ describe('a new machine', () => {
       seen.push(id)
       connection.on('data', () => connection.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi'))
     }
-    const { stdout } = await bash(machine, 'curl -s http://example.test/; echo; curl -s -m 2 --noproxy "*" http://10.0.2.2:22/; echo $?; curl -s -m 2 --noproxy "*" http://192.0.2.1/; echo $?')
+    const { stdout } = await bash(
+      machine,
+      'curl -s http://example.test/; echo; curl -s -m 2 --noproxy "*" http://10.0.2.2:22/; echo $?; curl -s -m 2 --noproxy "*" http://192.0.2.1/; echo $?',
+    )
     const [answer, host, elsewhere] = stdout.trim().split('\n')
     expect(answer).toBe('hi')
     expect(Number(host)).not.toBe(0)
@@ -83,9 +96,19 @@ describe('a new machine', () => {
   })
 
   test('runs Python, JavaScript, TypeScript, Ruby and Go', async () => {
-    await bash(machine, 'echo \'const n: number = 41; console.log(n + 1)\' > a.ts; echo \'package main; import "fmt"; func main() { fmt.Println(42) }\' | sed "s/; /\\n/g" > a.go')
-    const commands = ["python3 -c 'print(42)'", "node -e 'console.log(42)'", 'node a.ts', "ruby -e 'puts 42'", 'go run a.go']
-    for (const line of commands) expect(await bash(machine, line, { timeoutMs: 60_000 }), line).toMatchObject({ stdout: '42\n', exitCode: 0 })
+    await bash(
+      machine,
+      'echo \'const n: number = 41; console.log(n + 1)\' > a.ts; echo \'package main; import "fmt"; func main() { fmt.Println(42) }\' | sed "s/; /\\n/g" > a.go',
+    )
+    const commands = [
+      "python3 -c 'print(42)'",
+      "node -e 'console.log(42)'",
+      'node a.ts',
+      "ruby -e 'puts 42'",
+      'go run a.go',
+    ]
+    for (const line of commands)
+      expect(await bash(machine, line, { timeoutMs: 60_000 }), line).toMatchObject({ stdout: '42\n', exitCode: 0 })
   }, 90_000)
 
   test('gives commands the variables that were pushed, exactly', async () => {
@@ -103,7 +126,8 @@ describe('a new machine', () => {
     expect(openToOthers('machines', machineUuid, 'machine.json')).toBe(false)
     expect(openToOthers('machines', machineUuid, 'disk.qcow2')).toBe(false)
     expect(openToOthers('folders', `${folderId}.qcow2`)).toBe(false)
-    for (const socket of readdirSync(join(node.dataDir, 'run', 'vms'))) expect(statSync(join(node.dataDir, 'run', 'vms', socket)).mode & 0o077).toBe(0)
+    for (const socket of readdirSync(join(node.dataDir, 'run', 'vms')))
+      expect(statSync(join(node.dataDir, 'run', 'vms', socket)).mode & 0o077).toBe(0)
   })
 })
 
@@ -121,7 +145,10 @@ describe('the size of a machine', () => {
   test('is what was asked for: processors, memory and a larger disk', async () => {
     const spec = newSpec({ vcpuCount: 1, memoryMb: 512, diskMb: 12_288, folder: 'none' })
     const { machine } = await node.compute.take(spec)
-    const { stdout } = await bash(machine, 'nproc; awk \'/MemTotal/{print $2}\' /proc/meminfo; df -BM --output=size / | tail -1; findmnt ~/workspace')
+    const { stdout } = await bash(
+      machine,
+      "nproc; awk '/MemTotal/{print $2}' /proc/meminfo; df -BM --output=size / | tail -1; findmnt ~/workspace",
+    )
     const [processors, memoryKb, disk, workspace] = stdout.trim().split('\n')
     expect(processors).toBe('1')
     expect(Number(memoryKb) / 1024).toBeGreaterThan(400)
@@ -141,7 +168,9 @@ describe('a machine’s end', () => {
     await bash(machine, 'echo disk > ~/a; echo folder > ~/workspace/b; sleep 1000 &')
     await node.compute.stop(spec.id)
     expect(node.compute.find(spec.id)).toBeUndefined()
-    expect(await node.compute.residents()).toMatchObject([{ id: spec.id, live: false, paused: false, folderId: machine.folderId }])
+    expect(await node.compute.residents()).toMatchObject([
+      { id: spec.id, live: false, paused: false, folderId: machine.folderId },
+    ])
     const again = await node.compute.boot(spec)
     expect((await bash(again, 'cat ~/a ~/workspace/b; hostname; echo "$A-"')).stdout).toBe('disk\nfolder\nstays\n-\n')
     expect(node.ended).toEqual([])
@@ -195,7 +224,10 @@ describe('a machine’s end', () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await pushEnv(machine, { A: 'still' })
-    await bash(machine, 'nohup bash -c "echo start > ~/log; i=0; while true; do sleep 0.2; i=\\$((i+1)); echo \\$i > ~/count; done" > /dev/null 2>&1 &')
+    await bash(
+      machine,
+      'nohup bash -c "echo start > ~/log; i=0; while true; do sleep 0.2; i=\\$((i+1)); echo \\$i > ~/count; done" > /dev/null 2>&1 &',
+    )
     await until('it counts', async () => (await bash(machine, 'cat ~/count')).exitCode === 0)
     await node.compute.pause(spec.id)
     expect((await node.qemus()).size).toBe(0)
@@ -233,7 +265,8 @@ describe('a worker that is killed', () => {
     const again = node.compute.find(spec.id)!
     expect(again.address).toBe(machine.address)
     expect((await bash(again, 'kill -0 $(cat ~/pid) && hostname')).stdout).toBe('tester\n')
-    node.egress = (_id, connection) => void connection.on('data', () => connection.end('HTTP/1.1 204 No\r\nConnection: close\r\n\r\n'))
+    node.egress = (_id, connection) =>
+      void connection.on('data', () => connection.end('HTTP/1.1 204 No\r\nConnection: close\r\n\r\n'))
     expect((await bash(again, 'curl -s -o /dev/null -w "%{http_code}" http://example.test/')).stdout).toBe('204')
     await node.compute.destroy(spec.id)
     expect((await node.qemus()).size).toBe(0)
@@ -266,8 +299,16 @@ describe('limits', () => {
     const spec = newSpec()
     const { machine } = await node.compute.take(spec)
     await bash(machine, 'nohup bash -c ":(){ :|:& };:" > /dev/null 2>&1 &')
-    await bash(machine, 'dd if=/dev/zero of=~/workspace/fill bs=1M count=20 2> /dev/null; fallocate -l 20G ~/fill || dd if=/dev/zero of=~/fill bs=4M 2> /dev/null; true', { timeoutMs: 15_000 })
-    const root = await execInGuest(machine, { argv: ['/bin/cat', '/sys/fs/cgroup/user/pids.max'], as: 'root', timeoutMs: 20_000 })
+    await bash(
+      machine,
+      'dd if=/dev/zero of=~/workspace/fill bs=1M count=20 2> /dev/null; fallocate -l 20G ~/fill || dd if=/dev/zero of=~/fill bs=4M 2> /dev/null; true',
+      { timeoutMs: 15_000 },
+    )
+    const root = await execInGuest(machine, {
+      argv: ['/bin/cat', '/sys/fs/cgroup/user/pids.max'],
+      as: 'root',
+      timeoutMs: 20_000,
+    })
     expect(root).toMatchObject({ exitCode: 0, timedOut: false })
     await node.compute.stop(spec.id)
     await node.compute.destroy(spec.id)

@@ -24,30 +24,52 @@ afterAll(async () => {
 
 test('repositories are cloned in order, each address once, to where they were asked; a failed one is a warning without its credential', async () => {
   const url = (name: string, port = git.port) => `http://host.berth.internal:${port}/${name}`
-  const made = await berth.call<{ vm_id: string; status: string; warnings: string[] }>('POST', '/api/v1/vms', { token, body: {
-    git_repo_url: url('one.git'), git_branch: 'feature',
-    git_repos: [
-      { url: url('one') }, // the same as the first
-      { url: url('two.git'), path: 'projects/two' },
-      { url: url('two.git/'), path: '/home/user/again' }, // the same as the one before
-      { url: url('missing.git') },
-      { url: `http://git:wrong-canary@host.berth.internal:${closed.port}/private.git` },
-      { url: `http://git:canary-git-password@host.berth.internal:${closed.port}/private.git`, path: 'twice' }, // the same address but for the credential
-    ],
-  } })
+  const made = await berth.call<{ vm_id: string; status: string; warnings: string[] }>('POST', '/api/v1/vms', {
+    token,
+    body: {
+      git_repo_url: url('one.git'),
+      git_branch: 'feature',
+      git_repos: [
+        { url: url('one') }, // the same as the first
+        { url: url('two.git'), path: 'projects/two' },
+        { url: url('two.git/'), path: '/home/user/again' }, // the same as the one before
+        { url: url('missing.git') },
+        { url: `http://git:wrong-canary@host.berth.internal:${closed.port}/private.git` },
+        { url: `http://git:canary-git-password@host.berth.internal:${closed.port}/private.git`, path: 'twice' }, // the same address but for the credential
+      ],
+    },
+  })
   expect(made).toMatchObject({ status: 201, body: { status: 'running' } })
-  const exec = async (command: string) => (await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${made.body.vm_id}/envd/exec`, { token, body: { command } })).body.stdout
-  expect(await exec('cat one/README.md; git -C one branch --show-current; cat projects/two/src/a.txt; ls; stat -c %U one projects/two')).toBe('feature\nfeature\ntwo\none\nprojects\nworkspace\nuser\nuser\n')
+  const exec = async (command: string) =>
+    (
+      await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${made.body.vm_id}/envd/exec`, {
+        token,
+        body: { command },
+      })
+    ).body.stdout
+  expect(
+    await exec(
+      'cat one/README.md; git -C one branch --show-current; cat projects/two/src/a.txt; ls; stat -c %U one projects/two',
+    ),
+  ).toBe('feature\nfeature\ntwo\none\nprojects\nworkspace\nuser\nuser\n')
   expect(made.body.warnings).toHaveLength(2)
   expect(made.body.warnings[0]).toContain('missing')
   expect(JSON.stringify(made.body)).not.toContain('canary')
 }, 120_000)
 
 test('a credential in an address is used, and is nowhere in the row afterwards', async () => {
-  const made = await berth.call<{ vm_id: string; warnings: string[] }>('POST', '/api/v1/vms', { token, body: { git_repos: [{ url: `http://git:canary-git-password@host.berth.internal:${closed.port}/private.git` }] } })
+  const made = await berth.call<{ vm_id: string; warnings: string[] }>('POST', '/api/v1/vms', {
+    token,
+    body: { git_repos: [{ url: `http://git:canary-git-password@host.berth.internal:${closed.port}/private.git` }] },
+  })
   expect(made).toMatchObject({ status: 201, body: { warnings: [] } })
-  const read = await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${made.body.vm_id}/envd/exec`, { token, body: { command: 'cat private/secret.txt' } })
+  const read = await berth.call<{ stdout: string }>('POST', `/api/v1/vms/${made.body.vm_id}/envd/exec`, {
+    token,
+    body: { command: 'cat private/secret.txt' },
+  })
   expect(read.body.stdout).toBe('private\n')
-  const rows = await berth.services.database.pool.query('select row_to_json(v)::text as row from vms v union all select row_to_json(j)::text from pgboss.job j')
+  const rows = await berth.services.database.pool.query(
+    'select row_to_json(v)::text as row from vms v union all select row_to_json(j)::text from pgboss.job j',
+  )
   expect(rows.rows.map((one: { row: string }) => one.row).join()).not.toContain('canary')
 }, 120_000)

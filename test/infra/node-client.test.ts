@@ -27,11 +27,14 @@ afterEach(async () => {
 async function startWorker(answer: (response: ServerResponse, asked: Asked) => void): Promise<void> {
   const server = createServer((request: IncomingMessage, response) => {
     let text = ''
-    request.setEncoding('utf8').on('data', (piece: string) => (text += piece)).on('end', () => {
-      const one = { name: request.url?.slice(1) ?? '', body: JSON.parse(text) as Record<string, unknown> }
-      asked.push(one)
-      answer(response, one)
-    })
+    request
+      .setEncoding('utf8')
+      .on('data', (piece: string) => (text += piece))
+      .on('end', () => {
+        const one = { name: request.url?.slice(1) ?? '', body: JSON.parse(text) as Record<string, unknown> }
+        asked.push(one)
+        answer(response, one)
+      })
   })
   worker = server
   await new Promise<void>((ready) => server.listen(join(folder, 'node.sock'), ready))
@@ -47,14 +50,24 @@ async function endWorker(): Promise<void> {
   await ended
 }
 
-const exec = () => client.call('exec', { vmId: 'vm', envGeneration: 0, command: 'true', args: null, workingDir: null, timeoutMs: 1000, stdin: null }, { silenceMs: 10_000 })
+const exec = () =>
+  client.call(
+    'exec',
+    { vmId: 'vm', envGeneration: 0, command: 'true', args: null, workingDir: null, timeoutMs: 1000, stdin: null },
+    { silenceMs: 10_000 },
+  )
 const result = { stdout: 'ran\n', stderr: '', exitCode: 0, timedOut: false, durationMs: 1 }
 const follow = async (): Promise<OutputChunk[]> => {
   const chunks: OutputChunk[] = []
-  for await (const chunk of client.follow({ vmId: 'vm', processId: 'p', stdoutOffset: 0, stderrOffset: 0 }, new AbortController().signal)) chunks.push(chunk)
+  for await (const chunk of client.follow(
+    { vmId: 'vm', processId: 'p', stdoutOffset: 0, stderrOffset: 0 },
+    new AbortController().signal,
+  ))
+    chunks.push(chunk)
   return chunks
 }
-const chunk = (offset: number, text: string): string => `${JSON.stringify({ stream: 'stdout', offset, sizeBytes: text.length, text })}\n`
+const chunk = (offset: number, text: string): string =>
+  `${JSON.stringify({ stream: 'stdout', offset, sizeBytes: text.length, text })}\n`
 const ended = `${JSON.stringify({ ended: true, exitCode: 0, status: 'exited' })}\n`
 
 test('a request waits for a worker that is not there yet', async () => {
@@ -96,7 +109,11 @@ test('a request that kills every worker it reaches is given up', async () => {
 })
 
 test('a refusal is told at once, also that a VM is gone', async () => {
-  await startWorker((response) => response.writeHead(502).end(JSON.stringify({ code: 'vm_unreachable', message: 'The VM does not answer right now.' })))
+  await startWorker((response) =>
+    response
+      .writeHead(502)
+      .end(JSON.stringify({ code: 'vm_unreachable', message: 'The VM does not answer right now.' })),
+  )
   await expect(exec()).rejects.toMatchObject({ code: 'vm_unreachable', message: 'The VM does not answer right now.' })
   expect(asked).toHaveLength(1)
 })
@@ -109,10 +126,21 @@ test(`without a worker the answer comes after ${limits.nodeWaitSeconds} s`, asyn
 
 test.each([
   ['dies', (response: ServerResponse) => void response.write(chunk(0, 'one\n'), () => response.socket?.destroy())],
-  ['dies within a line', (response: ServerResponse) => void response.write(`${chunk(0, 'one\n')}{"stream":`, () => response.socket?.destroy())],
-  ['closes in the middle of its answer', (response: ServerResponse) => void response.write(chunk(0, 'one\n'), () => response.socket?.end())],
+  [
+    'dies within a line',
+    (response: ServerResponse) =>
+      void response.write(`${chunk(0, 'one\n')}{"stream":`, () => response.socket?.destroy()),
+  ],
+  [
+    'closes in the middle of its answer',
+    (response: ServerResponse) => void response.write(chunk(0, 'one\n'), () => response.socket?.end()),
+  ],
   ['stops', (response: ServerResponse) => void response.end(chunk(0, 'one\n'))],
-  ['says that the machine is out of reach', (response: ServerResponse) => void response.end(`${chunk(0, 'one\n')}{"code":"vm_unreachable","message":"away","isPassing":true}\n`)],
+  [
+    'says that the machine is out of reach',
+    (response: ServerResponse) =>
+      void response.end(`${chunk(0, 'one\n')}{"code":"vm_unreachable","message":"away","isPassing":true}\n`),
+  ],
 ])('who follows a process goes on from its offset when the worker %s', async (_, leave) => {
   await startWorker((response, { body }) => {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', connection: 'close' }).flushHeaders() // as a worker that stops says

@@ -16,24 +16,32 @@ let node: string
 afterEach(() => berth.stop())
 
 /** A Berth with one node of eight default VMs. */
-async function start(settings: Record<string, string> = {}, room: { memoryMb: number; diskMb?: number } = { memoryMb: 16 * 1024 }): Promise<void> {
+async function start(
+  settings: Record<string, string> = {},
+  room: { memoryMb: number; diskMb?: number } = { memoryMb: 16 * 1024 },
+): Promise<void> {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100', ...settings } })
   acme = await berth.token()
   node = await startRowWorker(berth.services, room)
 }
 type Made = { vm_id: string; error?: string; message?: string }
-const create = (token: string, body: Record<string, unknown> = { skip_folder_create: true }) => berth.call<Made>('POST', '/api/v1/vms', { token, body })
+const create = (token: string, body: Record<string, unknown> = { skip_folder_create: true }) =>
+  berth.call<Made>('POST', '/api/v1/vms', { token, body })
 const graphql = async (query: string, token = acme): Promise<Record<string, unknown>> => {
   const { body } = await berth.ask(query, { token })
   if (body.errors) throw Object.assign(new Error(body.errors[0]?.message), body.errors[0]?.extensions)
   return Object.values(body.data ?? {})[0] as Record<string, unknown>
 }
-const statusOf = async (id: string): Promise<string> => String((await graphql(`{ vm(id: "${id}") { status } }`))['status'])
+const statusOf = async (id: string): Promise<string> =>
+  String((await graphql(`{ vm(id: "${id}") { status } }`))['status'])
 async function settle(id: string, status: string): Promise<void> {
   await until(`${id} is ${status}`, async () => (await statusOf(id)) === status)
 }
 /** Creates until one is refused: the VMs, and the refusal. */
-async function fill(token = acme, body?: Record<string, unknown>): Promise<{ ids: string[]; refused: Awaited<ReturnType<typeof create>> }> {
+async function fill(
+  token = acme,
+  body?: Record<string, unknown>,
+): Promise<{ ids: string[]; refused: Awaited<ReturnType<typeof create>> }> {
   const ids: string[] = []
   for (let tries = 0; tries < 50; tries++) {
     const made = await create(token, body)
@@ -48,7 +56,13 @@ describe('memory', () => {
     await start()
     const { ids, refused } = await fill()
     expect(ids).toHaveLength(6) // 12 of 16 GB
-    expect(refused).toMatchObject({ status: 429, body: { error: 'rate_limited', message: expect.stringMatching(/hold 12288 MB of memory.*2048 MB more.*last 4096 MB.*BERTH_ORG_MEMORY_MB/) } })
+    expect(refused).toMatchObject({
+      status: 429,
+      body: {
+        error: 'rate_limited',
+        message: expect.stringMatching(/hold 12288 MB of memory.*2048 MB more.*last 4096 MB.*BERTH_ORG_MEMORY_MB/),
+      },
+    })
     expect(refused.headers.get('retry-after')).toBe('30')
     for (const name of ['second', 'third']) expect((await create(await berth.token('bob', name))).status).toBe(201)
     const last = await create(await berth.token('carl', 'fourth'))
@@ -67,7 +81,9 @@ describe('memory', () => {
     await start()
     const tokens = await Promise.all(Array.from({ length: 5 }, (_, index) => berth.token('bob', `org-${index}`)))
     const answers = await Promise.all(tokens.flatMap((token) => [create(token), create(token), create(token)]))
-    const { rows: [promised] } = await sql<{ mb: number }>`select sum(memory_mb)::int as mb from vms`.execute(berth.services.db)
+    const {
+      rows: [promised],
+    } = await sql<{ mb: number }>`select sum(memory_mb)::int as mb from vms`.execute(berth.services.db)
     expect(promised?.mb).toBeLessThanOrEqual(16 * 1024)
     expect(answers.filter(({ status }) => status === 201).length).toBe(promised!.mb / 2048)
   })
@@ -77,8 +93,17 @@ describe('memory', () => {
     const { ids, refused } = await fill()
     expect(ids).toHaveLength(2)
     expect(refused.body.message).toContain('may hold 4096 MB (BERTH_ORG_MEMORY_MB)')
-    const build = await berth.call('POST', '/api/v1/build/jobs', { token: acme, body: { org_id: (await graphql('{ me { organization { id } } }') as { organization: { id: string } }).organization.id, spec: [...Buffer.from('{"resources": {"memory_mb": 8192}}')] } })
-    expect(build).toMatchObject({ status: 400, body: { error: 'invalid_spec', message: expect.stringContaining('4096 MB') } })
+    const build = await berth.call('POST', '/api/v1/build/jobs', {
+      token: acme,
+      body: {
+        org_id: ((await graphql('{ me { organization { id } } }')) as { organization: { id: string } }).organization.id,
+        spec: [...Buffer.from('{"resources": {"memory_mb": 8192}}')],
+      },
+    })
+    expect(build).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_spec', message: expect.stringContaining('4096 MB') },
+    })
     await berth.stop()
     await start({ BERTH_ORG_MEMORY_MB: '0' })
     const all = await fill()
@@ -92,7 +117,10 @@ describe('memory', () => {
     expect(await dispatchBuilds(berth.services)).toBe(2)
     const id = (await create(acme)).body.vm_id
     const sandbox = await berth.call('POST', '/api/v1/vms/sandbox', { token: acme, body: { command: 'true' } })
-    expect(sandbox).toMatchObject({ status: 429, body: { error: 'rate_limited', message: expect.stringContaining('hold 6144 MB') } })
+    expect(sandbox).toMatchObject({
+      status: 429,
+      body: { error: 'rate_limited', message: expect.stringContaining('hold 6144 MB') },
+    })
     await graphql(`mutation { stopVm(id: "${id}") { id } }`)
     await settle(id, 'stopped')
     for (let builds = 0; builds < 2; builds++) await submit(berth, acme)
@@ -104,55 +132,88 @@ describe('memory', () => {
 describe('a VM at rest', () => {
   beforeEach(() => start({ BERTH_ORG_MEMORY_MB: '0' }, { memoryMb: 4096 }))
 
-  test.each([['stopVm', 'startVm', 'stopped'], ['pauseVm', 'resumeVm', 'paused']])('that %s made gives its memory to another, and %s is refused and changes nothing until there is room', async (rest, wake, status) => {
-    const { ids: [first = '', second = ''] } = await fill()
-    await graphql(`mutation { ${rest}(id: "${first}") { id } }`)
-    await settle(first, status)
-    const third = (await create(acme)).body.vm_id
-    const before = await graphql(`{ vm(id: "${first}") { status desiredStatus updatedAt } }`)
-    await expect(graphql(`mutation { ${wake}(id: "${first}") { id } }`)).rejects.toMatchObject({ code: 'CAPACITY_UNAVAILABLE', message: expect.stringContaining('2048 MB of memory left') })
-    expect(await graphql(`{ vm(id: "${first}") { status desiredStatus updatedAt } }`)).toEqual(before)
-    for (const id of [second, third]) {
-      await berth.call('DELETE', `/api/v1/vms/${id}`, { token: acme })
-    }
-    await until('its room is free', async () => (await berth.call<unknown[]>('GET', '/api/v1/vms', { token: acme })).body.length === 1)
-    await graphql(`mutation { ${wake}(id: "${first}") { id } }`)
-    await settle(first, 'running')
-  })
+  test.each([
+    ['stopVm', 'startVm', 'stopped'],
+    ['pauseVm', 'resumeVm', 'paused'],
+  ])(
+    'that %s made gives its memory to another, and %s is refused and changes nothing until there is room',
+    async (rest, wake, status) => {
+      const {
+        ids: [first = '', second = ''],
+      } = await fill()
+      await graphql(`mutation { ${rest}(id: "${first}") { id } }`)
+      await settle(first, status)
+      const third = (await create(acme)).body.vm_id
+      const before = await graphql(`{ vm(id: "${first}") { status desiredStatus updatedAt } }`)
+      await expect(graphql(`mutation { ${wake}(id: "${first}") { id } }`)).rejects.toMatchObject({
+        code: 'CAPACITY_UNAVAILABLE',
+        message: expect.stringContaining('2048 MB of memory left'),
+      })
+      expect(await graphql(`{ vm(id: "${first}") { status desiredStatus updatedAt } }`)).toEqual(before)
+      for (const id of [second, third]) {
+        await berth.call('DELETE', `/api/v1/vms/${id}`, { token: acme })
+      }
+      await until(
+        'its room is free',
+        async () => (await berth.call<unknown[]>('GET', '/api/v1/vms', { token: acme })).body.length === 1,
+      )
+      await graphql(`mutation { ${wake}(id: "${first}") { id } }`)
+      await settle(first, 'running')
+    },
+  )
 
   test('two starts for the last room: one gets it', async () => {
-    const { ids: [first = '', second = ''] } = await fill()
+    const {
+      ids: [first = '', second = ''],
+    } = await fill()
     for (const id of [first, second]) {
       await graphql(`mutation { stopVm(id: "${id}") { id } }`)
       await settle(id, 'stopped')
     }
     await create(acme)
-    const starts = await Promise.allSettled([first, second].map((id) => graphql(`mutation { startVm(id: "${id}") { id } }`)))
+    const starts = await Promise.allSettled(
+      [first, second].map((id) => graphql(`mutation { startVm(id: "${id}") { id } }`)),
+    )
     expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
 
   test('of an environment wakes only where there is room, and stays what it was otherwise', async () => {
-    const { body: environment } = await berth.call<{ id: string }>('POST', '/agents/v1/environments', { token: acme, body: { name: 'work' } })
+    const { body: environment } = await berth.call<{ id: string }>('POST', '/agents/v1/environments', {
+      token: acme,
+      body: { name: 'work' },
+    })
     const id = decodeId('environment', environment.id) ?? ''
-    const { ids: [vm = ''] } = await fill()
-    await sql`update environments set vm_id = ${decodeId('vm', vm)}, prepared_vm_id = ${decodeId('vm', vm)} where id = ${id}`.execute(berth.services.db)
+    const {
+      ids: [vm = ''],
+    } = await fill()
+    await sql`update environments set vm_id = ${decodeId('vm', vm)}, prepared_vm_id = ${decodeId('vm', vm)} where id = ${id}`.execute(
+      berth.services.db,
+    )
     await graphql(`mutation { stopVm(id: "${vm}") { id } }`)
     await settle(vm, 'stopped')
     await create(acme)
     await expect(ensureEnvironmentVm(berth.services, id)).rejects.toMatchObject({ code: 'capacity_unavailable' })
-    const { rows: [row] } = await sql<{ status: string; vm_id: string }>`select status, vm_id from environments where id = ${id}`.execute(berth.services.db)
+    const {
+      rows: [row],
+    } = await sql<{ status: string; vm_id: string }>`select status, vm_id from environments where id = ${id}`.execute(
+      berth.services.db,
+    )
     expect(row).toMatchObject({ status: 'ready' })
     expect(await statusOf(vm)).toBe('stopped')
   })
 
   test('that crashed keeps its memory while it starts again by itself, and gives it up after three tries', async () => {
-    const { ids: [first = ''] } = await fill()
+    const {
+      ids: [first = ''],
+    } = await fill()
     const stored = decodeId('vm', first)
     await sql`update vms set status = ${'error'}, boot_failures = 0 where id = ${stored}`.execute(berth.services.db)
     expect((await create(acme)).status).toBe(503)
     await sql`update vms set boot_failures = 3 where id = ${stored}`.execute(berth.services.db)
     expect((await create(acme)).status).toBe(201)
-    await expect(graphql(`mutation { startVm(id: "${first}") { id } }`)).rejects.toMatchObject({ code: 'CAPACITY_UNAVAILABLE' })
+    await expect(graphql(`mutation { startVm(id: "${first}") { id } }`)).rejects.toMatchObject({
+      code: 'CAPACITY_UNAVAILABLE',
+    })
   })
 })
 
@@ -161,7 +222,10 @@ describe('disk and numbers', () => {
     await start({}, { memoryMb: 1_000_000, diskMb: 200 * 1024 })
     const { ids, refused } = await fill(acme, {})
     expect(ids).toHaveLength(7) // 20 GiB each, of 150
-    expect(refused).toMatchObject({ status: 429, body: { message: expect.stringMatching(/hold 143360 MB of disk.*20480 MB more.*last 51200 MB/) } })
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { message: expect.stringMatching(/hold 143360 MB of disk.*20480 MB more.*last 51200 MB/) },
+    })
     await graphql(`mutation { stopVm(id: "${ids[0]}") { id } }`)
     await settle(ids[0]!, 'stopped')
     expect((await create(acme, {})).status).toBe(429)
@@ -171,17 +235,31 @@ describe('disk and numbers', () => {
   test('a folder without a VM counts with what it takes, and a kept template with its size', async () => {
     await start({ BERTH_ORG_DISK_GB: '30' }, { memoryMb: 1_000_000 })
     const { organizationId } = idsOf(acme)
-    await sql`insert into folders (id, organization_id, name, node_id, size_mb, used_mb) values (${newUuid()}, ${organizationId}, 'kept', ${node}, 10240, 5000)`.execute(berth.services.db)
-    await sql`insert into templates (id, organization_id, name, node_id, size_bytes) values (${newUuid()}, ${organizationId}, 'mine', ${node}, ${7000 * 1024 * 1024})`.execute(berth.services.db)
+    await sql`insert into folders (id, organization_id, name, node_id, size_mb, used_mb) values (${newUuid()}, ${organizationId}, 'kept', ${node}, 10240, 5000)`.execute(
+      berth.services.db,
+    )
+    await sql`insert into templates (id, organization_id, name, node_id, size_bytes) values (${newUuid()}, ${organizationId}, 'mine', ${node}, ${7000 * 1024 * 1024})`.execute(
+      berth.services.db,
+    )
     expect((await create(acme)).status).toBe(201)
-    expect(await create(acme)).toMatchObject({ status: 429, body: { message: expect.stringMatching(/hold 22240 MB of disk.*10240 MB more; it may hold 30720 MB \(BERTH_ORG_DISK_GB\)/) } })
+    expect(await create(acme)).toMatchObject({
+      status: 429,
+      body: {
+        message: expect.stringMatching(
+          /hold 22240 MB of disk.*10240 MB more; it may hold 30720 MB \(BERTH_ORG_DISK_GB\)/,
+        ),
+      },
+    })
   })
 
   test('an organization has so many VMs, stopped ones too', async () => {
     await start({ BERTH_ORG_VMS: '2' }, { memoryMb: 1_000_000 })
     const { ids, refused } = await fill()
     expect(ids).toHaveLength(2)
-    expect(refused).toMatchObject({ status: 429, body: { message: expect.stringContaining('has 2 VMs, and may have 2') } })
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { message: expect.stringContaining('has 2 VMs, and may have 2') },
+    })
     await graphql(`mutation { stopVm(id: "${ids[0]}") { id } }`)
     await settle(ids[0]!, 'stopped')
     expect((await create(acme)).status).toBe(429)

@@ -18,18 +18,24 @@ async function serve(host: string, handler: RequestListener = (_req, res) => voi
   return `${host.includes(':') ? `[${host}]` : host}:${(server.address() as AddressInfo).port}`
 }
 const whyNot = async (fetching: Promise<unknown>): Promise<unknown> => {
-  const error = await fetching.then(() => null, (thrown: Error) => thrown)
+  const error = await fetching.then(
+    () => null,
+    (thrown: Error) => thrown,
+  )
   return error instanceof OutboundError ? error.problem : (error?.cause as OutboundError | undefined)?.problem
 }
 
-test.each(['127.0.0.1', '::1'])('reaches a private host at %s only when the operator has listed it with its port', async (host) => {
-  const [open, other] = [await serve(host), await serve(host)]
-  const fetch = outboundFetch({ privateHosts: [open] })
-  expect(await (await fetch(`http://${open}/`)).text()).toBe('hello')
-  expect(await whyNot(fetch(`http://${other}/`))).toBe('refused') // http is not for others
-  expect(await whyNot(fetch(`https://${other}/`))).toBe('refused') // nor is the address
-  expect(await whyNot(outboundFetch({ privateHosts: [] })(`https://${open}/`))).toBe('refused')
-})
+test.each(['127.0.0.1', '::1'])(
+  'reaches a private host at %s only when the operator has listed it with its port',
+  async (host) => {
+    const [open, other] = [await serve(host), await serve(host)]
+    const fetch = outboundFetch({ privateHosts: [open] })
+    expect(await (await fetch(`http://${open}/`)).text()).toBe('hello')
+    expect(await whyNot(fetch(`http://${other}/`))).toBe('refused') // http is not for others
+    expect(await whyNot(fetch(`https://${other}/`))).toBe('refused') // nor is the address
+    expect(await whyNot(outboundFetch({ privateHosts: [] })(`https://${open}/`))).toBe('refused')
+  },
+)
 
 test('follows no redirect to where it may not go', async () => {
   let asked = 0
@@ -57,6 +63,7 @@ test('a body that does not end is cut, and only the beginning is read where that
 })
 
 test('two spellings of an address are the same server', () => {
-  for (const text of ['https://a.test/x', 'HTTPS://A.test:443/x/', 'https://a.test/y/../x']) expect(normalServerUrl(text)).toBe('https://a.test/x')
+  for (const text of ['https://a.test/x', 'HTTPS://A.test:443/x/', 'https://a.test/y/../x'])
+    expect(normalServerUrl(text)).toBe('https://a.test/x')
   expect(normalServerUrl('no address')).toBe('')
 })

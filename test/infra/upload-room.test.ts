@@ -29,26 +29,53 @@ afterAll(() => berth.stop())
 type Upload = { upload_url: string; binary_url: string }
 type Refusal = { error: string; message: string }
 async function make(as = token): Promise<Upload> {
-  const { status, body } = await berth.call<Upload & Refusal>('POST', '/api/v1/compute/uploads', { token: as, body: { organization_id: organizationOf(as) } })
+  const { status, body } = await berth.call<Upload & Refusal>('POST', '/api/v1/compute/uploads', {
+    token: as,
+    body: { organization_id: organizationOf(as) },
+  })
   if (status !== 200) throw new Error(`${status} ${body.message}`)
   return { ...body, upload_url: body.upload_url.replace(/^http:\/\/[^/]+/, berth.url) }
 }
 const idOf = ({ binary_url }: Upload): string => decodeId('upload', binary_url.split('/').at(-1) ?? '') ?? ''
-const put = async ({ upload_url }: Upload, text = 'hello'): Promise<{ status: number; body: Refusal | null; headers: Headers }> => {
-  const answer = await fetch(upload_url, { method: 'PUT', body: text, headers: { 'content-type': 'application/octet-stream' } })
+const put = async (
+  { upload_url }: Upload,
+  text = 'hello',
+): Promise<{ status: number; body: Refusal | null; headers: Headers }> => {
+  const answer = await fetch(upload_url, {
+    method: 'PUT',
+    body: text,
+    headers: { 'content-type': 'application/octet-stream' },
+  })
   const said = await answer.text()
-  return { status: answer.status, body: said ? JSON.parse(said) as Refusal : null, headers: answer.headers }
+  return { status: answer.status, body: said ? (JSON.parse(said) as Refusal) : null, headers: answer.headers }
 }
-const rowOf = async (upload: Upload): Promise<{ writer: string | null; reserved: number; size: number }> => (await sql<{ writer: string | null; reserved: number; size: number }>`select writer, reserved_bytes as reserved, size_bytes as size from uploads where id = ${idOf(upload)}`.execute(berth.services.db)).rows[0]!
+const rowOf = async (upload: Upload): Promise<{ writer: string | null; reserved: number; size: number }> =>
+  (
+    await sql<{
+      writer: string | null
+      reserved: number
+      size: number
+    }>`select writer, reserved_bytes as reserved, size_bytes as size from uploads where id = ${idOf(upload)}`.execute(
+      berth.services.db,
+    )
+  ).rows[0]!
 const incoming = (): string[] => {
   const folder = join(berth.dataDir, 'objects', 'incoming')
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
 /** A PUT of which only the beginning has come, once it holds its lease. */
-async function begin(upload: Upload, headers: Record<string, string> = {}): Promise<{ sending: ClientRequest; answered: Promise<IncomingMessage | Error> }> {
-  const sending = request(upload.upload_url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream', ...headers } })
-  const answered = new Promise<IncomingMessage | Error>((resolve) => sending.once('error', resolve).once('response', resolve))
+async function begin(
+  upload: Upload,
+  headers: Record<string, string> = {},
+): Promise<{ sending: ClientRequest; answered: Promise<IncomingMessage | Error> }> {
+  const sending = request(upload.upload_url, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/octet-stream', ...headers },
+  })
+  const answered = new Promise<IncomingMessage | Error>((resolve) =>
+    sending.once('error', resolve).once('response', resolve),
+  )
   sending.write('begun')
   await until('the PUT has begun', async () => (await rowOf(upload)).writer !== null)
   return { sending, answered }
@@ -63,7 +90,10 @@ describe('an upload', () => {
     const { sending, answered } = await begin(upload)
     for (let tries = 0; tries < 3; tries++) {
       const second = await put(upload)
-      expect(second).toMatchObject({ status: 409, body: { error: 'invalid_transition', message: expect.stringContaining('Another PUT') } })
+      expect(second).toMatchObject({
+        status: 409,
+        body: { error: 'invalid_transition', message: expect.stringContaining('Another PUT') },
+      })
     }
     expect(incoming()).toHaveLength(1)
     sending.end(' and ended')
@@ -94,11 +124,20 @@ describe('an upload', () => {
   test('whose PUT comes too slowly is cut', async () => {
     const folder = join(berth.dataDir, 'slow')
     const silent = new Readable({ read: () => undefined })
-    await expect(stage(folder, silent, 100, async () => undefined, { stalledSeconds: 0.05, bytesPerSecondMin: 0 })).rejects.toMatchObject({ code: 'timeout' })
-    const dribbling = Readable.from((async function* () {
-      for (;;) yield await new Promise<Buffer>((resolve) => setTimeout(() => resolve(Buffer.from('x')), 10))
-    })())
-    await expect(stage(folder, dribbling, 1_000_000, async () => undefined, { stalledSeconds: 0.05, bytesPerSecondMin: 1_000_000 })).rejects.toMatchObject({ code: 'timeout' })
+    await expect(
+      stage(folder, silent, 100, async () => undefined, { stalledSeconds: 0.05, bytesPerSecondMin: 0 }),
+    ).rejects.toMatchObject({ code: 'timeout' })
+    const dribbling = Readable.from(
+      (async function* () {
+        for (;;) yield await new Promise<Buffer>((resolve) => setTimeout(() => resolve(Buffer.from('x')), 10))
+      })(),
+    )
+    await expect(
+      stage(folder, dribbling, 1_000_000, async () => undefined, {
+        stalledSeconds: 0.05,
+        bytesPerSecondMin: 1_000_000,
+      }),
+    ).rejects.toMatchObject({ code: 'timeout' })
     expect(readdirSync(folder)).toEqual([])
   })
 })
@@ -108,7 +147,10 @@ describe('an organization', () => {
     const uploads = await Promise.all(Array.from({ length: 4 }, () => make()))
     const begun = await Promise.all(uploads.map((upload) => begin(upload))) // each may become 1 GiB
     const fifth = await make()
-    expect(await put(fifth)).toMatchObject({ status: 429, body: { error: 'rate_limited', message: expect.stringMatching(/4096 MiB.*Content-Length/) } })
+    expect(await put(fifth)).toMatchObject({
+      status: 429,
+      body: { error: 'rate_limited', message: expect.stringMatching(/4096 MiB.*Content-Length/) },
+    })
     expect((await put(await make(await berth.token('bob', 'second')))).status).toBe(200)
     for (const { sending } of begun) sending.destroy()
     for (const upload of uploads) await over(upload)
@@ -119,7 +161,9 @@ describe('an organization', () => {
     const uploads = await Promise.all(Array.from({ length: 12 }, () => make()))
     const tries = uploads.map(({ upload_url }) => {
       const sending = request(upload_url, { method: 'PUT', headers: { 'content-type': 'application/octet-stream' } })
-      const answered = new Promise<number>((resolve) => sending.once('error', () => resolve(0)).once('response', (answer) => resolve(answer.statusCode ?? 0)))
+      const answered = new Promise<number>((resolve) =>
+        sending.once('error', () => resolve(0)).once('response', (answer) => resolve(answer.statusCode ?? 0)),
+      )
       sending.write('x')
       return { sending, answered }
     })
@@ -133,17 +177,29 @@ describe('an organization', () => {
 
   test('stores so much, uploads and outputs of builds together, and the next one uploads all the same', async () => {
     const [upload, next] = [await make(), await make()]
-    await sql`update uploads set size_bytes = ${8 * 1024 ** 3}::bigint - 3 where id = ${idOf(upload)}`.execute(berth.services.db)
-    expect(await put(next)).toMatchObject({ status: 429, body: { error: 'rate_limited', message: expect.stringMatching(/8192 MiB is what it may store.*BERTH_ORG_FILES_GB/) } })
+    await sql`update uploads set size_bytes = ${8 * 1024 ** 3}::bigint - 3 where id = ${idOf(upload)}`.execute(
+      berth.services.db,
+    )
+    expect(await put(next)).toMatchObject({
+      status: 429,
+      body: {
+        error: 'rate_limited',
+        message: expect.stringMatching(/8192 MiB is what it may store.*BERTH_ORG_FILES_GB/),
+      },
+    })
     expect((await put(await make(await berth.token('bob', 'second')))).status).toBe(200)
-    await sql`update uploads set size_bytes = ${8 * 1024 ** 3}::bigint where id = ${idOf(upload)}`.execute(berth.services.db)
+    await sql`update uploads set size_bytes = ${8 * 1024 ** 3}::bigint where id = ${idOf(upload)}`.execute(
+      berth.services.db,
+    )
     await expect(make()).rejects.toThrow(/^429 .*BERTH_ORG_FILES_GB/)
     await sql`update uploads set size_bytes = 0 where id = ${idOf(upload)}`.execute(berth.services.db)
   })
 
   test('has so many addresses at which nothing was put', async () => {
     const { organizationId } = idsOf(await berth.token('carl', 'many'))
-    await sql`insert into uploads (id, organization_id, expires_at) select gen_random_uuid(), ${organizationId}, now() from generate_series(1, ${limits.uploadsUnfinishedMax}::int)`.execute(berth.services.db)
+    await sql`insert into uploads (id, organization_id, expires_at) select gen_random_uuid(), ${organizationId}, now() from generate_series(1, ${limits.uploadsUnfinishedMax}::int)`.execute(
+      berth.services.db,
+    )
     await expect(make(await berth.token('carl', 'many'))).rejects.toThrow(/^429 .*1000 addresses/)
     await make()
   })
@@ -154,14 +210,24 @@ describe('a disk that is nearly full', () => {
     const { bavail, bsize } = statfsSync(berth.dataDir)
     return bavail * bsize
   }
-  const withFloor = (floorBytes: number) => ({ ...berth.services.config, orgFilesGb: 0, diskFloorMb: Math.floor(floorBytes / 1024 / 1024) })
+  const withFloor = (floorBytes: number) => ({
+    ...berth.services.config,
+    orgFilesGb: 0,
+    diskFloorMb: Math.floor(floorBytes / 1024 / 1024),
+  })
 
   test('takes no file and gives no address, with 503 and a sentence', async () => {
     const full = await startBerth({ settings: { BERTH_DISK_FLOOR_MB: '999999' } })
     try {
       const as = await full.token()
-      const answer = await full.call<Refusal>('POST', '/api/v1/compute/uploads', { token: as, body: { organization_id: organizationOf(as) } })
-      expect(answer).toMatchObject({ status: 503, body: { error: 'capacity_unavailable', message: expect.stringContaining('nearly full') } })
+      const answer = await full.call<Refusal>('POST', '/api/v1/compute/uploads', {
+        token: as,
+        body: { organization_id: organizationOf(as) },
+      })
+      expect(answer).toMatchObject({
+        status: 503,
+        body: { error: 'capacity_unavailable', message: expect.stringContaining('nearly full') },
+      })
       expect(answer.headers.get('retry-after')).toBe('60')
     } finally {
       await full.stop()
@@ -172,8 +238,12 @@ describe('a disk that is nearly full', () => {
     const config = withFloor(free() * 0.7)
     const nothing = { storedBytes: 0, stagedBytes: 0, allStagedBytes: 0 }
     await checkFileRoom(config, nothing, 1024)
-    await expect(checkFileRoom(config, { ...nothing, storedBytes: limits.uploadBytes }, 1024)).rejects.toMatchObject({ code: 'capacity_unavailable' })
-    await expect(checkFileRoom(config, { ...nothing, allStagedBytes: free() }, 1024)).rejects.toMatchObject({ code: 'capacity_unavailable' })
+    await expect(checkFileRoom(config, { ...nothing, storedBytes: limits.uploadBytes }, 1024)).rejects.toMatchObject({
+      code: 'capacity_unavailable',
+    })
+    await expect(checkFileRoom(config, { ...nothing, allStagedBytes: free() }, 1024)).rejects.toMatchObject({
+      code: 'capacity_unavailable',
+    })
   })
 
   test('has a floor of five percent without a setting', () => {
@@ -187,8 +257,13 @@ test('what a killed process had on its way is cleared away at the next start, an
   mkdirSync(folder, { recursive: true })
   const deadName = `${hostname()}.4194304.12345` // above the largest number a process may have
   for (const name of [`${deadName}~a`, `elsewhere.1.1~b`, `${processName}~c`]) writeFileSync(join(folder, name), 'half')
-  for (const [upload, writer] of [[dead, `${deadName}/x`], [living, `${processName}/y`]] as const) {
-    await sql`update uploads set writer = ${writer}, writing_until = now() + interval '30 seconds', reserved_bytes = 5 where id = ${idOf(upload)}`.execute(berth.services.db)
+  for (const [upload, writer] of [
+    [dead, `${deadName}/x`],
+    [living, `${processName}/y`],
+  ] as const) {
+    await sql`update uploads set writer = ${writer}, writing_until = now() + interval '30 seconds', reserved_bytes = 5 where id = ${idOf(upload)}`.execute(
+      berth.services.db,
+    )
   }
   expect((await put(dead)).status).toBe(409)
   await clearDeadWrites(berth.services)

@@ -19,10 +19,12 @@ beforeAll(async () => {
 afterEach(() => clearBuilds(berth))
 afterAll(() => berth.stop())
 
-const post = (body: unknown, as = token) => berth.call<Job & { error: string; message: string }>('POST', '/api/v1/build/jobs', { token: as, body })
+const post = (body: unknown, as = token) =>
+  berth.call<Job & { error: string; message: string }>('POST', '/api/v1/build/jobs', { token: as, body })
 
 type Upload = { upload_url: string; binary_url: string; expires_at: string }
-const make = (body: unknown, as = token) => berth.call<Upload & { error: string }>('POST', '/api/v1/compute/uploads', { token: as, body })
+const make = (body: unknown, as = token) =>
+  berth.call<Upload & { error: string }>('POST', '/api/v1/compute/uploads', { token: as, body })
 
 describe('an upload', () => {
   test('is put by its signed address without a token, and becomes the context of a build of its organization only', async () => {
@@ -30,34 +32,72 @@ describe('an upload', () => {
     expect([status, Object.keys(body)]).toEqual([200, ['upload_url', 'binary_url', 'expires_at']])
     expect(body.binary_url).toMatch(new RegExp(`/compute/${organizationOf(token)}/upl_[0-9a-z]{26}$`))
     expect(Date.parse(body.expires_at) - Date.now()).toBeLessThanOrEqual(limits.uploadUrlSeconds * 1000)
-    expect((await fetch(body.upload_url, { method: 'PUT', body: 'hello', headers: { 'content-type': 'application/octet-stream' } })).ok).toBe(true)
+    expect(
+      (
+        await fetch(body.upload_url, {
+          method: 'PUT',
+          body: 'hello',
+          headers: { 'content-type': 'application/octet-stream' },
+        })
+      ).ok,
+    ).toBe(true)
     expect((await submit(berth, token, { context: body.binary_url })).status).toBe('queued')
     const stranger = await berth.token('eve', 'elsewhere')
-    expect(await post({ org_id: organizationOf(stranger), spec: bytes({ context: body.binary_url }) }, stranger)).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
-    expect(await post({ org_id: organizationOf(token), spec: bytes({ context: body.binary_url }), repo_url: 'https://example.com/a/b' })).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
+    expect(
+      await post({ org_id: organizationOf(stranger), spec: bytes({ context: body.binary_url }) }, stranger),
+    ).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
+    expect(
+      await post({
+        org_id: organizationOf(token),
+        spec: bytes({ context: body.binary_url }),
+        repo_url: 'https://example.com/a/b',
+      }),
+    ).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
   })
 
   test('without an organization, or for one that the caller is not in, is 400', async () => {
-    for (const body of [{}, { organization_id: null }, { organization_id: 'x' }, { organization_id: newId('organization') }, { organization_id: organizationOf(await berth.token('eve', 'elsewhere')) }]) {
+    for (const body of [
+      {},
+      { organization_id: null },
+      { organization_id: 'x' },
+      { organization_id: newId('organization') },
+      { organization_id: organizationOf(await berth.token('eve', 'elsewhere')) },
+    ]) {
       expect(await make(body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     }
-    expect(await make({ organization_id: organizationOf(token) }, await berth.token('victor', 'acme', 'viewer'))).toMatchObject({ status: 403 })
+    expect(
+      await make({ organization_id: organizationOf(token) }, await berth.token('victor', 'acme', 'viewer')),
+    ).toMatchObject({ status: 403 })
   })
 })
 
 describe('what housekeeping keeps', () => {
   const put = async (): Promise<string> => {
     const { body } = await make({ organization_id: organizationOf(token) })
-    await fetch(body.upload_url, { method: 'PUT', body: 'hello', headers: { 'content-type': 'application/octet-stream' } })
+    await fetch(body.upload_url, {
+      method: 'PUT',
+      body: 'hello',
+      headers: { 'content-type': 'application/octet-stream' },
+    })
     return body.binary_url
   }
   const idOf = (binaryUrl: string): string => decodeId('upload', binaryUrl.split('/').at(-1) ?? '') ?? ''
-  const age = (binaryUrl: string, days: number) => sql`update uploads set created_at = now() - ${days} * interval '1 day', used_at = now() - ${days} * interval '1 day' where id = ${idOf(binaryUrl)}`.execute(berth.services.db)
-  const isStored = async (binaryUrl: string): Promise<boolean> => await objectStore(berth.services).find(uploadKey(decodeId('organization', organizationOf(token)) ?? '', idOf(binaryUrl))) !== undefined
-  const hasRow = async (binaryUrl: string): Promise<boolean> => (await sql`select 1 from uploads where id = ${idOf(binaryUrl)}`.execute(berth.services.db)).rows.length === 1
+  const age = (binaryUrl: string, days: number) =>
+    sql`update uploads set created_at = now() - ${days} * interval '1 day', used_at = now() - ${days} * interval '1 day' where id = ${idOf(binaryUrl)}`.execute(
+      berth.services.db,
+    )
+  const isStored = async (binaryUrl: string): Promise<boolean> =>
+    (await objectStore(berth.services).find(
+      uploadKey(decodeId('organization', organizationOf(token)) ?? '', idOf(binaryUrl)),
+    )) !== undefined
+  const hasRow = async (binaryUrl: string): Promise<boolean> =>
+    (await sql`select 1 from uploads where id = ${idOf(binaryUrl)}`.execute(berth.services.db)).rows.length === 1
   const sweep = async (days = '30'): Promise<void> => {
     await forgetUnfinishedUploads(berth.services)
-    await forgetUnusedUploads({ ...berth.services, config: { ...berth.services.config, uploadDays: readConfig({ BERTH_UPLOAD_DAYS: days }).uploadDays } })
+    await forgetUnusedUploads({
+      ...berth.services,
+      config: { ...berth.services.config, uploadDays: readConfig({ BERTH_UPLOAD_DAYS: days }).uploadDays },
+    })
   }
 
   test('of an upload that no build has asked for in 30 days: nothing; of one that a build asks for: the file, for 30 days more', async () => {
@@ -69,7 +109,10 @@ describe('what housekeeping keeps', () => {
     await sweep()
     await sweep()
     expect([await isStored(unused), await hasRow(unused)]).toEqual([false, false])
-    expect(await post({ org_id: organizationOf(token), spec: bytes({ context: unused }) })).toMatchObject({ status: 400, body: { error: 'invalid_spec' } })
+    expect(await post({ org_id: organizationOf(token), spec: bytes({ context: unused }) })).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_spec' },
+    })
     for (const kept of [young, used]) expect([await isStored(kept), await hasRow(kept)]).toEqual([true, true])
   })
 

@@ -22,23 +22,46 @@ beforeEach(async () => {
 afterAll(() => berth.stop())
 
 test('PATCH keeps other keys, PUT replaces them, DELETE takes one', async () => {
-  expect((await berth.call<Env>('PATCH', path, { token: owner, body: { A: '1', B: '2' } })).body).toEqual({ env: { A: '1', B: '2' }, warning: 'running processes keep their old environment' })
-  expect((await berth.call<Env>('PATCH', path, { token: owner, body: { B: '3' } })).body.env).toEqual({ A: '1', B: '3' })
+  expect((await berth.call<Env>('PATCH', path, { token: owner, body: { A: '1', B: '2' } })).body).toEqual({
+    env: { A: '1', B: '2' },
+    warning: 'running processes keep their old environment',
+  })
+  expect((await berth.call<Env>('PATCH', path, { token: owner, body: { B: '3' } })).body.env).toEqual({
+    A: '1',
+    B: '3',
+  })
   expect((await berth.call<Env>('PUT', path, { token: owner, body: { C: '4' } })).body.env).toEqual({ C: '4' })
   expect((await berth.call<Env>('DELETE', `${path}/C`, { token: owner })).body.env).toEqual({})
-  expect(await berth.call('DELETE', `${path}/C`, { token: owner })).toMatchObject({ status: 404, body: { error: 'not_found' } })
+  expect(await berth.call('DELETE', `${path}/C`, { token: owner })).toMatchObject({
+    status: 404,
+    body: { error: 'not_found' },
+  })
 })
 
 test('a VM that does not run says when the change applies', async () => {
   const stopped = await makeVmRow(berth.services.db, owner, node, { status: 'stopped' })
-  expect((await berth.call<Env>('PATCH', `/api/v1/vms/${stopped}/env`, { token: owner, body: { A: '1' } })).body.warning).toBe('VM is not running; changes apply at next start')
+  expect(
+    (await berth.call<Env>('PATCH', `/api/v1/vms/${stopped}/env`, { token: owner, body: { A: '1' } })).body.warning,
+  ).toBe('VM is not running; changes apply at next start')
 })
 
 test('secret values are hidden from everybody, sensitive ones from viewers, plaintext from nobody', async () => {
-  for (const visibility of ['plaintext', 'sensitive', 'secret']) await berth.call('PATCH', `${path}?visibility=${visibility}`, { token: owner, body: { [visibility.toUpperCase()]: 'value' } })
-  expect((await berth.call<Env>('GET', path, { token: owner })).body).toEqual({ env: { PLAINTEXT: 'value', SENSITIVE: 'value', SECRET: '********' } })
-  expect((await berth.call<Env>('GET', path, { token: viewer })).body).toEqual({ env: { PLAINTEXT: 'value', SENSITIVE: '********', SECRET: '********' } })
-  expect((await berth.call('GET', `${path}/SECRET`, { token: owner })).body).toEqual({ key: 'SECRET', value: '********', visibility: 'secret' })
+  for (const visibility of ['plaintext', 'sensitive', 'secret'])
+    await berth.call('PATCH', `${path}?visibility=${visibility}`, {
+      token: owner,
+      body: { [visibility.toUpperCase()]: 'value' },
+    })
+  expect((await berth.call<Env>('GET', path, { token: owner })).body).toEqual({
+    env: { PLAINTEXT: 'value', SENSITIVE: 'value', SECRET: '********' },
+  })
+  expect((await berth.call<Env>('GET', path, { token: viewer })).body).toEqual({
+    env: { PLAINTEXT: 'value', SENSITIVE: '********', SECRET: '********' },
+  })
+  expect((await berth.call('GET', `${path}/SECRET`, { token: owner })).body).toEqual({
+    key: 'SECRET',
+    value: '********',
+    visibility: 'secret',
+  })
 })
 
 test('a PATCH without a visibility leaves it as it was, and new keys are sensitive', async () => {
@@ -48,7 +71,39 @@ test('a PATCH without a visibility leaves it as it was, and new keys are sensiti
   expect((await berth.call('GET', `${path}/NEW`, { token: owner })).body).toMatchObject({ visibility: 'sensitive' })
 })
 
-const forbiddenKeys = ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'LD_AUDIT', 'PATH', 'IFS', 'BASH_ENV', 'ENV', 'SHELLOPTS', 'PS4', 'PROMPT_COMMAND', 'NODE_OPTIONS', 'PYTHONPATH', 'PYTHONSTARTUP', 'PERL5OPT', 'RUBYOPT', 'GIT_SSH_COMMAND', 'GIT_CONFIG_COUNT', 'JAVA_TOOL_OPTIONS', 'DYLD_INSERT_LIBRARIES', 'BERTH_X', 'SYSTEM_X', 'path', 'Ld_Preload', ' PATH', 'PATH ', 'A=B', '', '1A', 'ä', 'A\u0000B', 'A'.repeat(129)]
+const forbiddenKeys = [
+  'LD_PRELOAD',
+  'LD_LIBRARY_PATH',
+  'LD_AUDIT',
+  'PATH',
+  'IFS',
+  'BASH_ENV',
+  'ENV',
+  'SHELLOPTS',
+  'PS4',
+  'PROMPT_COMMAND',
+  'NODE_OPTIONS',
+  'PYTHONPATH',
+  'PYTHONSTARTUP',
+  'PERL5OPT',
+  'RUBYOPT',
+  'GIT_SSH_COMMAND',
+  'GIT_CONFIG_COUNT',
+  'JAVA_TOOL_OPTIONS',
+  'DYLD_INSERT_LIBRARIES',
+  'BERTH_X',
+  'SYSTEM_X',
+  'path',
+  'Ld_Preload',
+  ' PATH',
+  'PATH ',
+  'A=B',
+  '',
+  '1A',
+  'ä',
+  'A\u0000B',
+  'A'.repeat(129),
+]
 test.each(forbiddenKeys)('the key %j is refused and nothing of the body is stored', async (key) => {
   for (const method of ['PATCH', 'PUT']) {
     const refused = await berth.call(method, path, { token: owner, body: { GOOD: 'x', [key]: 'y' } })
@@ -57,12 +112,19 @@ test.each(forbiddenKeys)('the key %j is refused and nothing of the body is store
   expect((await berth.call<Env>('GET', path, { token: owner })).body.env).toEqual({})
 })
 
-test.each([['NUL', 'a\u0000b', ''], ['a line break in plaintext', 'a\nb', '?visibility=plaintext'], ['a shell function', '() { :;}; echo x', ''], ['33 KiB', 'x'.repeat(33 * 1024), ''], ['a number', 5, ''], ['null', null, ''], ['a list', ['a'], '']])(
-  'a value with %s is refused', async (_what, value, query) => {
-    const refused = await berth.call<{ error: string }>('PATCH', path + query, { token: owner, body: { A: value } })
-    expect(refused.status).toBe(400)
-    expect((await berth.call<Env>('GET', path, { token: owner })).body.env).toEqual({})
-  })
+test.each([
+  ['NUL', 'a\u0000b', ''],
+  ['a line break in plaintext', 'a\nb', '?visibility=plaintext'],
+  ['a shell function', '() { :;}; echo x', ''],
+  ['33 KiB', 'x'.repeat(33 * 1024), ''],
+  ['a number', 5, ''],
+  ['null', null, ''],
+  ['a list', ['a'], ''],
+])('a value with %s is refused', async (_what, value, query) => {
+  const refused = await berth.call<{ error: string }>('PATCH', path + query, { token: owner, body: { A: value } })
+  expect(refused.status).toBe(400)
+  expect((await berth.call<Env>('GET', path, { token: owner })).body.env).toEqual({})
+})
 
 test('a line break is allowed in a sensitive value, and comes back whole', async () => {
   await berth.call('PATCH', path, { token: owner, body: { KEY: 'a\nb' } })
@@ -79,7 +141,8 @@ test('the hundred-and-first variable is refused, also when it comes in a second 
 test('an unknown visibility is refused; unknown and write-only sources answer an empty object', async () => {
   expect((await berth.call('PATCH', `${path}?visibility=public`, { token: owner, body: { A: '1' } })).status).toBe(400)
   await berth.call('PATCH', path, { token: owner, body: { A: '1' } })
-  for (const source of ['provision', 'nonsense', 'system']) expect((await berth.call<Env>('GET', `${path}?source=${source}`, { token: owner })).body.env).toEqual({})
+  for (const source of ['provision', 'nonsense', 'system'])
+    expect((await berth.call<Env>('GET', `${path}?source=${source}`, { token: owner })).body.env).toEqual({})
   expect((await berth.call<Env>('GET', `${path}?source=user`, { token: owner })).body.env).toEqual({ A: '1' })
 })
 
@@ -93,13 +156,30 @@ test('a VM that is not there, or another organization’s, answers 403 where the
 })
 
 test('a viewer may not change variables', async () => {
-  expect(await berth.call('PATCH', path, { token: viewer, body: { A: '1' } })).toMatchObject({ status: 403, body: { error: 'not_permitted_for_role' } })
+  expect(await berth.call('PATCH', path, { token: viewer, body: { A: '1' } })).toMatchObject({
+    status: 403,
+    body: { error: 'not_permitted_for_role' },
+  })
 })
 
 test('who may not ask is told so before what is wrong in the request', async () => {
-  for (const method of ['PATCH', 'PUT']) expect((await berth.call(method, `${path}?visibility=public`, { token: viewer, body: [1] })).status).toBe(403)
-  expect((await berth.call('POST', `${path.replace('/env', '/envd')}/processes/${newId('process')}/kill`, { token: viewer, body: { signal: 'NOPE' } })).status).toBe(403)
-  for (const query of ['mutation { setVmEnv(vmId: "x", env: [1]) { warning } }', 'mutation { replaceVmEnv(vmId: "x", env: {}, visibility: "public") { warning } }', 'mutation { killVmProcess(vmId: "x", processId: "x", signal: "NOPE") { stdout } }']) {
-    expect((await berth.call('POST', '/graphql', { body: { query } })).body).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHORIZED' } }] })
+  for (const method of ['PATCH', 'PUT'])
+    expect((await berth.call(method, `${path}?visibility=public`, { token: viewer, body: [1] })).status).toBe(403)
+  expect(
+    (
+      await berth.call('POST', `${path.replace('/env', '/envd')}/processes/${newId('process')}/kill`, {
+        token: viewer,
+        body: { signal: 'NOPE' },
+      })
+    ).status,
+  ).toBe(403)
+  for (const query of [
+    'mutation { setVmEnv(vmId: "x", env: [1]) { warning } }',
+    'mutation { replaceVmEnv(vmId: "x", env: {}, visibility: "public") { warning } }',
+    'mutation { killVmProcess(vmId: "x", processId: "x", signal: "NOPE") { stdout } }',
+  ]) {
+    expect((await berth.call('POST', '/graphql', { body: { query } })).body).toMatchObject({
+      errors: [{ extensions: { code: 'UNAUTHORIZED' } }],
+    })
   }
 })

@@ -13,19 +13,41 @@ afterAll(() => berth.stop())
 
 test('without a node a create answers 503 with a sentence and Retry-After, and stores nothing', async () => {
   const made = await berth.call('POST', '/api/v1/vms', { token, body: { name: 'x' } })
-  expect(made).toMatchObject({ status: 503, body: { error: 'capacity_unavailable', message: expect.stringContaining('npm run doctor') } })
+  expect(made).toMatchObject({
+    status: 503,
+    body: { error: 'capacity_unavailable', message: expect.stringContaining('npm run doctor') },
+  })
   expect(made.headers.get('retry-after')).toMatch(/^\d+$/)
   expect((await berth.call('GET', '/api/v1/vms', { token })).body).toEqual([])
 })
 
 test.each([
-  [{ name: '' }, 'name'], [{ name: 5 }, 'name must be text'], [{ vm_id: 'vm_nonsense' }, 'vm_id'], [{ template_id: 'nope' }, 'template_id'],
-  [{ env: { LD_PRELOAD: '/x.so' } }, 'LD_PRELOAD'], [{ env: { PATH: '/x' } }, 'PATH'], [{ env: { IFS: 'x' } }, 'IFS'], [{ env: { BERTH_X: 'x' } }, 'BERTH_X'], [{ env: { 'A=B': 'x' } }, 'key'],
-  [{ env: { A: 5 } }, 'env'], [{ env: { A: 'x\u0000y' } }, 'NUL'], [{ env: [] }, 'env'],
-  [{ git_repo_url: 'http://example.com/a/b' }, 'https'], [{ git_repo_url: 'file:///etc/passwd' }, 'https'], [{ git_repos: [{ url: '--upload-pack=x' }] }, 'Repository 1'],
-  [{ git_repos: Array.from({ length: 21 }, (_, i) => ({ url: `https://example.com/a/r${i}` })) }, '20'], [{ git_repos: [{ url: 'https://example.com/a/b', path: '../../etc' }] }, 'path'],
-  [{ git_repo_url: `https://example.com/a/b${'/'.repeat(900_000)}c` }, '2048'], [{ git_repo_url: 'https://example.com/a/b', git_branch: 'b'.repeat(256) }, 'branch'], [{ git_branch: 'main' }, 'git_repo_url'], [{ git_branch: 'main', git_repos: [{ url: 'https://example.com/a/b' }] }, 'git_repo_url'],
-  [{ git_repos: [{ branch: 'main' }] }, 'git_repos'], [{ folder_id: 'fld_nope' }, 'folder_id'], [{ external_ref: '' }, 'external_ref'], [[], 'object'], ['"x"', 'object'],
+  [{ name: '' }, 'name'],
+  [{ name: 5 }, 'name must be text'],
+  [{ vm_id: 'vm_nonsense' }, 'vm_id'],
+  [{ template_id: 'nope' }, 'template_id'],
+  [{ env: { LD_PRELOAD: '/x.so' } }, 'LD_PRELOAD'],
+  [{ env: { PATH: '/x' } }, 'PATH'],
+  [{ env: { IFS: 'x' } }, 'IFS'],
+  [{ env: { BERTH_X: 'x' } }, 'BERTH_X'],
+  [{ env: { 'A=B': 'x' } }, 'key'],
+  [{ env: { A: 5 } }, 'env'],
+  [{ env: { A: 'x\u0000y' } }, 'NUL'],
+  [{ env: [] }, 'env'],
+  [{ git_repo_url: 'http://example.com/a/b' }, 'https'],
+  [{ git_repo_url: 'file:///etc/passwd' }, 'https'],
+  [{ git_repos: [{ url: '--upload-pack=x' }] }, 'Repository 1'],
+  [{ git_repos: Array.from({ length: 21 }, (_, i) => ({ url: `https://example.com/a/r${i}` })) }, '20'],
+  [{ git_repos: [{ url: 'https://example.com/a/b', path: '../../etc' }] }, 'path'],
+  [{ git_repo_url: `https://example.com/a/b${'/'.repeat(900_000)}c` }, '2048'],
+  [{ git_repo_url: 'https://example.com/a/b', git_branch: 'b'.repeat(256) }, 'branch'],
+  [{ git_branch: 'main' }, 'git_repo_url'],
+  [{ git_branch: 'main', git_repos: [{ url: 'https://example.com/a/b' }] }, 'git_repo_url'],
+  [{ git_repos: [{ branch: 'main' }] }, 'git_repos'],
+  [{ folder_id: 'fld_nope' }, 'folder_id'],
+  [{ external_ref: '' }, 'external_ref'],
+  [[], 'object'],
+  ['"x"', 'object'],
 ])('a create with %j is refused with 400 and a sentence', async (body, words) => {
   const made = await berth.call<{ error: string; message: string }>('POST', '/api/v1/vms', { token, body })
   expect(made.status).toBe(400)
@@ -43,7 +65,11 @@ test('a refused environment value is not repeated in the answer', async () => {
 })
 
 test('absent, malformed and foreign ids answer the same bytes', async () => {
-  const bodies = await Promise.all([newId('vm'), 'vm_x', 'nonsense', '%00', '..%2f..%2fetc'].map(async (id) => (await berth.call('GET', `/api/v1/vms/${id}`, { token }))))
+  const bodies = await Promise.all(
+    [newId('vm'), 'vm_x', 'nonsense', '%00', '..%2f..%2fetc'].map(
+      async (id) => await berth.call('GET', `/api/v1/vms/${id}`, { token }),
+    ),
+  )
   for (const answer of bodies) expect(answer).toMatchObject({ status: 404, body: bodies[0]!.body })
 })
 
@@ -55,7 +81,16 @@ test('every answer carries its request id twice, and the allowance', async () =>
 })
 
 test('a path that is not there answers 404 in the envelope of its surface', async () => {
-  expect(await berth.call('GET', '/api/v1/nothing', { token })).toMatchObject({ status: 404, body: { error: 'not_found' } })
-  expect(await berth.call('GET', '/agents/v1/nothing', { token })).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } })
-  expect(await berth.call('GET', '/llm/v1/nothing', { token })).toMatchObject({ status: 404, body: { error: { type: 'not_found_error', service_id: 'gateway' } } })
+  expect(await berth.call('GET', '/api/v1/nothing', { token })).toMatchObject({
+    status: 404,
+    body: { error: 'not_found' },
+  })
+  expect(await berth.call('GET', '/agents/v1/nothing', { token })).toMatchObject({
+    status: 404,
+    body: { type: 'error', error: { type: 'not_found_error' } },
+  })
+  expect(await berth.call('GET', '/llm/v1/nothing', { token })).toMatchObject({
+    status: 404,
+    body: { error: { type: 'not_found_error', service_id: 'gateway' } },
+  })
 })

@@ -23,7 +23,16 @@ test('a key that cannot be checked is answered 503 at once, told when to come ba
   const answer = await world.post('/v1/chat/completions', body)
   expect(answer.status).toBe(503)
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
-  expect(await answer.json()).toEqual({ error: { type: 'api_error', code: 'credential_authority_unavailable', message: expect.any(String), param: null, request_id: answer.headers.get('x-request-id'), service_id: 'gateway' } })
+  expect(await answer.json()).toEqual({
+    error: {
+      type: 'api_error',
+      code: 'credential_authority_unavailable',
+      message: expect.any(String),
+      param: null,
+      request_id: answer.headers.get('x-request-id'),
+      service_id: 'gateway',
+    },
+  })
   await postgres.restartPostgres()
   await until('it is served', async () => (await world.post('/v1/chat/completions', body)).status === 200)
 })

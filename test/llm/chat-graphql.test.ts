@@ -13,19 +13,40 @@ afterAll(() => world.stop())
 afterEach(() => world.mock.forget())
 
 const messages = [{ role: 'user', content: 'Hello there' }]
-const ask = (variables: Record<string, unknown>, token: string | undefined = world.key) => world.berth.ask(
-  'mutation ($model: String!, $messages: JSON!, $maxTokens: Int, $temperature: Float) { createChatCompletion(model: $model, messages: $messages, maxTokens: $maxTokens, temperature: $temperature) { id model upstream content finishReason usage { inputTokens outputTokens reasoningTokens } } }',
-  { ...(token ? { token } : {}), variables })
-const refusal = async (variables: Record<string, unknown>, token?: string): Promise<string | undefined> => (await ask(variables, token)).body.errors?.[0]?.extensions.code
+const ask = (variables: Record<string, unknown>, token: string | undefined = world.key) =>
+  world.berth.ask(
+    'mutation ($model: String!, $messages: JSON!, $maxTokens: Int, $temperature: Float) { createChatCompletion(model: $model, messages: $messages, maxTokens: $maxTokens, temperature: $temperature) { id model upstream content finishReason usage { inputTokens outputTokens reasoningTokens } } }',
+    { ...(token ? { token } : {}), variables },
+  )
+const refusal = async (variables: Record<string, unknown>, token?: string): Promise<string | undefined> =>
+  (await ask(variables, token)).body.errors?.[0]?.extensions.code
 
-type ChatEvent = { text: string | null; reasoningText: string | null; reasoning: { signature: string; model: string } | null; toolCall: { index: number; id: string | null; name: string | null; arguments: string | null } | null; finishReason: string | null; usage: { outputTokens: number } | null }
+type ChatEvent = {
+  text: string | null
+  reasoningText: string | null
+  reasoning: { signature: string; model: string } | null
+  toolCall: { index: number; id: string | null; name: string | null; arguments: string | null } | null
+  finishReason: string | null
+  usage: { outputTokens: number } | null
+}
 const streamQuery = `subscription ($model: String!, $messages: JSON!, $tools: JSON, $reasoningEffort: String) {
   chatCompletion(model: $model, messages: $messages, tools: $tools, reasoningEffort: $reasoningEffort) {
     ... on ChatCompletionEvent { text reasoningText reasoning { signature model } toolCall { index id name arguments } finishReason usage { outputTokens } }
   }
 }`
-function follow(variables: Record<string, unknown>, token = world.key): AsyncIterableIterator<{ data?: { chatCompletion: ChatEvent } | null; errors?: readonly { extensions?: { code?: unknown } }[] }> {
-  const client = createClient({ url: `${world.berth.url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, connectionParams: { authorization: `Bearer ${token}` }, retryAttempts: 0 })
+function follow(
+  variables: Record<string, unknown>,
+  token = world.key,
+): AsyncIterableIterator<{
+  data?: { chatCompletion: ChatEvent } | null
+  errors?: readonly { extensions?: { code?: unknown } }[]
+}> {
+  const client = createClient({
+    url: `${world.berth.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+    connectionParams: { authorization: `Bearer ${token}` },
+    retryAttempts: 0,
+  })
   return client.iterate({ query: streamQuery, variables }) as never // graphql-ws types data as unknown
 }
 async function eventsOf(variables: Record<string, unknown>): Promise<ChatEvent[]> {
@@ -40,17 +61,31 @@ async function eventsOf(variables: Record<string, unknown>): Promise<ChatEvent[]
 test('the mutation answers whole, and the ledger has it under its route', async () => {
   world.mock.script({ parts: [{ text: ['Good ', 'day.'] }] })
   const { body } = await ask({ model: 'test/plain', messages, maxTokens: 50 })
-  expect(body).toEqual({ data: { createChatCompletion: {
-    id: expect.stringMatching(/^chatcmpl-[0-9a-z]{26}$/), model: 'test/plain', upstream: 'local', content: 'Good day.', finishReason: 'stop',
-    usage: { inputTokens: expect.any(Number), outputTokens: 3, reasoningTokens: 0 },
-  } } })
+  expect(body).toEqual({
+    data: {
+      createChatCompletion: {
+        id: expect.stringMatching(/^chatcmpl-[0-9a-z]{26}$/),
+        model: 'test/plain',
+        upstream: 'local',
+        content: 'Good day.',
+        finishReason: 'stop',
+        usage: { inputTokens: expect.any(Number), outputTokens: 3, reasoningTokens: 0 },
+      },
+    },
+  })
   expect(world.mock.requests[0]?.body).toMatchObject({ max_tokens: 50 })
-  expect(await findAll(world.berth.services.db, sql`select route, status, output_tokens from inference_requests`)).toEqual([{ route: 'graphql', status: 'completed', outputTokens: 3 }])
+  expect(
+    await findAll(world.berth.services.db, sql`select route, status, output_tokens from inference_requests`),
+  ).toEqual([{ route: 'graphql', status: 'completed', outputTokens: 3 }])
 })
 
 test('a person may chat too; a viewer may not, and nobody is told to send a token', async () => {
-  expect((await ask({ model: 'berth/demo', messages }, world.owner)).body.data?.['createChatCompletion']).toMatchObject({ model: 'berth/demo', upstream: 'berth' })
-  expect(await refusal({ model: 'berth/demo', messages }, await world.berth.token('victor', 'acme', 'viewer'))).toBe('NOT_PERMITTED_FOR_ROLE')
+  expect((await ask({ model: 'berth/demo', messages }, world.owner)).body.data?.['createChatCompletion']).toMatchObject(
+    { model: 'berth/demo', upstream: 'berth' },
+  )
+  expect(await refusal({ model: 'berth/demo', messages }, await world.berth.token('victor', 'acme', 'viewer'))).toBe(
+    'NOT_PERMITTED_FOR_ROLE',
+  )
   expect(await refusal({ model: 'berth/demo', messages }, '')).toBe('UNAUTHORIZED')
 })
 
@@ -63,8 +98,20 @@ test('what is wrong is told by the same codes as over REST', async () => {
 })
 
 test('the subscription tells text, closed reasoning, tool calls in pieces, and the end', async () => {
-  world.mock.script({ parts: [{ reasoning: ['Let me ', 'see.'], signature: 'c2ln' }, { text: 'I look.' }, { tool: 'look', id: 'call_1', arguments: ['{"at"', ':1}'] }], finish: 'tool_calls' })
-  const events = await eventsOf({ model: 'test/signed', messages, reasoningEffort: 'low', tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }] })
+  world.mock.script({
+    parts: [
+      { reasoning: ['Let me ', 'see.'], signature: 'c2ln' },
+      { text: 'I look.' },
+      { tool: 'look', id: 'call_1', arguments: ['{"at"', ':1}'] },
+    ],
+    finish: 'tool_calls',
+  })
+  const events = await eventsOf({
+    model: 'test/signed',
+    messages,
+    reasoningEffort: 'low',
+    tools: [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }],
+  })
   expect(events.map((event) => event.reasoningText ?? '').join('')).toBe('Let me see.')
   expect(events.map((event) => event.text ?? '').join('')).toBe('I look.')
   expect(events.flatMap((event) => event.reasoning ?? [])).toEqual([{ signature: 'c2ln', model: 'test/signed' }])
@@ -76,8 +123,14 @@ test('the subscription tells text, closed reasoning, tool calls in pieces, and t
 test('leaving the mutation ends the request at the upstream', async () => {
   world.mock.script({ before: 'never' })
   const leaving = new AbortController()
-  const query = 'mutation { createChatCompletion(model: "test/plain", messages: [{ role: "user", content: "Hello" }]) { content } }'
-  const asking = fetch(`${world.berth.url}/graphql`, { method: 'POST', signal: leaving.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` }, body: JSON.stringify({ query }) })
+  const query =
+    'mutation { createChatCompletion(model: "test/plain", messages: [{ role: "user", content: "Hello" }]) { content } }'
+  const asking = fetch(`${world.berth.url}/graphql`, {
+    method: 'POST',
+    signal: leaving.signal,
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` },
+    body: JSON.stringify({ query }),
+  })
   const seen = await world.mock.request(0)
   leaving.abort()
   await expect(asking).rejects.toThrow()

@@ -26,7 +26,10 @@ models:
 export function makeConfig(): { config: Config; remove: () => void } {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-chat-'))
   const path = writeModels(dataDir, 'http://127.0.0.1:9')
-  return { config: readConfig({ BERTH_DATA_DIR: dataDir, BERTH_MODELS_FILE: path }), remove: () => rmSync(dataDir, { recursive: true, force: true }) }
+  return {
+    config: readConfig({ BERTH_DATA_DIR: dataDir, BERTH_MODELS_FILE: path }),
+    remove: () => rmSync(dataDir, { recursive: true, force: true }),
+  }
 }
 
 /** Writes the models into the folder, served at this address. */

@@ -23,7 +23,10 @@ const bodies: Readonly<Record<string, unknown>> = {
 const paths = Object.keys(bodies)
 
 /** Reads the stream until its text has this. */
-async function readUntil(answer: Response, wanted: string): Promise<{ text: string; reader: ReadableStreamDefaultReader<Uint8Array> }> {
+async function readUntil(
+  answer: Response,
+  wanted: string,
+): Promise<{ text: string; reader: ReadableStreamDefaultReader<Uint8Array> }> {
   const reader = answer.body!.getReader() // a stream has a body
   const decoder = new TextDecoder()
   let text = ''
@@ -37,8 +40,19 @@ async function readUntil(answer: Response, wanted: string): Promise<{ text: stri
 
 describe('a provider that fails after the first byte', () => {
   test.each<[string, Parameters<ChatWorld['mock']['script']>[0], string]>([
-    ['cuts', { parts: [{ text: 'half' }, { cut: true }] }, 'upstream_error'], ['stops without an end', { parts: [{ text: 'half' }, { stop: true }] }, 'upstream_error'], ['sends garbage', { parts: [{ text: 'half' }, { raw: 'data: {"choices":[{"del\n\n' }] }, 'upstream_error'],
-    ['sends an error', { parts: [{ text: 'half' }, { error: { type: 'overloaded_error', message: 'Overloaded' } }] }, 'upstream_'], ['sends a line of 100 MB', { parts: [{ text: 'half' }, { raw: 'data: ' }, { flood: 100 * 1024 * 1024 }] }, 'upstream_error'],
+    ['cuts', { parts: [{ text: 'half' }, { cut: true }] }, 'upstream_error'],
+    ['stops without an end', { parts: [{ text: 'half' }, { stop: true }] }, 'upstream_error'],
+    ['sends garbage', { parts: [{ text: 'half' }, { raw: 'data: {"choices":[{"del\n\n' }] }, 'upstream_error'],
+    [
+      'sends an error',
+      { parts: [{ text: 'half' }, { error: { type: 'overloaded_error', message: 'Overloaded' } }] },
+      'upstream_',
+    ],
+    [
+      'sends a line of 100 MB',
+      { parts: [{ text: 'half' }, { raw: 'data: ' }, { flood: 100 * 1024 * 1024 }] },
+      'upstream_error',
+    ],
   ])('%s: what came is shown, then the error with its ids, then [DONE]', async (_name, script, code) => {
     world.mock.script(script)
     const answer = await world.post('/v1/chat/completions', bodies['/v1/chat/completions'])
@@ -46,12 +60,24 @@ describe('a provider that fails after the first byte', () => {
     const events = (await answer.text()).split('\n\n')
     expect(events.slice(-2)).toEqual(['data: [DONE]', ''])
     const { error } = JSON.parse(events.at(-3)?.slice('data: '.length) ?? '') as { error: Record<string, unknown> }
-    expect(error).toEqual({ type: expect.any(String), code: expect.stringContaining(code), message: expect.any(String), param: null, request_id: answer.headers.get('x-request-id'), service_id: 'local' })
+    expect(error).toEqual({
+      type: expect.any(String),
+      code: expect.stringContaining(code),
+      message: expect.any(String),
+      param: null,
+      request_id: answer.headers.get('x-request-id'),
+      service_id: 'local',
+    })
     expect(events[1]).toContain('{"content":"half"}')
 
     world.mock.script(script)
     const ui = (await (await world.post('/v1/chat', bodies['/v1/chat'])).text()).split('\n\n')
-    expect(ui.slice(-4)).toEqual([expect.stringMatching(/^data: \{"type":"error","errorText":".+"\}$/), 'data: {"type":"finish"}', 'data: [DONE]', ''])
+    expect(ui.slice(-4)).toEqual([
+      expect.stringMatching(/^data: \{"type":"error","errorText":".+"\}$/),
+      'data: {"type":"finish"}',
+      'data: [DONE]',
+      '',
+    ])
   })
 })
 
@@ -87,7 +113,11 @@ describe.each(paths)('a reader of %s', (path) => {
     const { reader } = await readUntil(await world.post(path, bodies[path], { token: key }), 'half')
     await endApiKey(world.berth.services.db, organizationId, keyId)
     const rest = new TextDecoder().decode((await reader.read()).value)
-    expect(rest).toMatch(path === '/v1/chat' ? /^data: \{"type":"error","errorText":"This key was revoked/ : /^data: \{"error":\{"type":"authentication_error","code":"key_revoked"/)
+    expect(rest).toMatch(
+      path === '/v1/chat'
+        ? /^data: \{"type":"error","errorText":"This key was revoked/
+        : /^data: \{"error":\{"type":"authentication_error","code":"key_revoked"/,
+    )
     expect(rest.endsWith('data: [DONE]\n\n')).toBe(true)
     const asked = await world.mock.request(0)
     await asked.ended
@@ -101,11 +131,16 @@ describe.each(paths)('a reader of %s', (path) => {
     const answer = await openByHand(path)
     const asked = await world.mock.request(0)
     let before = -1
-    expect(await becomesTrue(() => {
-      const stands = asked.characters === before && before > 0
-      before = asked.characters
-      return stands
-    }, { limitMs: 20_000, everyMs: 300 })).toBe(true)
+    expect(
+      await becomesTrue(
+        () => {
+          const stands = asked.characters === before && before > 0
+          before = asked.characters
+          return stands
+        },
+        { limitMs: 20_000, everyMs: 300 },
+      ),
+    ).toBe(true)
     expect(asked.characters).toBeLessThan(pieces * piece.length)
     let bytes = 0
     let end = ''
@@ -121,38 +156,64 @@ describe.each(paths)('a reader of %s', (path) => {
 
 /** The answer of a connection from which nothing is read yet. */
 async function openByHand(path: string): Promise<IncomingMessage> {
-  const asking = httpRequest(`${world.berth.url}/llm${path}`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` } })
+  const asking = httpRequest(`${world.berth.url}/llm${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${world.key}` },
+  })
   asking.end(JSON.stringify(bodies[path]))
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   return answer
 }
 
-test.each(['test/plain', 'test/signed'])('who leaves before the first word of %s pays for what its provider has read, not for what it refused', async (model) => {
-  const { db } = world.berth.services
-  const [{ last = null } = {}] = await findAll<{ last: string | null }>(db, sql`select id as last from inference_requests where model = ${model} order by id desc limit 1`) // of a test before this one
-  const row = () => findOne<{ status: string; upstream: string | null; inputTokens: number; outputTokens: number }>(db, sql`
-    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} and id > coalesce(${last}::uuid, '00000000-0000-0000-0000-000000000000') order by id desc limit 1`)
-  world.mock.script({ parts: [{ hang: true }] })
-  const leaving = new AbortController()
-  const answer = world.post('/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(400) }] }, { signal: leaving.signal })
-  await until('the ledger knows that the provider has it', async () => ((await row())?.inputTokens ?? 0) > 0)
-  leaving.abort()
-  await expect(answer).rejects.toThrow()
-  await until('the request is settled', async () => (await row())?.status === 'cut_by_client')
-  expect(await row()).toMatchObject({ upstream: model === 'test/plain' ? 'local' : 'anthropic', inputTokens: 100 })
+test.each(['test/plain', 'test/signed'])(
+  'who leaves before the first word of %s pays for what its provider has read, not for what it refused',
+  async (model) => {
+    const { db } = world.berth.services
+    const [{ last = null } = {}] = await findAll<{ last: string | null }>(
+      db,
+      sql`select id as last from inference_requests where model = ${model} order by id desc limit 1`,
+    ) // of a test before this one
+    const row = () =>
+      findOne<{ status: string; upstream: string | null; inputTokens: number; outputTokens: number }>(
+        db,
+        sql`
+    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} and id > coalesce(${last}::uuid, '00000000-0000-0000-0000-000000000000') order by id desc limit 1`,
+      )
+    world.mock.script({ parts: [{ hang: true }] })
+    const leaving = new AbortController()
+    const answer = world.post(
+      '/v1/chat/completions',
+      { model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(400) }] },
+      { signal: leaving.signal },
+    )
+    await until('the ledger knows that the provider has it', async () => ((await row())?.inputTokens ?? 0) > 0)
+    leaving.abort()
+    await expect(answer).rejects.toThrow()
+    await until('the request is settled', async () => (await row())?.status === 'cut_by_client')
+    expect(await row()).toMatchObject({ upstream: model === 'test/plain' ? 'local' : 'anthropic', inputTokens: 100 })
 
-  world.mock.script({ status: 400, body: '{"error":{"message":"No."}}' })
-  await world.post('/v1/chat/completions', { model, stream: true, messages: [{ role: 'user', content: 'x'.repeat(400) }] })
-  expect(await row()).toEqual({ status: 'failed', upstream: null, inputTokens: 0, outputTokens: 0 })
-})
+    world.mock.script({ status: 400, body: '{"error":{"message":"No."}}' })
+    await world.post('/v1/chat/completions', {
+      model,
+      stream: true,
+      messages: [{ role: 'user', content: 'x'.repeat(400) }],
+    })
+    expect(await row()).toEqual({ status: 'failed', upstream: null, inputTokens: 0, outputTokens: 0 })
+  },
+)
 
 describe('a silent stream', () => {
   test('says every ten seconds that it lives, and goes on as if nothing had been', async () => {
     let go: () => void = () => undefined
-    world.mock.script({ parts: [{ text: 'half' }, { wait: new Promise<void>((resolve) => (go = resolve)) }, { text: ' and half' }] })
+    world.mock.script({
+      parts: [{ text: 'half' }, { wait: new Promise<void>((resolve) => (go = resolve)) }, { text: ' and half' }],
+    })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
-      const { reader } = await readUntil(await world.post('/v1/chat/completions', bodies['/v1/chat/completions']), 'half')
+      const { reader } = await readUntil(
+        await world.post('/v1/chat/completions', bodies['/v1/chat/completions']),
+        'half',
+      )
       for (let beat = 1; beat <= 2; beat++) {
         vi.advanceTimersByTime(10_000)
         expect(new TextDecoder().decode((await reader.read()).value)).toBe(': ping\n\n')
@@ -166,35 +227,58 @@ describe('a silent stream', () => {
     }
   })
 
-  test.each(paths)('of %s whose provider is silent from the start is opened by the first sign of life', async (path) => {
-    let go: () => void = () => undefined
-    world.mock.script({ before: new Promise<void>((resolve) => (go = resolve)), parts: [{ text: 'late' }] })
-    const { answer, reader } = await openByHeartbeat(path)
-    expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
-    expect(answer.headers.get('x-vercel-ai-ui-message-stream')).toBe(path === '/v1/chat' ? 'v1' : null)
-    go()
-    const rest = await readRest(reader)
-    expect(rest.startsWith(': x-berth-upstream: local\n: x-berth-attempts: 1\n\ndata: {')).toBe(true) // too late for headers
-    expect(rest).toContain('"late"')
-    expect(rest.endsWith('data: [DONE]\n\n')).toBe(true)
-  })
+  test.each(paths)(
+    'of %s whose provider is silent from the start is opened by the first sign of life',
+    async (path) => {
+      let go: () => void = () => undefined
+      world.mock.script({ before: new Promise<void>((resolve) => (go = resolve)), parts: [{ text: 'late' }] })
+      const { answer, reader } = await openByHeartbeat(path)
+      expect(answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+      expect(answer.headers.get('x-vercel-ai-ui-message-stream')).toBe(path === '/v1/chat' ? 'v1' : null)
+      go()
+      const rest = await readRest(reader)
+      expect(rest.startsWith(': x-berth-upstream: local\n: x-berth-attempts: 1\n\ndata: {')).toBe(true) // too late for headers
+      expect(rest).toContain('"late"')
+      expect(rest.endsWith('data: [DONE]\n\n')).toBe(true)
+    },
+  )
 
-  test.each(paths)('of %s that fails after its first sign of life tells it in the stream, and its idempotency key asks again', async (path) => {
-    let go: () => void = () => undefined
-    const headers = { 'idempotency-key': `late${path}` }
-    world.mock.script({ before: new Promise<void>((resolve) => (go = resolve)), status: 400, headers: { 'content-type': 'application/json' }, body: '{"error":{"message":"The prompt is odd."}}' })
-    const { answer, reader } = await openByHeartbeat(path, headers)
-    go()
-    const message = 'The upstream local refused the request: The prompt is odd.'
-    const error = { type: 'invalid_request_error', code: 'invalid_parameter', message, param: null, request_id: answer.headers.get('x-request-id'), service_id: 'local' }
-    const told = path === '/v1/chat' ? [{ type: 'error', errorText: message }, { type: 'finish' }] : [{ error }]
-    expect(await readRest(reader)).toBe(`${told.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`)
-    expect(await (await world.post(path, bodies[path], { headers })).text()).toContain('Mock ')
-  })
+  test.each(paths)(
+    'of %s that fails after its first sign of life tells it in the stream, and its idempotency key asks again',
+    async (path) => {
+      let go: () => void = () => undefined
+      const headers = { 'idempotency-key': `late${path}` }
+      world.mock.script({
+        before: new Promise<void>((resolve) => (go = resolve)),
+        status: 400,
+        headers: { 'content-type': 'application/json' },
+        body: '{"error":{"message":"The prompt is odd."}}',
+      })
+      const { answer, reader } = await openByHeartbeat(path, headers)
+      go()
+      const message = 'The upstream local refused the request: The prompt is odd.'
+      const error = {
+        type: 'invalid_request_error',
+        code: 'invalid_parameter',
+        message,
+        param: null,
+        request_id: answer.headers.get('x-request-id'),
+        service_id: 'local',
+      }
+      const told = path === '/v1/chat' ? [{ type: 'error', errorText: message }, { type: 'finish' }] : [{ error }]
+      expect(await readRest(reader)).toBe(
+        `${told.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')}data: [DONE]\n\n`,
+      )
+      expect(await (await world.post(path, bodies[path], { headers })).text()).toContain('Mock ')
+    },
+  )
 })
 
 /** Asks a provider that is silent, lets ten seconds pass, and reads the sign of life. */
-async function openByHeartbeat(path: string, headers = {}): Promise<{ answer: Response; reader: ReadableStreamDefaultReader<Uint8Array> }> {
+async function openByHeartbeat(
+  path: string,
+  headers = {},
+): Promise<{ answer: Response; reader: ReadableStreamDefaultReader<Uint8Array> }> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   try {
     const answering = world.post(path, bodies[path], { headers })
@@ -212,7 +296,8 @@ async function openByHeartbeat(path: string, headers = {}): Promise<{ answer: Re
 
 async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> {
   let rest = ''
-  for (let read = await reader.read(); !read.done; read = await reader.read()) rest += new TextDecoder().decode(read.value)
+  for (let read = await reader.read(); !read.done; read = await reader.read())
+    rest += new TextDecoder().decode(read.value)
   return rest
 }
 

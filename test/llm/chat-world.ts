@@ -9,21 +9,47 @@ import type { TestPostgres } from '../support/postgres.ts'
 import { writeModels } from './chat-makers.ts'
 
 /** A Berth whose models are served by a mock upstream, and a key of the organization `acme`. */
-export type ChatWorld = { berth: Berth; mock: MockUpstream; key: string; keyId: string; owner: string; post: (path: string, body: unknown, options?: { token?: string | null; headers?: Record<string, string>; signal?: AbortSignal }) => Promise<Response>; stop: () => Promise<void> }
+export type ChatWorld = {
+  berth: Berth
+  mock: MockUpstream
+  key: string
+  keyId: string
+  owner: string
+  post: (
+    path: string,
+    body: unknown,
+    options?: { token?: string | null; headers?: Record<string, string>; signal?: AbortSignal },
+  ) => Promise<Response>
+  stop: () => Promise<void>
+}
 
 /** Starts one, on a Postgres of its own when one is given. */
 export async function startChatWorld(on?: TestPostgres): Promise<ChatWorld> {
   const mock = await startMockUpstream()
   const folder = mkdtempSync(join(tmpdir(), 'berth-chat-'))
-  const berth = await startBerth({ settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url) }, ...(on ? { on } : {}) })
+  const berth = await startBerth({
+    settings: { BERTH_MODELS_FILE: writeModels(folder, mock.url) },
+    ...(on ? { on } : {}),
+  })
   const owner = await berth.token('alice', 'acme', 'owner')
   const { key, keyId } = await makeKey(berth, owner)
   return {
-    berth, mock, key, keyId, owner,
-    post: (path, body, { token = key, headers = {}, signal } = {}) => fetch(`${berth.url}/llm${path}`, {
-      method: 'POST', ...(signal ? { signal } : {}), body: typeof body === 'string' ? body : JSON.stringify(body),
-      headers: { 'content-type': 'application/json', ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers },
-    }),
+    berth,
+    mock,
+    key,
+    keyId,
+    owner,
+    post: (path, body, { token = key, headers = {}, signal } = {}) =>
+      fetch(`${berth.url}/llm${path}`, {
+        method: 'POST',
+        ...(signal ? { signal } : {}),
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: {
+          'content-type': 'application/json',
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+      }),
     async stop() {
       await berth.stop()
       await mock.close()

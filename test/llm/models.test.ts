@@ -13,16 +13,21 @@ import { freePort } from '../support/ports.ts'
 const canary = 'sk-canary-77aa01'
 const folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
 const models = join(folder, 'models.yaml')
-writeFileSync(models, `upstreams: { dead: { kind: openai, base_url: "http://127.0.0.1:1/v1", api_key_env: DEAD_KEY } }
+writeFileSync(
+  models,
+  `upstreams: { dead: { kind: openai, base_url: "http://127.0.0.1:1/v1", api_key_env: DEAD_KEY } }
 models:
   dead/free: { context_window: 5000, upstreams: [dead] }
-  dead/model: { context_window: 5000, reasoning: { levels: [low, high], default: low }, pricing: { input: "2.50", output: "10" }, upstreams: [dead] }`)
+  dead/model: { context_window: 5000, reasoning: { levels: [low, high], default: low }, pricing: { input: "2.50", output: "10" }, upstreams: [dead] }`,
+)
 
 let berth: Berth
 let key: string
 let owner: string
 beforeAll(async () => {
-  berth = await startBerth({ settings: { BERTH_MODELS_FILE: models, DEAD_KEY: canary, ANTHROPIC_API_KEY: `${canary}-2` } })
+  berth = await startBerth({
+    settings: { BERTH_MODELS_FILE: models, DEAD_KEY: canary, ANTHROPIC_API_KEY: `${canary}-2` },
+  })
   owner = await berth.token('alice', 'acme', 'owner')
   key = (await makeKey(berth, owner)).key
 })
@@ -32,10 +37,41 @@ afterAll(async () => {
 })
 
 const deadModel = {
-  id: 'dead/model', object: 'model', type: 'model', created: 0, created_at: '1970-01-01T00:00:00.000Z', owned_by: 'dead', display_name: 'model', context_window: 5000, max_input_tokens: 5000, max_tokens: 5000,
-  reasoning_levels: ['low', 'high'], default_reasoning_level: 'low', reasoning_replay: 'encrypted_content', lifecycle: 'active', deprecated_at: null, retires_at: null, line: null, allowed_fallback_models: [],
-  capabilities: expect.objectContaining({ tools: true, vision: false, pdf: false, streaming: true, structured_outputs: { supported: false }, effort: { supported: true, low: { supported: true }, medium: { supported: false }, high: { supported: true }, xhigh: { supported: false }, max: { supported: false } } }) as object,
-  pricing: { input: '2.5', output: '10', cache_read: '2.5', cache_write: '2.5' }, status: 'available',
+  id: 'dead/model',
+  object: 'model',
+  type: 'model',
+  created: 0,
+  created_at: '1970-01-01T00:00:00.000Z',
+  owned_by: 'dead',
+  display_name: 'model',
+  context_window: 5000,
+  max_input_tokens: 5000,
+  max_tokens: 5000,
+  reasoning_levels: ['low', 'high'],
+  default_reasoning_level: 'low',
+  reasoning_replay: 'encrypted_content',
+  lifecycle: 'active',
+  deprecated_at: null,
+  retires_at: null,
+  line: null,
+  allowed_fallback_models: [],
+  capabilities: expect.objectContaining({
+    tools: true,
+    vision: false,
+    pdf: false,
+    streaming: true,
+    structured_outputs: { supported: false },
+    effort: {
+      supported: true,
+      low: { supported: true },
+      medium: { supported: false },
+      high: { supported: true },
+      xhigh: { supported: false },
+      max: { supported: false },
+    },
+  }) as object,
+  pricing: { input: '2.5', output: '10', cache_read: '2.5', cache_write: '2.5' },
+  status: 'available',
 }
 
 describe('GET /llm/v1/models', () => {
@@ -54,7 +90,8 @@ describe('GET /llm/v1/models', () => {
     for await (const model of openai.models.list()) listed.push(model.id)
     expect(listed).toContain('dead/model')
     expect(await openai.models.retrieve('dead/model')).toEqual(deadModel)
-    for (const id of ['dead/model', 'dead%2Fmodel', 'model']) expect((await berth.call('GET', `/llm/v1/models/${id}`, { token: key })).body, id).toEqual(deadModel) // not every client encodes the slash
+    for (const id of ['dead/model', 'dead%2Fmodel', 'model'])
+      expect((await berth.call('GET', `/llm/v1/models/${id}`, { token: key })).body, id).toEqual(deadModel) // not every client encodes the slash
     const anthropic = new Anthropic({ apiKey: key, baseURL: `${berth.url}/llm` })
     const named: string[] = []
     for await (const model of anthropic.models.list()) named.push(`${model.id} ${model.display_name}`)
@@ -64,34 +101,68 @@ describe('GET /llm/v1/models', () => {
 
   test('is the same in GraphQL, for people and keys', async () => {
     for (const token of [owner, key]) {
-      const { body } = await berth.ask('{ models { object hasMore data { id speed } } model(id: "demo") { id displayName } }', { token })
-      expect(body.data).toMatchObject({ models: { object: 'list', hasMore: false, data: expect.arrayContaining([{ id: 'dead/model', speed: 'standard' }]) }, model: { id: 'berth/demo' } })
+      const { body } = await berth.ask(
+        '{ models { object hasMore data { id speed } } model(id: "demo") { id displayName } }',
+        { token },
+      )
+      expect(body.data).toMatchObject({
+        models: {
+          object: 'list',
+          hasMore: false,
+          data: expect.arrayContaining([{ id: 'dead/model', speed: 'standard' }]),
+        },
+        model: { id: 'berth/demo' },
+      })
     }
-    expect((await berth.ask('{ model(id: "gpt-9") { id } }', { token: owner })).body.errors?.[0]?.extensions.code).toBe('NOT_FOUND')
+    expect((await berth.ask('{ model(id: "gpt-9") { id } }', { token: owner })).body.errors?.[0]?.extensions.code).toBe(
+      'NOT_FOUND',
+    )
   })
 
   test('with nonsense for an id answers that there is none', async () => {
-    for (const id of ['%00', '..%2f..', 'x'.repeat(300), 'a%2fb%2fc', '%F0%9F%A6%8A', "'", '__proto__']) expect((await berth.call('GET', `/llm/v1/models/${id}`, { token: key })).status, id).toBeOneOf([400, 404, 414])
+    for (const id of ['%00', '..%2f..', 'x'.repeat(300), 'a%2fb%2fc', '%F0%9F%A6%8A', "'", '__proto__'])
+      expect((await berth.call('GET', `/llm/v1/models/${id}`, { token: key })).status, id).toBeOneOf([400, 404, 414])
   })
 })
 
 test('a provider’s key comes out nowhere: not in the list, in an error, in GraphQL, or in the log at its most talkative', async () => {
   const port = await freePort()
   const web: Command = startCommand(['src/gateway/main.ts'], {
-    DATABASE_URL: berth.services.database.url, PORT: String(port), BERTH_PUBLIC_URL: berth.services.config.publicUrl, BERTH_DATA_DIR: berth.dataDir, BERTH_LOG_LEVEL: 'trace', BERTH_METRICS_PORT: String(await freePort()),
-    BERTH_MODELS_FILE: models, DEAD_KEY: canary,
+    DATABASE_URL: berth.services.database.url,
+    PORT: String(port),
+    BERTH_PUBLIC_URL: berth.services.config.publicUrl,
+    BERTH_DATA_DIR: berth.dataDir,
+    BERTH_LOG_LEVEL: 'trace',
+    BERTH_METRICS_PORT: String(await freePort()),
+    BERTH_MODELS_FILE: models,
+    DEAD_KEY: canary,
   })
   const metrics = JSON.parse(await web.line(/the web process listens/)) as { metricsPort: number }
   const texts: string[] = []
   const ask = async (method: string, path: string, body?: unknown): Promise<void> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
     texts.push(JSON.stringify([...answer.headers]) + (await answer.text()))
   }
   await ask('GET', '/llm/v1/models')
   await ask('GET', '/llm/openapi.json')
-  for (const stream of [true, false]) await ask('POST', '/llm/v1/chat/completions', { model: 'dead/free', stream, messages: [{ role: 'user', content: 'hi' }] })
-  await ask('POST', '/llm/v1/chat', { model: 'dead/free', messages: [{ id: 'a', role: 'user', parts: [{ type: 'text', text: 'hi' }] }] })
-  await ask('POST', '/graphql', { query: 'mutation { createChatCompletion(model: "dead/free", messages: [{role: "user", content: "hi"}]) { content } }' })
+  for (const stream of [true, false])
+    await ask('POST', '/llm/v1/chat/completions', {
+      model: 'dead/free',
+      stream,
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+  await ask('POST', '/llm/v1/chat', {
+    model: 'dead/free',
+    messages: [{ id: 'a', role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
+  })
+  await ask('POST', '/graphql', {
+    query:
+      'mutation { createChatCompletion(model: "dead/free", messages: [{role: "user", content: "hi"}]) { content } }',
+  })
   texts.push(await (await fetch(`http://127.0.0.1:${metrics.metricsPort}/metrics`)).text())
   web.child.kill('SIGTERM')
   await web.ended
@@ -104,7 +175,11 @@ test('a process does not start on a file that is wrong, and says everything that
   const wrong = join(folder, 'wrong.yaml')
   writeFileSync(wrong, `upstreams: { a: { kind: x }, b: { kind: openai, api_key: ${canary} } }`)
   for (const program of ['src/gateway/main.ts', 'workers/main.ts']) {
-    const command = startCommand([program], { DATABASE_URL: berth.services.database.url, BERTH_DATA_DIR: berth.dataDir, BERTH_MODELS_FILE: wrong })
+    const command = startCommand([program], {
+      DATABASE_URL: berth.services.database.url,
+      BERTH_DATA_DIR: berth.dataDir,
+      BERTH_MODELS_FILE: wrong,
+    })
     expect(await command.ended).toBe(2)
     expect(command.lines.filter((line) => line.startsWith('  - BERTH_MODELS_FILE: '))).toHaveLength(2)
     expect(command.lines.join()).not.toContain('canary')

@@ -27,7 +27,12 @@ beforeAll(async () => {
   token = await app.token('alice', 'acme', 'owner')
   const { organizationId, userId } = idsOf(token)
   org = encodeId('organization', organizationId)
-  const { keyId } = await makeApiKey(app.services.db, { organizationId, createdBy: userId, name: 'k', prefix: 'svc_live_ak_' })
+  const { keyId } = await makeApiKey(app.services.db, {
+    organizationId,
+    createdBy: userId,
+    name: 'k',
+    prefix: 'svc_live_ak_',
+  })
   person = { organizationId, userId, keyId: null }
   key = { organizationId, userId: null, keyId }
   await grantCredits(app.services.db, { organizationId, usd: 1 })
@@ -57,33 +62,79 @@ describe('inferenceUsage', () => {
   const totals = 'requests inputTokens outputTokens costUsd'
   it('sums everything, and by key, model and day', async () => {
     type Usage = { inferenceUsage: { from: string; to: string; totals: object; groups: object[] } }
-    const by = async (groupBy: string): Promise<Usage['inferenceUsage']> => (await data<Usage>(`{ inferenceUsage(organizationId: "${org}", groupBy: ${groupBy}) { from to totals { ${totals} } groups { keyId userId model day totals { requests costUsd } } } }`)).inferenceUsage
+    const by = async (groupBy: string): Promise<Usage['inferenceUsage']> =>
+      (
+        await data<Usage>(
+          `{ inferenceUsage(organizationId: "${org}", groupBy: ${groupBy}) { from to totals { ${totals} } groups { keyId userId model day totals { requests costUsd } } } }`,
+        )
+      ).inferenceUsage
     expect(await by('KEY')).toEqual({
-      from: `${today.slice(0, 7)}-01`, to: today, totals: { requests: 3, inputTokens: 3000, outputTokens: 600, costUsd: 0.000009 },
+      from: `${today.slice(0, 7)}-01`,
+      to: today,
+      totals: { requests: 3, inputTokens: 3000, outputTokens: 600, costUsd: 0.000009 },
       groups: [
         { keyId: key.keyId, userId: null, model: null, day: null, totals: { requests: 2, costUsd: 0.000007 } },
-        { keyId: null, userId: encodeId('user', person.userId ?? ''), model: null, day: null, totals: { requests: 1, costUsd: 0.000002 } },
+        {
+          keyId: null,
+          userId: encodeId('user', person.userId ?? ''),
+          model: null,
+          day: null,
+          totals: { requests: 1, costUsd: 0.000002 },
+        },
       ],
     })
-    expect((await by('MODEL')).groups).toMatchObject([{ model: 'test/one', totals: { requests: 2, costUsd: 0.000005 } }, { model: 'test/two', totals: { requests: 1, costUsd: 0.000004 } }])
+    expect((await by('MODEL')).groups).toMatchObject([
+      { model: 'test/one', totals: { requests: 2, costUsd: 0.000005 } },
+      { model: 'test/two', totals: { requests: 1, costUsd: 0.000004 } },
+    ])
     expect((await by('DAY')).groups).toMatchObject([{ day: today, model: null, totals: { requests: 3 } }])
   })
 
   it('covers the days that are asked for, and refuses those that are none', async () => {
-    const usage = (range: string): string => `{ inferenceUsage(organizationId: "${org}", ${range}) { totals { ${totals} } } }`
-    expect(await data(usage('from: "2020-01-01", to: "2020-12-31"'))).toEqual({ inferenceUsage: { totals: { requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 } } })
-    expect(await data(usage(`from: "${today}", to: "${today}"`))).toMatchObject({ inferenceUsage: { totals: { requests: 3 } } })
-    for (const range of ['from: "2026-02-30"', 'from: "yesterday"', 'from: "2026-11-02", to: "2026-11-01"', 'from: "2020-01-01", to: "2021-01-01"']) expect([range, await refused(usage(range), token)]).toEqual([range, 'INVALID_REQUEST'])
+    const usage = (range: string): string =>
+      `{ inferenceUsage(organizationId: "${org}", ${range}) { totals { ${totals} } } }`
+    expect(await data(usage('from: "2020-01-01", to: "2020-12-31"'))).toEqual({
+      inferenceUsage: { totals: { requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 } },
+    })
+    expect(await data(usage(`from: "${today}", to: "${today}"`))).toMatchObject({
+      inferenceUsage: { totals: { requests: 3 } },
+    })
+    for (const range of [
+      'from: "2026-02-30"',
+      'from: "yesterday"',
+      'from: "2026-11-02", to: "2026-11-01"',
+      'from: "2020-01-01", to: "2021-01-01"',
+    ])
+      expect([range, await refused(usage(range), token)]).toEqual([range, 'INVALID_REQUEST'])
   })
 })
 
 describe('inferenceRequests', () => {
-  type Page = { inferenceRequests: { nodes: { id: string; model: string; keyId: string | null; userId: string | null; status: string; costUsd: number }[]; pageInfo: { hasNextPage: boolean; endCursor: string } } }
-  const list = (args: string): Promise<Page> => data<Page>(`{ inferenceRequests(organizationId: "${org}" ${args}) { nodes { id model keyId userId status costUsd upstream route startedAt endedAt } pageInfo { hasNextPage endCursor } } }`)
+  type Page = {
+    inferenceRequests: {
+      nodes: {
+        id: string
+        model: string
+        keyId: string | null
+        userId: string | null
+        status: string
+        costUsd: number
+      }[]
+      pageInfo: { hasNextPage: boolean; endCursor: string }
+    }
+  }
+  const list = (args: string): Promise<Page> =>
+    data<Page>(
+      `{ inferenceRequests(organizationId: "${org}" ${args}) { nodes { id model keyId userId status costUsd upstream route startedAt endedAt } pageInfo { hasNextPage endCursor } } }`,
+    )
 
   it('are listed newest first, page by page', async () => {
     const all = (await list('')).inferenceRequests.nodes
-    expect(all.map(({ model, keyId, costUsd }) => [model, keyId, costUsd])).toEqual([['test/two', key.keyId, 0.000004], ['test/one', key.keyId, 0.000003], ['test/one', null, 0.000002]])
+    expect(all.map(({ model, keyId, costUsd }) => [model, keyId, costUsd])).toEqual([
+      ['test/two', key.keyId, 0.000004],
+      ['test/one', key.keyId, 0.000003],
+      ['test/one', null, 0.000002],
+    ])
     expect(all[0]).toMatchObject({ status: 'completed', upstream: 'up', route: 'chat.completions', userId: null })
     const first = (await list('first: 2')).inferenceRequests
     expect(first.pageInfo.hasNextPage).toBe(true)
@@ -95,48 +146,97 @@ describe('inferenceRequests', () => {
     expect((await list(`keyId: "${key.keyId}"`)).inferenceRequests.nodes).toHaveLength(2)
     expect((await list('model: "test/two"')).inferenceRequests.nodes).toHaveLength(1)
     expect((await list(`keyId: "${key.keyId}", model: "test/one"`)).inferenceRequests.nodes).toHaveLength(1)
-    for (const nobody of ['keyId: "nobody"', 'keyId: ""', 'model: ""']) expect((await list(nobody)).inferenceRequests.nodes).toEqual([])
+    for (const nobody of ['keyId: "nobody"', 'keyId: ""', 'model: ""'])
+      expect((await list(nobody)).inferenceRequests.nodes).toEqual([])
   })
 })
 
 describe('credits and budgets', () => {
-  const shown = 'plan grantedUsd balanceUsd spentUsd monthlyBudgetUsd spentThisMonthUsd keyBudgets { keyId monthlyUsd spentThisMonthUsd }'
+  const shown =
+    'plan grantedUsd balanceUsd spentUsd monthlyBudgetUsd spentThisMonthUsd keyBudgets { keyId monthlyUsd spentThisMonthUsd }'
   it('are shown, set and ended', async () => {
     expect(await data(`{ inferenceCredits(organizationId: "${org}") { ${shown} } }`)).toEqual({
-      inferenceCredits: { plan: 'self_hosted', grantedUsd: 1, balanceUsd: 0.999991, spentUsd: 0.000009, monthlyBudgetUsd: null, spentThisMonthUsd: 0.000009, keyBudgets: [] },
+      inferenceCredits: {
+        plan: 'self_hosted',
+        grantedUsd: 1,
+        balanceUsd: 0.999991,
+        spentUsd: 0.000009,
+        monthlyBudgetUsd: null,
+        spentThisMonthUsd: 0.000009,
+        keyBudgets: [],
+      },
     })
-    expect(await data(`mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: 0.5) { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } }`)).toEqual({ setKeyBudget: { keyBudgets: [{ keyId: key.keyId, monthlyUsd: 0.5, spentThisMonthUsd: 0.000007 }] } })
+    expect(
+      await data(
+        `mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: 0.5) { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } }`,
+      ),
+    ).toEqual({ setKeyBudget: { keyBudgets: [{ keyId: key.keyId, monthlyUsd: 0.5, spentThisMonthUsd: 0.000007 }] } })
     const heard = new Promise<unknown>((resolve) => app.services.pubsub.listen(accountsTopic, resolve)) // behind whoever reads it again
-    expect(await data(`mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: 0) { monthlyBudgetUsd } }`)).toEqual({ setOrganizationBudget: { monthlyBudgetUsd: 0 } })
+    expect(
+      await data(`mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: 0) { monthlyBudgetUsd } }`),
+    ).toEqual({ setOrganizationBudget: { monthlyBudgetUsd: 0 } })
     await heard
     await expect(ask(person, 'test/one', 1)).rejects.toMatchObject({ code: 'budget_exceeded' })
-    expect(await data(`mutation { setOrganizationBudget(organizationId: "${org}") { monthlyBudgetUsd } }`)).toEqual({ setOrganizationBudget: { monthlyBudgetUsd: null } })
-    expect(await data(`mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null) { keyBudgets { keyId } } }`)).toEqual({ setKeyBudget: { keyBudgets: [] } })
+    expect(await data(`mutation { setOrganizationBudget(organizationId: "${org}") { monthlyBudgetUsd } }`)).toEqual({
+      setOrganizationBudget: { monthlyBudgetUsd: null },
+    })
+    expect(
+      await data(
+        `mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null) { keyBudgets { keyId } } }`,
+      ),
+    ).toEqual({ setKeyBudget: { keyBudgets: [] } })
   })
 
   it('are for admins to set, of their own organization and its own keys', async () => {
     const set = `mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: 1) { plan } }`
-    const setKey = (keyId: string): string => `mutation { setKeyBudget(organizationId: "${org}", keyId: "${keyId}", monthlyUsd: 1) { plan } }`
+    const setKey = (keyId: string): string =>
+      `mutation { setKeyBudget(organizationId: "${org}", keyId: "${keyId}", monthlyUsd: 1) { plan } }`
     const stranger = await app.token('mallory', 'evil', 'owner')
     const member = await app.token('martha', 'acme', 'member')
     for (const mutation of [set, setKey(key.keyId ?? '')]) {
-      expect([await refused(mutation, undefined), await refused(mutation, member), await refused(mutation, stranger)]).toEqual(['UNAUTHORIZED', 'NOT_PERMITTED_FOR_ROLE', 'FORBIDDEN'])
+      expect([
+        await refused(mutation, undefined),
+        await refused(mutation, member),
+        await refused(mutation, stranger),
+      ]).toEqual(['UNAUTHORIZED', 'NOT_PERMITTED_FOR_ROLE', 'FORBIDDEN'])
     }
     expect(await refused(setKey('nobodys0123456ab'), token)).toBe('NOT_FOUND')
-    for (const usd of ['-1', '1000001']) expect(await refused(`mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: ${usd}) { plan } }`, token)).toBe('INVALID_REQUEST')
+    for (const usd of ['-1', '1000001'])
+      expect(
+        await refused(
+          `mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: ${usd}) { plan } }`,
+          token,
+        ),
+      ).toBe('INVALID_REQUEST')
     expect(await refused(`{ inferenceCredits(organizationId: "${org}") { plan } }`, stranger)).toBe('FORBIDDEN')
-    expect(await refused(`{ inferenceCredits(organizationId: "${org}") { plan } }`, await app.token('victor', 'acme', 'viewer'))).toBe('none')
+    expect(
+      await refused(
+        `{ inferenceCredits(organizationId: "${org}") { plan } }`,
+        await app.token('victor', 'acme', 'viewer'),
+      ),
+    ).toBe('none')
   })
 })
 
 describe('inferenceRequestEvents', () => {
   type Event = { cursor: string; request: { model: string; costUsd: number } }
   /** Follows until so many events came. */
-  async function follow(after: string | null, most: number, onOpen: () => Promise<void> = async () => undefined): Promise<Event[]> {
-    const client = createClient({ url: `ws://127.0.0.1:${app.port}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams: { authorization: `Bearer ${token}` } })
+  async function follow(
+    after: string | null,
+    most: number,
+    onOpen: () => Promise<void> = async () => undefined,
+  ): Promise<Event[]> {
+    const client = createClient({
+      url: `ws://127.0.0.1:${app.port}/graphql`,
+      webSocketImpl: WebSocket,
+      retryAttempts: 0,
+      connectionParams: { authorization: `Bearer ${token}` },
+    })
     const events: Event[] = []
     try {
-      const stream = client.iterate<{ inferenceRequestEvents: Event }>({ query: `subscription { inferenceRequestEvents(organizationId: "${org}"${after === null ? '' : `, after: "${after}"`}) { ... on InferenceRequestEvent { cursor request { model costUsd } } } }` })
+      const stream = client.iterate<{ inferenceRequestEvents: Event }>({
+        query: `subscription { inferenceRequestEvents(organizationId: "${org}"${after === null ? '' : `, after: "${after}"`}) { ... on InferenceRequestEvent { cursor request { model costUsd } } } }`,
+      })
       const next = stream.next()
       await onOpen()
       for (let one = await next; !one.done; one = await stream.next()) {
@@ -159,16 +259,28 @@ describe('inferenceRequestEvents', () => {
       await Promise.all(Array.from({ length: 40 }, (_, at) => ask(at % 2 ? person : key, `test/live-${at}`, 1)))
     })
     expect(new Set(live.map(({ request }) => request.model)).size).toBe(40)
-    expect(live.map(({ cursor }) => Number(cursor))).toEqual(Array.from({ length: 40 }, (_, at) => Number(past[2]!.cursor) + 1 + at))
+    expect(live.map(({ cursor }) => Number(cursor))).toEqual(
+      Array.from({ length: 40 }, (_, at) => Number(past[2]!.cursor) + 1 + at),
+    )
   })
 
   it('tell of what another process settles too', async () => {
-    const [{ position } = { position: 0 }] = (await sql<{ position: number }>`select settled_position as position from inference_accounts where organization_id = ${person.organizationId}`.execute(app.services.db)).rows
+    const [{ position } = { position: 0 }] = (
+      await sql<{
+        position: number
+      }>`select settled_position as position from inference_accounts where organization_id = ${person.organizationId}`.execute(
+        app.services.db,
+      )
+    ).rows
     const { openServices } = await import('#src/platform/services.ts')
     const other = await openServices(app.services.config, app.services.database.url, 'web')
     try {
       const events = await follow(String(position), 1, async () => {
-        await (await inferenceOf(other).open(order(person, 0, { model: 'test/other' }))).finish('completed', 'up', output(1))
+        await (await inferenceOf(other).open(order(person, 0, { model: 'test/other' }))).finish(
+          'completed',
+          'up',
+          output(1),
+        )
       })
       expect(events.map(({ request }) => request.model)).toEqual(['test/other'])
     } finally {

@@ -11,11 +11,14 @@ const documentedForm = /^[a-z]{2,8}_[0-7][0-9a-hjkmnp-tv-z]{25}$/ // decisions.m
 afterEach(() => shiftClock(0))
 
 test('every uuid of every kind comes back from its id, which has the documented form', () => {
-  fc.assert(fc.property(fc.uuid(), kind, (uuid, of) => {
-    const id = encodeId(of, uuid)
-    expect(id).toMatch(documentedForm)
-    expect(decodeId(of, id)).toBe(uuid)
-  }), { numRuns: 500 })
+  fc.assert(
+    fc.property(fc.uuid(), kind, (uuid, of) => {
+      const id = encodeId(of, uuid)
+      expect(id).toMatch(documentedForm)
+      expect(decodeId(of, id)).toBe(uuid)
+    }),
+    { numRuns: 500 },
+  )
 })
 
 test('the id of a known uuid is the one of the TypeID specification', () => {
@@ -26,16 +29,42 @@ test('the id of a known uuid is the one of the TypeID specification', () => {
 })
 
 test('no text but the id itself stands for a uuid', () => {
-  fc.assert(fc.property(fc.oneof(fc.string({ maxLength: 40 }), fc.stringMatching(/^[a-z]{2,5}_[0-9a-z]{26}$/)), kind, (text, of) => {
-    const uuid = decodeId(of, text)
-    if (uuid !== undefined) expect(encodeId(of, uuid)).toBe(text)
-  }), { numRuns: 500 })
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.string({ maxLength: 40 }), fc.stringMatching(/^[a-z]{2,5}_[0-9a-z]{26}$/)),
+      kind,
+      (text, of) => {
+        const uuid = decodeId(of, text)
+        if (uuid !== undefined) expect(encodeId(of, uuid)).toBe(text)
+      },
+    ),
+    { numRuns: 500 },
+  )
   const id = newId('vm')
-  for (const wrong of [id.toUpperCase(), ` ${id}`, `${id} `, `${id}\n`, id.slice(0, -1), `${id}0`, id.replace('vm_', 'tpl_'), id.replace('_', '-'), `vm_8${id.slice(4)}`, `vm_/${id.slice(4)}`, id.slice(0, -1) + 'i', id.slice(0, -1) + 'u', id.slice(0, -1) + 'é', '', 'vm_', '_']) expect(decodeId('vm', wrong), wrong).toBeUndefined()
+  for (const wrong of [
+    id.toUpperCase(),
+    ` ${id}`,
+    `${id} `,
+    `${id}\n`,
+    id.slice(0, -1),
+    `${id}0`,
+    id.replace('vm_', 'tpl_'),
+    id.replace('_', '-'),
+    `vm_8${id.slice(4)}`,
+    `vm_/${id.slice(4)}`,
+    id.slice(0, -1) + 'i',
+    id.slice(0, -1) + 'u',
+    id.slice(0, -1) + 'é',
+    '',
+    'vm_',
+    '_',
+  ])
+    expect(decodeId('vm', wrong), wrong).toBeUndefined()
 })
 
 test('an id of one kind is none of another', () => {
-  for (const of of kinds) for (const other of kinds) if (of !== other) expect(decodeId(other, newId(of))).toBeUndefined()
+  for (const of of kinds)
+    for (const other of kinds) if (of !== other) expect(decodeId(other, newId(of))).toBeUndefined()
   expect(new Set(Object.values(idPrefixes)).size).toBe(kinds.length)
 })
 

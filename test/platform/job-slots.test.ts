@@ -11,31 +11,44 @@ afterEach(async () => {
 })
 
 /** A queue of six jobs in memory, and what was recorded of them. */
-function start(complete: (ids: string[]) => Promise<void>): { recorded: string[][]; failed: string[]; settled: Promise<void>; end: Map<string, () => void> } {
-  const waiting = Array.from({ length: count }, (_, at): TakenJob<object> => ({ id: `job-${at}`, data: {}, retryCount: 0 }))
+function start(complete: (ids: string[]) => Promise<void>): {
+  recorded: string[][]
+  failed: string[]
+  settled: Promise<void>
+  end: Map<string, () => void>
+} {
+  const waiting = Array.from(
+    { length: count },
+    (_, at): TakenJob<object> => ({ id: `job-${at}`, data: {}, retryCount: 0 }),
+  )
   const [recorded, failed, end]: [string[][], string[], Map<string, () => void>] = [[], [], new Map()]
   const { promise: settled, resolve } = Promise.withResolvers<void>()
   const look = (): void => void (recorded.flat().length + failed.length === count && resolve())
-  slots = startSlots<object>('memory', {
-    fetch: async (most) => waiting.splice(0, most),
-    touch: async () => undefined,
-    async complete(jobs) {
-      const ids = jobs.map(({ id }) => id)
-      await complete(ids)
-      recorded.push(ids)
-      look()
+  slots = startSlots<object>(
+    'memory',
+    {
+      fetch: async (most) => waiting.splice(0, most),
+      touch: async () => undefined,
+      async complete(jobs) {
+        const ids = jobs.map(({ id }) => id)
+        await complete(ids)
+        recorded.push(ids)
+        look()
+      },
+      async fail({ id }) {
+        failed.push(id)
+        look()
+      },
     },
-    async fail({ id }) {
-      failed.push(id)
-      look()
-    },
-  }, { concurrency: count, touchMs: 60_000 }, ({ id }) => new Promise<void>((done) => end.set(id, done)))
+    { concurrency: count, touchMs: 60_000 },
+    ({ id }) => new Promise<void>((done) => end.set(id, done)),
+  )
   return { recorded, failed, settled, end }
 }
 
 test('a job that ends alone is recorded at once; those that end meanwhile go together', async () => {
   const { promise: first, resolve: letFirst } = Promise.withResolvers<void>()
-  const { recorded, failed, settled, end } = start(async ([id]) => id === 'job-0' ? first : undefined)
+  const { recorded, failed, settled, end } = start(async ([id]) => (id === 'job-0' ? first : undefined))
   await expect.poll(() => end.size).toBe(count)
   end.get('job-0')?.()
   await new Promise((resolve) => setImmediate(resolve)) // its completion is on its way

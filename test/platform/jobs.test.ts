@@ -37,10 +37,12 @@ test('a job is handled soon after its transaction commits, and not at all after 
   const kind = job<{ name: string }>('test-commit')
   const handled: string[] = []
   await jobs.handle(kind, { concurrency: 2 }, async ({ data }) => void handled.push(data.name))
-  await expect(transaction(ours.db, async (tx) => {
-    await jobs.enqueue(tx, kind, { name: 'rolled back' })
-    throw new Error('no')
-  })).rejects.toThrow('no')
+  await expect(
+    transaction(ours.db, async (tx) => {
+      await jobs.enqueue(tx, kind, { name: 'rolled back' })
+      throw new Error('no')
+    }),
+  ).rejects.toThrow('no')
   const startedAt = performance.now()
   await transaction(ours.db, (tx) => jobs.enqueue(tx, kind, { name: 'committed' }))
   await until('the job is handled', () => handled.length > 0)
@@ -88,10 +90,15 @@ test('a worker that stops in the middle of a job gives it to another, which need
   const kind = job<object>('test-stop', { retryDelaySeconds: 0 })
   const first = await openWorker()
   let taken = false
-  await first.handle(kind, { concurrency: 1 }, ({ signal }) => new Promise((_resolve, reject) => {
-    taken = true
-    signal.addEventListener('abort', () => reject(new Error('stopping')))
-  }))
+  await first.handle(
+    kind,
+    { concurrency: 1 },
+    ({ signal }) =>
+      new Promise((_resolve, reject) => {
+        taken = true
+        signal.addEventListener('abort', () => reject(new Error('stopping')))
+      }),
+  )
   await transaction(ours.db, (tx) => first.enqueue(tx, kind, {}))
   await until('the first worker has it', () => taken)
   await first.stop()

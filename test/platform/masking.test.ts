@@ -18,13 +18,21 @@ test('a secret is masked wherever it is cut, and the rest is kept byte for byte'
     for (let second = first; second <= bytes.length; second++) {
       const pieces = [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]
       const masking = createMasking(['hunter2-Ω'])
-      expect(Buffer.concat([...pieces.map((piece) => masking.push(piece)), masking.end()]).toString()).toBe('before *** after ***!')
+      expect(Buffer.concat([...pieces.map((piece) => masking.push(piece)), masking.end()]).toString()).toBe(
+        'before *** after ***!',
+      )
     }
   }
 })
 
 test('only what may be the beginning of a secret waits, and it is shown when it was none', () => {
-  expect(shown(['secret'], ['a line\n', 'a sec', 'ond line\n', 'the sec'])).toEqual(['a line\n', 'a ', 'second line\n', 'the ', 'sec'])
+  expect(shown(['secret'], ['a line\n', 'a sec', 'ond line\n', 'the sec'])).toEqual([
+    'a line\n',
+    'a ',
+    'second line\n',
+    'the ',
+    'sec',
+  ])
 })
 
 test('the longer of two secrets goes first, also when it comes in pieces', () => {
@@ -49,7 +57,12 @@ test('secrets that overlap are masked together, however they are cut', () => {
   const bytes = Buffer.from('1abcdef2abcab3bcdef4abcabc')
   for (let first = 0; first <= bytes.length; first++) {
     for (let second = first; second <= bytes.length; second++) {
-      expect(shown(['abcd', 'cdef', 'abc', 'bcde'], [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)]).join('')).toBe('1***2***ab3***4******')
+      expect(
+        shown(
+          ['abcd', 'cdef', 'abc', 'bcde'],
+          [bytes.subarray(0, first), bytes.subarray(first, second), bytes.subarray(second)],
+        ).join(''),
+      ).toBe('1***2***ab3***4******')
     }
   }
 })
@@ -57,7 +70,12 @@ test('secrets that overlap are masked together, however they are cut', () => {
 test('long and many secrets take no longer than their output', () => {
   const before = process.threadCpuUsage() // not the clock: others may be at work on this machine
   const long = 'a'.repeat(32_000)
-  expect(shown([`${long}b`], Array.from({ length: 8 }, () => `${'a'.repeat(32_767)}c`)).join('')).toBe(`${'a'.repeat(32_767)}c`.repeat(8))
+  expect(
+    shown(
+      [`${long}b`],
+      Array.from({ length: 8 }, () => `${'a'.repeat(32_767)}c`),
+    ).join(''),
+  ).toBe(`${'a'.repeat(32_767)}c`.repeat(8))
   const many = Array.from({ length: 30_000 }, (_, number) => `-----line ${number}-----`)
   expect(masked(`so: ${many[29_999]}, and 6.`, [many.join('\n'), '6'])).toBe('so: ***, and ***.')
   expect(process.threadCpuUsage(before).user / 1000).toBeLessThan(2_000)
@@ -66,9 +84,18 @@ test('long and many secrets take no longer than their output', () => {
 test('a secret is found as JSON, URLs and base64 write it, wherever it stands in them', () => {
   const secret = 'p@ss "word"/ü+~'
   const encoded = encodeURIComponent(secret)
-  for (const form of [JSON.stringify(secret).slice(1, -1), encoded, encoded.toLowerCase(), new URLSearchParams({ a: secret }).toString().slice(2)]) expect(masked(`x ${form} y`, [secret]), form).toBe('x *** y')
+  for (const form of [
+    JSON.stringify(secret).slice(1, -1),
+    encoded,
+    encoded.toLowerCase(),
+    new URLSearchParams({ a: secret }).toString().slice(2),
+  ])
+    expect(masked(`x ${form} y`, [secret]), form).toBe('x *** y')
   for (const before of ['', 'u', 'us', 'use', 'user:']) {
-    for (const packed of [Buffer.from(`${before}${secret}!`).toString('base64'), Buffer.from(`${before}${secret}`).toString('base64url')]) {
+    for (const packed of [
+      Buffer.from(`${before}${secret}!`).toString('base64'),
+      Buffer.from(`${before}${secret}`).toString('base64url'),
+    ]) {
       const shown = masked(packed, [secret])
       expect(shown).toContain('***')
       expect(Buffer.from(shown.replaceAll('***', ''), 'base64').toString('latin1')).not.toContain('word')
@@ -79,7 +106,10 @@ test('a secret is found as JSON, URLs and base64 write it, wherever it stands in
 test('a long secret that base64 breaks into lines is masked in each of them', () => {
   const secret = Array.from({ length: 40 }, (_, at) => `part-${at}-of-a-key`).join('')
   const packed = Buffer.from(`${secret}\n`).toString('base64')
-  for (const columns of [76, 64]) expect(masked(packed.replace(new RegExp(`.{${columns}}`, 'g'), '$&\n'), [secret]).replaceAll('***\n', '').length).toBeLessThan(20)
+  for (const columns of [76, 64])
+    expect(
+      masked(packed.replace(new RegExp(`.{${columns}}`, 'g'), '$&\n'), [secret]).replaceAll('***\n', '').length,
+    ).toBeLessThan(20)
 })
 
 test('a short secret is not looked for within base64, where it would be found by chance', () => {
@@ -90,19 +120,31 @@ test('where lengths were told before, each byte of a secret becomes a star, howe
   const bytes = Buffer.from('1abcdef2abcab3bcdef4abcabc')
   for (let first = 0; first <= bytes.length; first++) {
     const masking = createMasker(['abcd', 'cdef', 'abc', 'bcde']).stream({ keepsLength: true })
-    expect(Buffer.concat([masking.push(bytes.subarray(0, first)), masking.push(bytes.subarray(first)), masking.end()]).toString()).toBe('1******2***ab3*****4******')
+    expect(
+      Buffer.concat([
+        masking.push(bytes.subarray(0, first)),
+        masking.push(bytes.subarray(first)),
+        masking.end(),
+      ]).toString(),
+    ).toBe('1******2***ab3*****4******')
   }
 })
 
 test('a stream that has ended says nothing of the next one', () => {
   const masking = createMasker(['secret']).stream()
-  expect([masking.push(Buffer.from('sec')), masking.end(), masking.push(Buffer.from('ret')), masking.end()].join('')).toBe('secret')
+  expect(
+    [masking.push(Buffer.from('sec')), masking.end(), masking.push(Buffer.from('ret')), masking.end()].join(''),
+  ).toBe('secret')
   expect(createMasker(['']).text('text')).toBe(noMasker.text('text'))
 })
 
 test('secrets that are too many to be masked together are refused by a sentence', async () => {
-  await expect(prepareMasker(Array.from({ length: 100 }, (_, at) => `${at}`.repeat(16_000)))).rejects.toThrow('more secrets than can be kept out of sight')
-  expect(await (await prepareMasker(['secret'])).longText(`${'x'.repeat(2_000_000)}secret`)).toBe(`${'x'.repeat(2_000_000)}***`)
+  await expect(prepareMasker(Array.from({ length: 100 }, (_, at) => `${at}`.repeat(16_000)))).rejects.toThrow(
+    'more secrets than can be kept out of sight',
+  )
+  expect(await (await prepareMasker(['secret'])).longText(`${'x'.repeat(2_000_000)}secret`)).toBe(
+    `${'x'.repeat(2_000_000)}***`,
+  )
 })
 
 test('it goes on in another process at any byte as if it had never stopped, also inside secrets that overlap', () => {
@@ -111,7 +153,9 @@ test('it goes on in another process at any byte as if it had never stopped, also
   let seed = 7
   const next = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
   for (let round = 0; round < 400; round++) {
-    const text = Array.from({ length: 60 }, () => next(4) === 0 ? secrets[next(secrets.length)] : letters[next(letters.length)]).join('')
+    const text = Array.from({ length: 60 }, () =>
+      next(4) === 0 ? secrets[next(secrets.length)] : letters[next(letters.length)],
+    ).join('')
     const bytes = Buffer.from(text)
     const whole = masked(text, secrets)
     let [taken, state] = [0, 0]
@@ -127,7 +171,8 @@ test('it goes on in another process at any byte as if it had never stopped, also
       }
       const { heldBytes } = masking.resumption()
       if (consumed === bytes.length) shownPieces.push(masking.end())
-      ;[taken, state] = consumed === bytes.length ? [bytes.length, 0] : [consumed - heldBytes, masking.resumption().state]
+      ;[taken, state] =
+        consumed === bytes.length ? [bytes.length, 0] : [consumed - heldBytes, masking.resumption().state]
     }
     expect(Buffer.concat(shownPieces).toString()).toBe(whole)
   }

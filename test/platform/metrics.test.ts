@@ -18,10 +18,15 @@ import { until } from '../support/until.ts'
 
 /** The figures of a text as Prometheus reads it: `name{labels}` to number. */
 function figures(text: string): Map<string, number> {
-  return new Map(text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).map((line) => {
-    const at = line.lastIndexOf(' ')
-    return [line.slice(0, at), Number(line.slice(at + 1))]
-  }))
+  return new Map(
+    text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => {
+        const at = line.lastIndexOf(' ')
+        return [line.slice(0, at), Number(line.slice(at + 1))]
+      }),
+  )
 }
 
 describe('the processes', () => {
@@ -42,14 +47,20 @@ describe('the processes', () => {
     token = await berth.token()
     const node = await makeSilentNode(berth.services.db)
     await sql`update nodes set heartbeat_at = now() + interval '1 hour' where id = ${node}`.execute(berth.services.db)
-    for (const status of ['running', 'running', 'stopped', 'deleted']) await makeVmRow(berth.services.db, token, node, { status })
+    for (const status of ['running', 'running', 'stopped', 'deleted'])
+      await makeVmRow(berth.services.db, token, node, { status })
     await submit(berth, token)
     await makeSessionRow(berth.services.db, token)
     dataDir = mkdtempSync(join(tmpdir(), 'berth-metrics-'))
     chmodSync(dataDir, 0o711)
     for (const who of ['web', 'worker'] as const) ports[who] = await freePort()
     const settings = {
-      PORT: String(await freePort()), BERTH_DATA_DIR: dataDir, BERTH_VMS: 'off', DATABASE_URL: berth.services.database.url, BERTH_METRICS_PORT: String(ports.web), BERTH_WORKER_METRICS_PORT: String(ports.worker),
+      PORT: String(await freePort()),
+      BERTH_DATA_DIR: dataDir,
+      BERTH_VMS: 'off',
+      DATABASE_URL: berth.services.database.url,
+      BERTH_METRICS_PORT: String(ports.web),
+      BERTH_WORKER_METRICS_PORT: String(ports.worker),
     }
     const [web, worker] = [startCommand(['src/gateway/main.ts'], settings), startCommand(['workers/main.ts'], settings)]
     started.push(web, worker)
@@ -66,29 +77,40 @@ describe('the processes', () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  test.each(['web', 'worker'] as const)('the %s tells of VMs, nodes, jobs, builds, sessions, disks and its database connections', async (who) => {
-    const told = await scrape(who)
-    expect([...told.keys()].some((name) => name.startsWith('berth_jobs{queue="builds-dispatch",state="'))).toBe(true)
-    expect(told.get('berth_vms{status="running"}')).toBe(2)
-    expect(told.get('berth_vms{status="stopped"}')).toBe(1)
-    expect(told.has('berth_vms{status="deleted"}')).toBe(false)
-    expect(told.get('berth_node_memory_bytes{node="silent"}')).toBe(100_000 * 1024 * 1024)
-    expect(told.get('berth_node_memory_promised_bytes{node="silent"}')).toBe(4096 * 1024 * 1024)
-    expect(told.get('berth_node_up{node="silent"}')).toBe(1)
-    expect(told.get('berth_builds{status="queued"}')).toBe(1)
-    expect(told.get('berth_build_oldest_queued_age_seconds')).toBeGreaterThan(0)
-    expect(told.get('berth_sessions{status="idle"}')).toBe(1)
-    for (const folder of ['data', 'cache']) expect(told.get(`berth_disk_free_bytes{folder="${folder}"}`)).toBeGreaterThan(0)
-    expect(told.get('berth_database_connections{state="open"}')).toBeGreaterThan(0)
-    for (const name of ['berth_uploads_under_way', 'berth_environments_provisioning', 'berth_database_connections{state="waiting"}']) expect([name, told.get(name)]).toEqual([name, 0])
-    for (const source of ['database', 'disks']) expect(told.get(`berth_metrics_source_up{source="${source}"}`)).toBe(1)
-    expect(told.has('berth_http_connections')).toBe(true)
-  })
+  test.each(['web', 'worker'] as const)(
+    'the %s tells of VMs, nodes, jobs, builds, sessions, disks and its database connections',
+    async (who) => {
+      const told = await scrape(who)
+      expect([...told.keys()].some((name) => name.startsWith('berth_jobs{queue="builds-dispatch",state="'))).toBe(true)
+      expect(told.get('berth_vms{status="running"}')).toBe(2)
+      expect(told.get('berth_vms{status="stopped"}')).toBe(1)
+      expect(told.has('berth_vms{status="deleted"}')).toBe(false)
+      expect(told.get('berth_node_memory_bytes{node="silent"}')).toBe(100_000 * 1024 * 1024)
+      expect(told.get('berth_node_memory_promised_bytes{node="silent"}')).toBe(4096 * 1024 * 1024)
+      expect(told.get('berth_node_up{node="silent"}')).toBe(1)
+      expect(told.get('berth_builds{status="queued"}')).toBe(1)
+      expect(told.get('berth_build_oldest_queued_age_seconds')).toBeGreaterThan(0)
+      expect(told.get('berth_sessions{status="idle"}')).toBe(1)
+      for (const folder of ['data', 'cache'])
+        expect(told.get(`berth_disk_free_bytes{folder="${folder}"}`)).toBeGreaterThan(0)
+      expect(told.get('berth_database_connections{state="open"}')).toBeGreaterThan(0)
+      for (const name of [
+        'berth_uploads_under_way',
+        'berth_environments_provisioning',
+        'berth_database_connections{state="waiting"}',
+      ])
+        expect([name, told.get(name)]).toEqual([name, 0])
+      for (const source of ['database', 'disks'])
+        expect(told.get(`berth_metrics_source_up{source="${source}"}`)).toBe(1)
+      expect(told.has('berth_http_connections')).toBe(true)
+    },
+  )
 
   test('no label names a tenant', async () => {
     const { organizationId, userId } = idsOf(token)
     const text = [...(await scrape('web')).keys(), ...(await scrape('worker')).keys()].join('\n')
-    for (const name of [organizationId, userId, 'acme', 'alice', 'org_', 'usr_', 'vm_', 'sesn_']) expect(text).not.toContain(name)
+    for (const name of [organizationId, userId, 'acme', 'alice', 'org_', 'usr_', 'vm_', 'sesn_'])
+      expect(text).not.toContain(name)
   })
 
   test('with a dead Postgres both answer at once, and tell all but what Postgres knows', async () => {
@@ -96,11 +118,18 @@ describe('the processes', () => {
     await postgres.backendsGone()
     try {
       for (const who of ['web', 'worker'] as const) {
-        await until('it has noticed', async () => (await scrape(who)).get('berth_metrics_source_up{source="database"}') === 0)
+        await until(
+          'it has noticed',
+          async () => (await scrape(who)).get('berth_metrics_source_up{source="database"}') === 0,
+        )
         const from = performance.now()
         const told = await scrape(who)
         expect(performance.now() - from).toBeLessThan(2_500)
-        expect([...told.keys()].filter((name) => /^berth_(?:vms|jobs|sessions|builds|node_up|uploads_under_way)\b/.test(name))).toEqual([])
+        expect(
+          [...told.keys()].filter((name) =>
+            /^berth_(?:vms|jobs|sessions|builds|node_up|uploads_under_way)\b/.test(name),
+          ),
+        ).toEqual([])
         expect(told.get('berth_disk_free_bytes{folder="data"}')).toBeGreaterThan(0)
         expect(told.has('process_cpu_seconds_total')).toBe(true)
       }
@@ -122,22 +151,49 @@ describe('counters and sources', () => {
   test('tokens are counted by direction and model, and refusals by reason', async () => {
     const token = await berth.token()
     const { key } = await makeKey(berth, token)
-    const chat = () => berth.call('POST', '/llm/v1/chat/completions', { token: key, body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello!' }] } })
+    const chat = () =>
+      berth.call('POST', '/llm/v1/chat/completions', {
+        token: key,
+        body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello!' }] },
+      })
     expect((await chat()).status).toBe(200)
     const after = await told()
-    for (const direction of ['input', 'output']) expect(after.get(`berth_model_tokens_total{direction="${direction}",model="berth/demo"}`)).toBeGreaterThan(0)
+    for (const direction of ['input', 'output'])
+      expect(after.get(`berth_model_tokens_total{direction="${direction}",model="berth/demo"}`)).toBeGreaterThan(0)
     const poor = await berth.token('bob', 'poor')
-    await sql`update inference_accounts set plan = null where organization_id = ${idsOf(poor).organizationId}`.execute(berth.services.db)
+    await sql`update inference_accounts set plan = null where organization_id = ${idsOf(poor).organizationId}`.execute(
+      berth.services.db,
+    )
     const { key: poorKey } = await makeKey(berth, poor)
-    expect((await berth.call('POST', '/llm/v1/chat/completions', { token: poorKey, body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello!' }] } })).status).toBe(402)
+    expect(
+      (
+        await berth.call('POST', '/llm/v1/chat/completions', {
+          token: poorKey,
+          body: { model: 'berth/demo', messages: [{ role: 'user', content: 'Hello!' }] },
+        })
+      ).status,
+    ).toBe(402)
     expect((await told()).get('berth_credit_refusals_total{reason="no_active_plan"}')).toBe(1)
   })
 
   test('a worker tells of its machines and its pool', async () => {
     const resident = { id: 'x', live: true, paused: false, folderId: null }
-    reportMachines({ warm: 1, residents: async () => [resident, { ...resident, live: false }, { ...resident, live: false }] } as unknown as Parameters<typeof reportMachines>[0], { vmPoolSize: 2 })
+    reportMachines(
+      {
+        warm: 1,
+        residents: async () => [resident, { ...resident, live: false }, { ...resident, live: false }],
+      } as unknown as Parameters<typeof reportMachines>[0],
+      { vmPoolSize: 2 },
+    )
     const figuresNow = await told()
-    expect(['berth_machines{state="running"}', 'berth_machines{state="at_rest"}', 'berth_warm_machines', 'berth_warm_machines_wanted'].map((name) => figuresNow.get(name))).toEqual([1, 2, 1, 2])
+    expect(
+      [
+        'berth_machines{state="running"}',
+        'berth_machines{state="at_rest"}',
+        'berth_warm_machines',
+        'berth_warm_machines_wanted',
+      ].map((name) => figuresNow.get(name)),
+    ).toEqual([1, 2, 1, 2])
   })
 
   test('a source that hangs is waited for a second, read once, and left out', async () => {

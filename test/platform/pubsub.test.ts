@@ -29,7 +29,9 @@ function count(topic: string, id: string): { heard: number; stop: () => void; en
   const stopping = new AbortController()
   const counter = { heard: 0, stop: () => stopping.abort(), ended: Promise.resolve() }
   const notices = pubsub.subscribe(topic, id, stopping.signal)
-  counter.ended = (async () => { for await (const _ of notices) counter.heard++ })()
+  counter.ended = (async () => {
+    for await (const _ of notices) counter.heard++
+  })()
   return counter
 }
 
@@ -49,10 +51,12 @@ test('a notice is heard after its transaction, by those who wait for its topic a
 test('a notice of a transaction that is rolled back is never heard', async () => {
   const mine = count('vm', 'rolled-back')
   const after = count('vm', 'after')
-  await expect(transaction(database.db, async (tx) => {
-    await publish(tx, 'vm', 'rolled-back')
-    throw new Error('back')
-  })).rejects.toThrow('back')
+  await expect(
+    transaction(database.db, async (tx) => {
+      await publish(tx, 'vm', 'rolled-back')
+      throw new Error('back')
+    }),
+  ).rejects.toThrow('back')
   await publish(database.db, 'vm', 'after')
   expect(await soon(() => after.heard === 1)).toBe(true) // notices come in order: the other would have come first
   expect(mine.heard).toBe(0)
@@ -90,7 +94,11 @@ test('a notice may say something, to those who hear its id; what is too long for
   const [stopping, counted] = [new AbortController(), count('vm', 'says')]
   pubsub.hear('vm', 'says', stopping.signal, (said) => heard.push(said))
   pubsub.hear('vm', 'says-not', stopping.signal, () => heard.push('of another'))
-  for (const text of ['two words', 'ü'.repeat(saidBytesMax / 2), 'ü'.repeat(saidBytesMax), null]) await findOne(database.db, sql`select ${noticeOf('vm', sql`'says'`, ifShort(sql`said`))} from (select ${text}::text as said) what`)
+  for (const text of ['two words', 'ü'.repeat(saidBytesMax / 2), 'ü'.repeat(saidBytesMax), null])
+    await findOne(
+      database.db,
+      sql`select ${noticeOf('vm', sql`'says'`, ifShort(sql`said`))} from (select ${text}::text as said) what`,
+    )
   expect(await soon(() => heard.length === 4)).toBe(true)
   expect(heard).toEqual(['two words', 'ü'.repeat(saidBytesMax / 2), null, null])
   expect(counted.heard).toBeGreaterThan(0)
@@ -110,7 +118,9 @@ test('after the line was cut it is opened again, and everyone is told once that 
   pubsub.listen('listened', (id) => gaps.push(id))
   await publish(database.db, 'listened', 'x')
   expect(await soon(() => gaps.length === 1)).toBe(true)
-  await database.pool.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()")
+  await database.pool.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()",
+  )
   expect(await soon(() => gaps.length === 2)).toBe(true)
   expect(await soon(() => pubsub.connected)).toBe(true)
   expect([gaps, mine.heard]).toEqual([['x', null], 1])
@@ -123,6 +133,16 @@ test('closed while it connects, it leaves no connection behind', async () => {
   const closing = openPubsub(made.url)
   await closing.close()
   await pubsub.close()
-  expect(await becomesTrue(async () => (await database.pool.query("select from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()")).rowCount === 0, { limitMs: 5_000, everyMs: 20 })).toBe(true)
+  expect(
+    await becomesTrue(
+      async () =>
+        (
+          await database.pool.query(
+            "select from pg_stat_activity where application_name = 'berth-listen' and datname = current_database()",
+          )
+        ).rowCount === 0,
+      { limitMs: 5_000, everyMs: 20 },
+    ),
+  ).toBe(true)
   expect(closing.connected).toBe(false)
 })

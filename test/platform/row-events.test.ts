@@ -10,8 +10,15 @@ const call = { pubsub: { subscribe: silence } as unknown as Pubsub } // all that
 
 async function collect(rows: Event[], isOver: RowEvents<Event>['isOver'], position = 0): Promise<number[]> {
   const seen: number[] = []
-  const read: RowEvents<Event>['read'] = async (after, most) => rows.filter((event) => event.position > after).slice(0, most)
-  for await (const event of eventsAfter(call, 'id', position, { topic: 'test', read, isLast: ({ last }) => last, isOver })) seen.push(event.position)
+  const read: RowEvents<Event>['read'] = async (after, most) =>
+    rows.filter((event) => event.position > after).slice(0, most)
+  for await (const event of eventsAfter(call, 'id', position, {
+    topic: 'test',
+    read,
+    isLast: ({ last }) => last,
+    isOver,
+  }))
+    seen.push(event.position)
   return seen
 }
 

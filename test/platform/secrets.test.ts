@@ -11,9 +11,15 @@ const sealer = createSealer([key(1)])
 
 describe('a sealed value', () => {
   test('opens where it was sealed, whatever it is', () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.constantFrom('', 'ä', '🦊', '\n', 'x'.repeat(100_000))), fc.string(), (plain, place) => {
-      expect(sealer.open(sealer.seal(plain, place), place)).toBe(plain)
-    }))
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string(), fc.constantFrom('', 'ä', '🦊', '\n', 'x'.repeat(100_000))),
+        fc.string(),
+        (plain, place) => {
+          expect(sealer.open(sealer.seal(plain, place), place)).toBe(plain)
+        },
+      ),
+    )
   })
 
   test('does not open with any one bit of it turned, or any end cut off', () => {
@@ -23,13 +29,22 @@ describe('a sealed value', () => {
       turned[bit >> 3]! ^= 1 << (bit & 7)
       expect(() => sealer.open(turned, 'vm_env.value:1:user:A'), `bit ${bit}`).toThrow()
     }
-    for (let length = 0; length < sealed.length; length++) expect(() => sealer.open(sealed.subarray(0, length), 'vm_env.value:1:user:A')).toThrow()
+    for (let length = 0; length < sealed.length; length++)
+      expect(() => sealer.open(sealed.subarray(0, length), 'vm_env.value:1:user:A')).toThrow()
     expect(() => sealer.open(Buffer.concat([sealed, Buffer.of(0)]), 'vm_env.value:1:user:A')).toThrow()
   })
 
   test('does not open in another row, column or table', () => {
     const sealed = sealer.seal('a secret', 'vm_env.value:1:user:A')
-    for (const place of ['vm_env.value:2:user:A', 'vm_env.value:1:user:B', 'vm_env.value:1:system:A', 'vms.git_repos:1', '', 'vm_env.value:1:user:A ']) expect(() => sealer.open(sealed, place)).toThrow()
+    for (const place of [
+      'vm_env.value:2:user:A',
+      'vm_env.value:1:user:B',
+      'vm_env.value:1:system:A',
+      'vms.git_repos:1',
+      '',
+      'vm_env.value:1:user:A ',
+    ])
+      expect(() => sealer.open(sealed, place)).toThrow()
   })
 
   test('does not open with another key, and the error names the setting and no secret', () => {

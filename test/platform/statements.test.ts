@@ -22,10 +22,11 @@ test('columns are named in camelCase inside and outside a transaction, and what 
 })
 
 test('moments are RFC 3339 with three digits, whatever their fraction, year and zone', async () => {
-  const read = async (zone: string, moment: string): Promise<string | undefined> => transaction(ours.db, async (tx) => {
-    await sql`select set_config('timezone', ${zone}, true)`.execute(tx)
-    return (await findOne<{ at: string }>(tx, sql`select ${moment}::timestamptz as at`))?.at
-  })
+  const read = async (zone: string, moment: string): Promise<string | undefined> =>
+    transaction(ours.db, async (tx) => {
+      await sql`select set_config('timezone', ${zone}, true)`.execute(tx)
+      return (await findOne<{ at: string }>(tx, sql`select ${moment}::timestamptz as at`))?.at
+    })
   expect(await read('UTC', '2026-11-21 02:04:21+00')).toBe('2026-11-21T02:04:21.000Z')
   expect(await read('UTC', '2026-11-21 02:04:21.5+00')).toBe('2026-11-21T02:04:21.500Z')
   expect(await read('UTC', '2026-11-21 02:04:21.123999+00')).toBe('2026-11-21T02:04:21.123Z')

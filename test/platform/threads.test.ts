@@ -10,7 +10,9 @@ let folder: string
 const file = (): URL => pathToFileURL(join(folder, 'thread.mjs'))
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-threads-'))
-  writeFileSync(join(folder, 'thread.mjs'), `
+  writeFileSync(
+    join(folder, 'thread.mjs'),
+    `
     import { parentPort } from 'node:worker_threads'
     parentPort.on('message', (question) => {
       if (question === 'for ever') for (;;);
@@ -18,21 +20,33 @@ beforeAll(() => {
       if (question === 'throw') throw new Error('wrong')
       if (question === 'leave') process.exit(0)
       parentPort.postMessage(question === 'environment' ? Object.keys(process.env).length : 'answer to ' + question)
-    })`)
+    })`,
+  )
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const made = (answerMs: number, waitingMax = 10): Thread<string, unknown> => createThread(file(), { memoryMegabytes: 32, answerMs, waitingMax })
+const made = (answerMs: number, waitingMax = 10): Thread<string, unknown> =>
+  createThread(file(), { memoryMegabytes: 32, answerMs, waitingMax })
 
 test('a thread answers each question, and sees no secret of the environment', async () => {
   const thread = made(30_000)
-  expect(await Promise.all(['a', 'b', 'c', 'environment'].map((one) => thread.ask(one)))).toEqual(['answer to a', 'answer to b', 'answer to c', 0])
+  expect(await Promise.all(['a', 'b', 'c', 'environment'].map((one) => thread.ask(one)))).toEqual([
+    'answer to a',
+    'answer to b',
+    'answer to c',
+    0,
+  ])
 })
 
-test.each(['throw', 'leave', 'memory'])('a thread that ends by "%s" is replaced, and those who wait are answered', async (how) => {
-  const thread = made(30_000)
-  const outcomes = await Promise.allSettled([thread.ask('a'), thread.ask(how), thread.ask('b')])
-  expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : (one.reason as { reason: string }).reason))).toEqual(['answer to a', 'failed', 'answer to b'])
-})
+test.each(['throw', 'leave', 'memory'])(
+  'a thread that ends by "%s" is replaced, and those who wait are answered',
+  async (how) => {
+    const thread = made(30_000)
+    const outcomes = await Promise.allSettled([thread.ask('a'), thread.ask(how), thread.ask('b')])
+    expect(
+      outcomes.map((one) => (one.status === 'fulfilled' ? one.value : (one.reason as { reason: string }).reason)),
+    ).toEqual(['answer to a', 'failed', 'answer to b'])
+  },
+)
 
 test('a thread that does not end in time is killed, and the next question has its own time', async () => {
   const thread = made(3_000)
@@ -44,5 +58,7 @@ test('a thread that does not end in time is killed, and the next question has it
 test('a question is refused when as many wait as may', async () => {
   const thread = made(30_000, 2)
   const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd'].map((one) => thread.ask(one)))
-  expect(outcomes.map((one) => (one.status === 'fulfilled' ? 'answered' : (one.reason as { reason: string }).reason))).toEqual(['answered', 'answered', 'answered', 'busy'])
+  expect(
+    outcomes.map((one) => (one.status === 'fulfilled' ? 'answered' : (one.reason as { reason: string }).reason)),
+  ).toEqual(['answered', 'answered', 'answered', 'busy'])
 })

@@ -6,7 +6,12 @@ import { until } from './until.ts'
 
 /** An event as callers see it. */
 export type Event = { id: string; type: string; processed_at: string | null } & Record<string, unknown>
-export type Session = { id: string; status: string; stop_reason: { type: string; event_ids?: string[] } | null; usage: Record<string, unknown> }
+export type Session = {
+  id: string
+  status: string
+  stop_reason: { type: string; event_ids?: string[] } | null
+  usage: Record<string, unknown>
+}
 
 /** What a test does with sessions of one person. */
 export type AgentSessions = {
@@ -27,12 +32,24 @@ export function agentSessions(berth: Pick<Berth, 'call'>, token: string): AgentS
     return answer.body
   }
   const get = (id: string): Promise<Session> => call('GET', `/sessions/${id}`, 200)
-  const log = async (id: string): Promise<Event[]> => (await call<{ data: Event[] }>('GET', `/sessions/${id}/events?limit=1000`, 200)).data
-  const send = async (id: string, ...events: Record<string, unknown>[]): Promise<Event[]> => (await call<{ data: Event[] }>('POST', `/sessions/${id}/events`, 200, { events })).data
+  const log = async (id: string): Promise<Event[]> =>
+    (await call<{ data: Event[] }>('GET', `/sessions/${id}/events?limit=1000`, 200)).data
+  const send = async (id: string, ...events: Record<string, unknown>[]): Promise<Event[]> =>
+    (await call<{ data: Event[] }>('POST', `/sessions/${id}/events`, 200, { events })).data
   return {
-    get, log, send,
-    agent: async (fields = {}) => (await call<{ id: string }>('POST', '/agents', 201, { name: 'helper', model: 'berth/demo', ...fields })).id,
-    begin: async (agent, text, fields = {}) => (await call<{ id: string }>('POST', '/sessions', 201, { agent, ...(text === null ? {} : { initial_events: [message(text)] }), ...fields })).id,
+    get,
+    log,
+    send,
+    agent: async (fields = {}) =>
+      (await call<{ id: string }>('POST', '/agents', 201, { name: 'helper', model: 'berth/demo', ...fields })).id,
+    begin: async (agent, text, fields = {}) =>
+      (
+        await call<{ id: string }>('POST', '/sessions', 201, {
+          agent,
+          ...(text === null ? {} : { initial_events: [message(text)] }),
+          ...fields,
+        })
+      ).id,
     say: (id, text) => send(id, message(text)),
     async rested(id, limitMs = 20_000) {
       await until(`session ${id} rests`, async () => (await get(id)).status === 'idle', limitMs)
@@ -57,5 +74,7 @@ export function textOf(event: Event | undefined): string {
 
 /** The results of tools, in order. */
 export function results(events: readonly Event[]): { text: string; isError: boolean }[] {
-  return events.filter(({ type }) => type.endsWith('tool_result')).map((event) => ({ text: textOf(event), isError: event['is_error'] === true }))
+  return events
+    .filter(({ type }) => type.endsWith('tool_result'))
+    .map((event) => ({ text: textOf(event), isError: event['is_error'] === true }))
 }

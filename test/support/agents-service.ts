@@ -3,7 +3,13 @@ import { expect } from 'vitest'
 import { startBerth, type Answer, type Berth } from './berth.ts'
 
 /** Calls a path below `/agents/v1`. */
-export function callAgents<Body>(berth: Pick<Berth, 'call'>, token: string, method: string, path: string, body?: unknown): Promise<Answer<Body>> {
+export function callAgents<Body>(
+  berth: Pick<Berth, 'call'>,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Answer<Body>> {
   return berth.call<Body>(method, `/agents/v1${path}`, { token, ...(body === undefined ? {} : { body }) })
 }
 
@@ -11,10 +17,18 @@ export function callAgents<Body>(berth: Pick<Berth, 'call'>, token: string, meth
 export async function startWithAgent(): Promise<{ berth: Berth; token: string; agent: string }> {
   const berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   const token = await berth.token('alice', 'acme', 'owner')
-  return { berth, token, agent: (await callAgents<{ id: string }>(berth, token, 'POST', '/agents', { name: 'helper', model: 'berth/demo' })).body.id }
+  return {
+    berth,
+    token,
+    agent: (await callAgents<{ id: string }>(berth, token, 'POST', '/agents', { name: 'helper', model: 'berth/demo' }))
+      .body.id,
+  }
 }
 
 /** What a refusal looks like: this status and code, and whole sentences; the last may be a command to run. */
 export function refusal(status: number, code: string): object {
-  return { status, body: { type: 'error', error: { code, message: expect.stringMatching(/^[A-Za-z`].{9,}(?:\.|: npm run \w+)$/s) } } }
+  return {
+    status,
+    body: { type: 'error', error: { code, message: expect.stringMatching(/^[A-Za-z`].{9,}(?:\.|: npm run \w+)$/s) } },
+  }
 }

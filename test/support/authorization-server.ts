@@ -30,11 +30,16 @@ export type AuthorizationServer = {
 export const oauthClient = { id: 'berth: test&client', secret: 'client+secret/canary-7c1e==' }
 
 /** Starts one that wants clients to identify themselves in this way. */
-export async function startAuthorizationServer(clientAuth: ClientAuth = 'client_secret_basic'): Promise<AuthorizationServer> {
+export async function startAuthorizationServer(
+  clientAuth: ClientAuth = 'client_secret_basic',
+): Promise<AuthorizationServer> {
   const access = new Set<string>()
   const refresh = new Set<string>()
   const grant = (): { accessToken: string; refreshToken: string } => {
-    const pair = { accessToken: `access-${randomBytes(18).toString('base64url')}`, refreshToken: `refresh-${randomBytes(18).toString('base64url')}` }
+    const pair = {
+      accessToken: `access-${randomBytes(18).toString('base64url')}`,
+      refreshToken: `refresh-${randomBytes(18).toString('base64url')}`,
+    }
     access.add(pair.accessToken)
     refresh.add(pair.refreshToken)
     return pair
@@ -42,8 +47,14 @@ export async function startAuthorizationServer(clientAuth: ClientAuth = 'client_
   const port = await freePort()
   const server = createServer((req, res) => void exchange(req, res).catch(() => res.destroy()))
   const running: AuthorizationServer = {
-    tokenEndpoint: `http://127.0.0.1:${port}/token`, hostPort: `127.0.0.1:${port}`, grant, accepts: (token) => access.has(token), revoke: (token) => void access.delete(token),
-    requests: [], next: {}, close: () => {
+    tokenEndpoint: `http://127.0.0.1:${port}/token`,
+    hostPort: `127.0.0.1:${port}`,
+    grant,
+    accepts: (token) => access.has(token),
+    revoke: (token) => void access.delete(token),
+    requests: [],
+    next: {},
+    close: () => {
       server.close()
       server.closeAllConnections()
     },
@@ -54,13 +65,26 @@ export async function startAuthorizationServer(clientAuth: ClientAuth = 'client_
     const { answer, delayMs = 0, expiresIn = 3600 } = running.next
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs)) // what a slow server does
     if (answer) return answer(res, form)
-    const refuse = (status: number, error: string): void => void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error, error_description: `not ${form.get('refresh_token')} ${req.headers.authorization ?? ''}` }))
+    const refuse = (status: number, error: string): void =>
+      void res.writeHead(status, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          error,
+          error_description: `not ${form.get('refresh_token')} ${req.headers.authorization ?? ''}`,
+        }),
+      )
     if (req.method !== 'POST' || form.get('grant_type') !== 'refresh_token') return refuse(400, 'invalid_request')
     if (!isClient(req, form, clientAuth)) return refuse(401, 'invalid_client')
     if (!refresh.delete(form.get('refresh_token') ?? '')) return refuse(400, 'invalid_grant')
     const { accessToken, refreshToken } = grant()
     res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-    res.end(JSON.stringify({ access_token: accessToken, token_type: 'Bearer', refresh_token: refreshToken, ...(expiresIn === null ? {} : { expires_in: expiresIn }) }))
+    res.end(
+      JSON.stringify({
+        access_token: accessToken,
+        token_type: 'Bearer',
+        refresh_token: refreshToken,
+        ...(expiresIn === null ? {} : { expires_in: expiresIn }),
+      }),
+    )
   }
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -68,8 +92,14 @@ export async function startAuthorizationServer(clientAuth: ClientAuth = 'client_
 }
 
 function isClient(req: IncomingMessage, form: URLSearchParams, clientAuth: ClientAuth): boolean {
-  if (clientAuth !== 'client_secret_basic') return form.get('client_id') === oauthClient.id && form.get('client_secret') === (clientAuth === 'none' ? null : oauthClient.secret)
-  const [id = '', secret = ''] = Buffer.from((req.headers.authorization ?? '').replace(/^Basic /, ''), 'base64').toString().split(':')
+  if (clientAuth !== 'client_secret_basic')
+    return (
+      form.get('client_id') === oauthClient.id &&
+      form.get('client_secret') === (clientAuth === 'none' ? null : oauthClient.secret)
+    )
+  const [id = '', secret = ''] = Buffer.from((req.headers.authorization ?? '').replace(/^Basic /, ''), 'base64')
+    .toString()
+    .split(':')
   const decoded = new URLSearchParams(`id=${id}&secret=${secret}`) // RFC 6749 §2.3.1: both halves are form-encoded
   return decoded.get('id') === oauthClient.id && decoded.get('secret') === oauthClient.secret
 }

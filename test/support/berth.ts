@@ -17,34 +17,62 @@ export type Answer<Body> = { status: number; headers: Headers; body: Body }
 /** A Berth that listens. */
 export type Berth = RunningApp & {
   /** Calls a REST path; the body is read as JSON when there is one. */
-  call: <Body = Record<string, unknown>>(method: string, path: string, options?: { token?: string; body?: unknown; headers?: Record<string, string> }) => Promise<Answer<Body>>
+  call: <Body = Record<string, unknown>>(
+    method: string,
+    path: string,
+    options?: { token?: string; body?: unknown; headers?: Record<string, string> },
+  ) => Promise<Answer<Body>>
   worker: Worker | null
   workerServices: Services | null
   dataDir: string
 }
 
 /** Starts one, on a Postgres of its own when one is given. With `worker` it also runs VMs, with so many kept warm. */
-export async function startBerth({ worker = false, pool = 1, settings = {}, on }: { worker?: boolean; pool?: number; settings?: Record<string, string>; on?: TestPostgres } = {}): Promise<Berth> {
+export async function startBerth({
+  worker = false,
+  pool = 1,
+  settings = {},
+  on,
+}: {
+  worker?: boolean
+  pool?: number
+  settings?: Record<string, string>
+  on?: TestPostgres
+} = {}): Promise<Berth> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-'))
   chmodSync(dataDir, 0o711) // QEMU runs as another user when we are root
   const ours = { BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: String(pool), ...settings }
   const app = await startApp({ schema, surfaces: registerSurfaces, settings: ours, ...(on ? { on } : {}) })
-  const workerServices = worker ? await openServices(readConfig({ PORT: String(app.port), BERTH_LOG_LEVEL: 'error', ...ours }), app.services.database.url, 'worker') : null
+  const workerServices = worker
+    ? await openServices(
+        readConfig({ PORT: String(app.port), BERTH_LOG_LEVEL: 'error', ...ours }),
+        app.services.database.url,
+        'worker',
+      )
+    : null
   // Imported late: most tests need no VM, and the driver brings the SSH library along.
   const started = workerServices ? await (await import('#workers/worker.ts')).startWorker(workerServices) : null
   return {
-    ...app, dataDir, worker: started, workerServices,
+    ...app,
+    dataDir,
+    worker: started,
+    workerServices,
     async call(method, path, { token, body, headers = {} } = {}) {
       const answer = await fetch(app.url + path, {
         method,
-        headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
         ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
       })
       const text = await answer.text()
       return { status: answer.status, headers: answer.headers, body: (text ? JSON.parse(text) : null) as never } // the test says what it expects
     },
     async stop() {
-      if (started?.compute) for (const resident of await started.compute.residents()) await started.compute.destroy(resident.id)
+      if (started?.compute)
+        for (const resident of await started.compute.residents()) await started.compute.destroy(resident.id)
       await started?.stop()
       await workerServices?.close()
       await app.stop()

@@ -9,7 +9,20 @@ import { idsOf, makeSilentNode } from './makers.ts'
 import { until } from './until.ts'
 
 /** A build job as REST answers it. */
-export type Job = { id: string; organization_id: string; status: string; repo_url: string | null; git_ref: string | null; commit_sha: string | null; error: string | null; queued_at: string; started_at: string | null; finished_at: string | null; cancel_requested: boolean; exit_code: number | null }
+export type Job = {
+  id: string
+  organization_id: string
+  status: string
+  repo_url: string | null
+  git_ref: string | null
+  commit_sha: string | null
+  error: string | null
+  queued_at: string
+  started_at: string | null
+  finished_at: string | null
+  cancel_requested: boolean
+  exit_code: number | null
+}
 /** A log entry as REST answers it. */
 export type Entry = { id: string; output: string; done: boolean }
 
@@ -22,14 +35,24 @@ export function organizationOf(token: string): string {
 }
 
 /** A Berth with a node that runs nothing: builds go as far as their rows. */
-export async function startWithoutBuilder(rateLimitFactor = '100'): Promise<{ berth: Berth; token: string; node: string }> {
+export async function startWithoutBuilder(
+  rateLimitFactor = '100',
+): Promise<{ berth: Berth; token: string; node: string }> {
   const berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: rateLimitFactor } })
   return { berth, token: await berth.token(), node: await makeSilentNode(berth.services.db) }
 }
 
 /** Submits a build and answers its job. */
-export async function submit(berth: Berth, token: string, spec: unknown = {}, rest: Record<string, unknown> = {}): Promise<Job> {
-  const { status, body } = await berth.call<Job>('POST', '/api/v1/build/jobs', { token, body: { org_id: organizationOf(token), spec: bytes(spec), ...rest } })
+export async function submit(
+  berth: Berth,
+  token: string,
+  spec: unknown = {},
+  rest: Record<string, unknown> = {},
+): Promise<Job> {
+  const { status, body } = await berth.call<Job>('POST', '/api/v1/build/jobs', {
+    token,
+    body: { org_id: organizationOf(token), spec: bytes(spec), ...rest },
+  })
   if (status !== 201) throw new Error(`a build was not taken: ${status} ${JSON.stringify(body)}`)
   return body
 }
@@ -55,9 +78,19 @@ export async function claimOf(db: Db, buildId: string): Promise<BuildClaim> {
 }
 
 /** Waits until a build is over: its job then, and all that it printed. */
-export async function finished(berth: Berth, token: string, { id }: Pick<Job, 'id'>, limitMs: number): Promise<{ job: Job; log: string }> {
+export async function finished(
+  berth: Berth,
+  token: string,
+  { id }: Pick<Job, 'id'>,
+  limitMs: number,
+): Promise<{ job: Job; log: string }> {
   const read = async (): Promise<Job> => (await berth.call<Job>('GET', `/api/v1/build/jobs/${id}`, { token })).body
-  await until(`build ${id} is over`, async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status), limitMs, 250) // 600 requests a minute are allowed
+  await until(
+    `build ${id} is over`,
+    async () => ['succeeded', 'failed', 'cancelled'].includes((await read()).status),
+    limitMs,
+    250,
+  ) // 600 requests a minute are allowed
   const answer = await berth.call<{ logs: Entry[] }>('GET', `/api/v1/build/jobs/${id}/logs?limit=5000`, { token })
   if (answer.status !== 200) throw new Error(`the log of ${id}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return { job: await read(), log: answer.body.logs.map(({ output }) => output).join('') }

@@ -21,7 +21,9 @@ export function startCommand(words: readonly string[], variables: Readonly<Recor
   const child = spawn(process.execPath, words, { env: environmentWith(variables), stdio: ['ignore', 'pipe', 'pipe'] })
   const lines: string[] = []
   const waiting = new Set<() => void>()
-  const changed = () => { for (const look of waiting) look() }
+  const changed = () => {
+    for (const look of waiting) look()
+  }
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line)
@@ -29,26 +31,29 @@ export function startCommand(words: readonly string[], variables: Readonly<Recor
     })
   }
   let over = false
-  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => {
-    over = true
-    changed()
-    resolve(code)
-  }))
-  const line = (pattern: RegExp, from = 0) => new Promise<string>((resolve, reject) => {
-    const give = (settle: () => void) => {
-      waiting.delete(look)
-      clearTimeout(limit)
-      settle()
-    }
-    const fail = (why: string) => give(() => reject(new Error(`${why} ${pattern}; it said:\n${lines.join('\n')}`)))
-    const limit = setTimeout(() => fail(`no line in ${lineLimitMs / 1000} s fits`), lineLimitMs)
-    function look(): void {
-      const found = lines.slice(from).find((one) => pattern.test(one))
-      if (found !== undefined) give(() => resolve(found))
-      else if (over) fail('the command ended before a line fitted')
-    }
-    waiting.add(look)
-    look()
-  })
+  const ended = new Promise<number | null>((resolve) =>
+    child.once('close', (code) => {
+      over = true
+      changed()
+      resolve(code)
+    }),
+  )
+  const line = (pattern: RegExp, from = 0) =>
+    new Promise<string>((resolve, reject) => {
+      const give = (settle: () => void) => {
+        waiting.delete(look)
+        clearTimeout(limit)
+        settle()
+      }
+      const fail = (why: string) => give(() => reject(new Error(`${why} ${pattern}; it said:\n${lines.join('\n')}`)))
+      const limit = setTimeout(() => fail(`no line in ${lineLimitMs / 1000} s fits`), lineLimitMs)
+      function look(): void {
+        const found = lines.slice(from).find((one) => pattern.test(one))
+        if (found !== undefined) give(() => resolve(found))
+        else if (over) fail('the command ended before a line fitted')
+      }
+      waiting.add(look)
+      look()
+    })
   return { child, lines, line, ended }
 }

@@ -37,18 +37,28 @@ export async function startNode(poolSize: number): Promise<TestNode> {
   chmodSync(dataDir, 0o711) // machines run as other users when we are root
   const { cacheDir, vmUids } = readConfig()
   const ended: Ended[] = []
-  const make = (): Compute => createCompute({
-    cacheDir, dataDir, runDir: join(dataDir, 'run'), poolSize, vmUids, log: pino({ level: 'error' }),
-    onEgress: (id, connection) => node.egress(id, connection),
-    onExit: (id, how) => ended.push({ id, how }),
-  })
+  const make = (): Compute =>
+    createCompute({
+      cacheDir,
+      dataDir,
+      runDir: join(dataDir, 'run'),
+      poolSize,
+      vmUids,
+      log: pino({ level: 'error' }),
+      onEgress: (id, connection) => node.egress(id, connection),
+      onExit: (id, how) => ended.push({ id, how }),
+    })
   let compute = make()
   const node: TestNode = {
-    get compute() { return compute },
-    dataDir, ended,
+    get compute() {
+      return compute
+    },
+    dataDir,
+    ended,
     egress: (_id, connection) => connection.destroy(),
     qemus: () => findQemus(machinesFolder(dataDir)),
-    record: (id) => readRecords({ cacheDir, dataDir, runDir: join(dataDir, 'run') }).records.find((record) => record.id === id)!, // a test that asks for none fails
+    record: (id) =>
+      readRecords({ cacheDir, dataDir, runDir: join(dataDir, 'run') }).records.find((record) => record.id === id)!, // a test that asks for none fails
     async restart() {
       await compute.close({ keepPool: true })
       compute = make()
@@ -68,10 +78,23 @@ export async function startNode(poolSize: number): Promise<TestNode> {
 
 /** A machine of the default shape with an id of its own. */
 export function newSpec(wanted: Partial<MachineSpec> = {}): MachineSpec {
-  return { id: encodeId('vm', newUuid()).slice('vm_'.length), template: 'base', vcpuCount: 2, memoryMb: 2048, diskMb: 10_240, hostname: 'tester', folder: 'new', ...wanted }
+  return {
+    id: encodeId('vm', newUuid()).slice('vm_'.length),
+    template: 'base',
+    vcpuCount: 2,
+    memoryMb: 2048,
+    diskMb: 10_240,
+    hostname: 'tester',
+    folder: 'new',
+    ...wanted,
+  }
 }
 
 /** Runs a line of bash as `user`, or as root, and waits for it. */
-export function bash(machine: Machine, line: string, options: { as?: 'user' | 'root'; timeoutMs?: number } = {}): Promise<GuestResult> {
+export function bash(
+  machine: Machine,
+  line: string,
+  options: { as?: 'user' | 'root'; timeoutMs?: number } = {},
+): Promise<GuestResult> {
   return execInGuest(machine, { argv: ['/bin/bash', '-lc', line], timeoutMs: 20_000, ...options })
 }

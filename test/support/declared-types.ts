@@ -10,7 +10,12 @@ export type Shape =
   | { kind: 'literal'; value: unknown }
   | { kind: 'primitive'; name: string }
   | { kind: 'array'; item: Shape }
-  | { kind: 'object'; members: Map<string, { shape: Shape; optional: boolean }>; parents: string[]; index: Shape | null }
+  | {
+      kind: 'object'
+      members: Map<string, { shape: Shape; optional: boolean }>
+      parents: string[]
+      index: Shape | null
+    }
   | { kind: 'union' | 'intersection'; of: Shape[] }
   | { kind: 'named'; name: string }
 
@@ -27,7 +32,10 @@ export function readDeclarations(paths: readonly string[]): Declarations {
 }
 
 /** The members of a type, those of its parents too. */
-export function membersOf(declarations: Declarations, shape: Shape | string): Map<string, { shape: Shape; optional: boolean }> {
+export function membersOf(
+  declarations: Declarations,
+  shape: Shape | string,
+): Map<string, { shape: Shape; optional: boolean }> {
   const found = typeof shape === 'string' ? named(declarations, shape) : shape
   if (found.kind === 'named') return membersOf(declarations, found.name)
   if (found.kind !== 'object') throw new Error(`a type without members: ${found.kind}`)
@@ -36,26 +44,46 @@ export function membersOf(declarations: Declarations, shape: Shape | string): Ma
 
 /** What keeps a value from being of the type, each with its place; keys beside the declared ones are no problem. */
 export function problemsWith(value: unknown, shape: Shape, declarations: Declarations, place = ''): string[] {
-  const wrong = (wanted: string): string[] => [`${place || 'it'} is ${JSON.stringify(value) ?? 'absent'} and should be ${wanted}`]
+  const wrong = (wanted: string): string[] => [
+    `${place || 'it'} is ${JSON.stringify(value) ?? 'absent'} and should be ${wanted}`,
+  ]
   switch (shape.kind) {
-    case 'named': return problemsWith(value, named(declarations, shape.name), declarations, place)
-    case 'literal': return value === shape.value ? [] : wrong(JSON.stringify(shape.value))
-    case 'primitive': return ['unknown', 'any'].includes(shape.name) || typeof value === shape.name ? [] : wrong(shape.name)
-    case 'array': return Array.isArray(value) ? value.flatMap((item, index) => problemsWith(item, shape.item, declarations, `${place}[${index}]`)) : wrong('a list')
-    case 'intersection': return shape.of.flatMap((one) => problemsWith(value, one, declarations, place))
+    case 'named':
+      return problemsWith(value, named(declarations, shape.name), declarations, place)
+    case 'literal':
+      return value === shape.value ? [] : wrong(JSON.stringify(shape.value))
+    case 'primitive':
+      return ['unknown', 'any'].includes(shape.name) || typeof value === shape.name ? [] : wrong(shape.name)
+    case 'array':
+      return Array.isArray(value)
+        ? value.flatMap((item, index) => problemsWith(item, shape.item, declarations, `${place}[${index}]`))
+        : wrong('a list')
+    case 'intersection':
+      return shape.of.flatMap((one) => problemsWith(value, one, declarations, place))
     case 'union': {
       const tried = shape.of.map((one) => problemsWith(value, one, declarations, place))
       if (tried.some((problems) => problems.length === 0)) return []
-      return tried.sort((one, other) => one.length - other.length).find((problems) => !problems.some((problem) => problem.startsWith(`${place}.type is`))) ?? tried[0] ?? wrong('something')
+      return (
+        tried
+          .sort((one, other) => one.length - other.length)
+          .find((problems) => !problems.some((problem) => problem.startsWith(`${place}.type is`))) ??
+        tried[0] ??
+        wrong('something')
+      )
     }
     case 'object': {
-      if (shape.members.size === 0 && shape.parents.length === 0 && !shape.index) return value === null || value === undefined ? wrong('something') : [] // {} is whatever there is
+      if (shape.members.size === 0 && shape.parents.length === 0 && !shape.index)
+        return value === null || value === undefined ? wrong('something') : [] // {} is whatever there is
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong('an object')
       const fields = value as Record<string, unknown>
       const members = membersOf(declarations, shape)
       const others = shape.index ? Object.entries(fields).filter(([key]) => !members.has(key)) : []
       return [
-        ...[...members].flatMap(([key, member]) => (fields[key] === undefined && member.optional ? [] : problemsWith(fields[key], member.shape, declarations, `${place}.${key}`))),
+        ...[...members].flatMap(([key, member]) =>
+          fields[key] === undefined && member.optional
+            ? []
+            : problemsWith(fields[key], member.shape, declarations, `${place}.${key}`),
+        ),
         ...others.flatMap(([key, one]) => problemsWith(one, shape.index!, declarations, `${place}.${key}`)), // it was looked at just before
       ]
     }
@@ -73,7 +101,11 @@ class Reader {
   #at = 0
 
   constructor(source: string) {
-    this.#tokens = source.replaceAll(/\/\*[^]*?\*\//g, '').replaceAll(/\/\/.*$/gm, '').match(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\w$#]+|=>|\.\.\.|[^\s]/g) ?? []
+    this.#tokens =
+      source
+        .replaceAll(/\/\*[^]*?\*\//g, '')
+        .replaceAll(/\/\/.*$/gm, '')
+        .match(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[\w$#]+|=>|\.\.\.|[^\s]/g) ?? []
   }
 
   all(into: Map<string, Shape>): void {
@@ -95,7 +127,9 @@ class Reader {
 
   #interface(): Shape {
     const parents: string[] = []
-    if (this.#take('extends')) do parents.push(this.#name()); while (this.#take(','))
+    if (this.#take('extends'))
+      do parents.push(this.#name())
+      while (this.#take(','))
     const shape = this.#object()
     return shape.kind === 'object' ? { ...shape, parents } : shape
   }

@@ -34,7 +34,9 @@ const curlOutputBytes = 64 * 1024 * 1024
 type Curled = { code: number; body: string; error: string }
 
 /** How the proxy opens TLS, when it does; and who is told what it logs as an error, which fails the test when nobody is. */
-export type SecuredOptions = Pick<EgressOptions, 'authority' | 'roots' | 'findSecretHosts'> & { onError?: (fields: object) => void }
+export type SecuredOptions = Pick<EgressOptions, 'authority' | 'roots' | 'findSecretHosts'> & {
+  onError?: (fields: object) => void
+}
 
 /** What the origin was sent, where its handler answers with that. */
 export type Seen = { path: string; headers: Record<string, string>; body: string }
@@ -63,26 +65,44 @@ export class EgressWorld {
   #ends: (() => void)[] = []
   #sockets = new Set<Socket>()
 
-  static async start(limits: Partial<EgressLimits> = {}, { onError = (fields) => expect.fail(JSON.stringify(fields)), ...options }: SecuredOptions = {}): Promise<EgressWorld> {
+  static async start(
+    limits: Partial<EgressLimits> = {},
+    { onError = (fields) => expect.fail(JSON.stringify(fields)), ...options }: SecuredOptions = {},
+  ): Promise<EgressWorld> {
     const world = new EgressWorld()
     const canary = createServer((socket) => {
       world.canaryConnections++
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\ncanary')
     })
     world.canaryPort = await world.listen(canary, '::') // IPv4 loopback too
-    world.originPort = await world.listen(createHttpServer((req, res) => world.handler(req, res)), openAddress)
-    world.echoPort = await world.listen(createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)), openAddress)
+    world.originPort = await world.listen(
+      createHttpServer((req, res) => world.handler(req, res)),
+      openAddress,
+    )
+    world.echoPort = await world.listen(
+      createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)),
+      openAddress,
+    )
     world.names = await startNameServer({
-      ...forbiddenNames, 'open.test': [openAddress], 'www.open.test': [openAddress], [packageHost]: [openAddress], 'silent.test': 'silent',
+      ...forbiddenNames,
+      'open.test': [openAddress],
+      'www.open.test': [openAddress],
+      [packageHost]: [openAddress],
+      'silent.test': 'silent',
       'rebinding.test': (query) => (query === 0 ? [openAddress] : ['127.0.0.1']),
     })
     const resolve = createResolve({ servers: [world.names.address], hostsFile: '/no-such-file' })
-    const refuse = (address: string): ReturnType<typeof refusalOf> => (address === openAddress ? null : refusalOf(address))
+    const refuse = (address: string): ReturnType<typeof refusalOf> =>
+      address === openAddress ? null : refusalOf(address)
     const log = { debug: (fields: object) => world.logged.push(fields), error: onError }
     world.egress = createEgress({
-      hostPorts: [world.canaryPort], limits, connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
-      findSecrets: async (machine) => (machine === vm ? [...world.secrets].map(([credentialId, use]) => ({ credentialId, ...use })) : []),
-      findSecretHosts: async (machine) => (machine === vm ? [...world.secrets.values()].map(({ hosts }) => hosts) : []), ...options,
+      hostPorts: [world.canaryPort],
+      limits,
+      connect: (target) => connectGuarded(target, { resolve, refuse, limitMs: connectLimitMs }),
+      findSecrets: async (machine) =>
+        machine === vm ? [...world.secrets].map(([credentialId, use]) => ({ credentialId, ...use })) : [],
+      findSecretHosts: async (machine) => (machine === vm ? [...world.secrets.values()].map(({ hosts }) => hosts) : []),
+      ...options,
       log: log as unknown as Parameters<typeof createEgress>[0]['log'], // pino's overloads, of which these two forms are used
     })
     for (const machine of [vm, otherVm]) world.egress.setPolicy(machine, { type: 'unrestricted' })
@@ -93,7 +113,13 @@ export class EgressWorld {
   /** Gives the machine a secret for open.test; answers what stands for it there. */
   give(use: Partial<SecretUse> = {}): string {
     const credential = newId('credential')
-    this.secrets.set(decodeId('credential', credential) ?? '', { secret: 'the-secret', hosts: ['open.test'], inHeaders: true, inBody: false, ...use })
+    this.secrets.set(decodeId('credential', credential) ?? '', {
+      secret: 'the-secret',
+      hosts: ['open.test'],
+      inHeaders: true,
+      inBody: false,
+      ...use,
+    })
     return `berth-secret-${credential}`
   }
 
@@ -119,7 +145,9 @@ export class EgressWorld {
       guest.on('request', (accept, _reject, _name, { bindAddr, bindPort }) => {
         accept?.()
         const forwarding = createServer({ allowHalfOpen: true }, (socket) => {
-          guest.forwardOut(bindAddr, bindPort, '127.0.0.1', 1, (error, channel) => (error ? socket.destroy() : socket.pipe(channel).pipe(socket)))
+          guest.forwardOut(bindAddr, bindPort, '127.0.0.1', 1, (error, channel) =>
+            error ? socket.destroy() : socket.pipe(channel).pipe(socket),
+          )
         })
         this.listen(forwarding, '127.0.0.1').then(guestPort.resolve, guestPort.reject)
       })
@@ -127,7 +155,10 @@ export class EgressWorld {
     guestSide.listen(0, '127.0.0.1')
     await once(guestSide, 'listening')
     const node = new Client()
-    this.#ends.push(() => node.end(), () => guestSide.close())
+    this.#ends.push(
+      () => node.end(),
+      () => guestSide.close(),
+    )
     node.on('tcp connection', (_details, accept) => {
       const channel = accept()
       this.openChannels++
@@ -136,7 +167,12 @@ export class EgressWorld {
     })
     node.on('ready', () => node.forwardIn('127.0.0.1', 3128, (error) => error && guestPort.reject(error)))
     node.on('error', guestPort.reject)
-    node.connect({ host: '127.0.0.1', port: (guestSide.address() as AddressInfo).port, username: 'root', hostVerifier: () => true })
+    node.connect({
+      host: '127.0.0.1',
+      port: (guestSide.address() as AddressInfo).port,
+      username: 'root',
+      hostVerifier: () => true,
+    })
     this.proxyPort = await guestPort.promise
   }
 
@@ -153,7 +189,9 @@ export class EgressWorld {
   curl(args: readonly string[], input = ''): Promise<Curled> {
     const all = ['-sS', '--max-time', String(curlLimitSeconds), '-x', `http://127.0.0.1:${this.proxyPort}`, ...args]
     return new Promise((resolve) => {
-      const child = execFile('curl', all, { maxBuffer: curlOutputBytes }, (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), body: stdout, error: stderr }))
+      const child = execFile('curl', all, { maxBuffer: curlOutputBytes }, (error, stdout, stderr) =>
+        resolve({ code: Number(error?.code ?? 0), body: stdout, error: stderr }),
+      )
       child.stdin?.on('error', () => undefined) // curl may end before it has read all
       child.stdin?.end(input)
     })

@@ -12,7 +12,11 @@ export type GitServer = {
   /** The folder of its bare repositories: `<name>.git`. */
   root: string
   /** Makes a repository of these files on its branch `main`, and, named apart, on further branches. */
-  addRepository: (name: string, files: Record<string, string>, branches?: Record<string, Record<string, string>>) => void
+  addRepository: (
+    name: string,
+    files: Record<string, string>,
+    branches?: Record<string, Record<string, string>>,
+  ) => void
   stop: () => void
 }
 
@@ -25,10 +29,21 @@ export async function startGitServer({ password }: { password?: string } = {}): 
       return
     }
     const url = new URL(request.url ?? '/', 'http://git')
-    const backend = spawn('git', ['http-backend'], { env: {
-      PATH: '/usr/bin:/bin', GIT_PROJECT_ROOT: root, GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: url.pathname, QUERY_STRING: url.search.slice(1),
-      REQUEST_METHOD: request.method ?? 'GET', CONTENT_TYPE: request.headers['content-type'] ?? '', HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*',
-    } })
+    const backend = spawn('git', ['http-backend'], {
+      env: {
+        PATH: '/usr/bin:/bin',
+        GIT_PROJECT_ROOT: root,
+        GIT_HTTP_EXPORT_ALL: '1',
+        PATH_INFO: url.pathname,
+        QUERY_STRING: url.search.slice(1),
+        REQUEST_METHOD: request.method ?? 'GET',
+        CONTENT_TYPE: request.headers['content-type'] ?? '',
+        HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+        GIT_CONFIG_COUNT: '1',
+        GIT_CONFIG_KEY_0: 'safe.directory',
+        GIT_CONFIG_VALUE_0: '*',
+      },
+    })
     request.pipe(backend.stdin)
     let head = Buffer.alloc(0)
     let sent = false
@@ -38,7 +53,13 @@ export async function startGitServer({ password }: { password?: string } = {}): 
       const end = head.indexOf('\r\n\r\n')
       if (end < 0) return
       sent = true
-      const fields = Object.fromEntries(head.subarray(0, end).toString().split('\r\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]))
+      const fields = Object.fromEntries(
+        head
+          .subarray(0, end)
+          .toString()
+          .split('\r\n')
+          .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      )
       const status = Number((fields['Status'] ?? '200').slice(0, 3))
       delete fields['Status']
       response.writeHead(status, fields)
@@ -48,12 +69,31 @@ export async function startGitServer({ password }: { password?: string } = {}): 
   })
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
   return {
-    port: (server.address() as AddressInfo).port, root,
+    port: (server.address() as AddressInfo).port,
+    root,
     addRepository(name, files, branches = {}) {
       const work = mkdtempSync(join(tmpdir(), 'berth-work-'))
-      const git = (...words: string[]) => execFileSync('git', ['-C', work, '-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'init.defaultBranch=main', ...words], { stdio: 'pipe' })
+      const git = (...words: string[]) =>
+        execFileSync(
+          'git',
+          [
+            '-C',
+            work,
+            '-c',
+            'user.name=Test',
+            '-c',
+            'user.email=test@example.com',
+            '-c',
+            'init.defaultBranch=main',
+            ...words,
+          ],
+          { stdio: 'pipe' },
+        )
       git('init')
-      for (const [branch, content] of [['main', files], ...Object.entries(branches)] as [string, Record<string, string>][]) {
+      for (const [branch, content] of [['main', files], ...Object.entries(branches)] as [
+        string,
+        Record<string, string>,
+      ][]) {
         if (branch !== 'main') git('checkout', '-b', branch)
         for (const [path, text] of Object.entries(content)) {
           mkdirSync(dirname(join(work, path)), { recursive: true })

@@ -17,7 +17,14 @@ export async function startGitSshServer(root: string, { keysOnly = false } = {})
         const [, name] = /^git-upload-pack '\/?([\w.-]+)'$/.exec(command) ?? []
         if (!name) return reject()
         const channel = acceptCommand()
-        const git = spawn('git', ['upload-pack', join(root, name)], { env: { PATH: '/usr/bin:/bin', GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'safe.directory', GIT_CONFIG_VALUE_0: '*' } })
+        const git = spawn('git', ['upload-pack', join(root, name)], {
+          env: {
+            PATH: '/usr/bin:/bin',
+            GIT_CONFIG_COUNT: '1',
+            GIT_CONFIG_KEY_0: 'safe.directory',
+            GIT_CONFIG_VALUE_0: '*',
+          },
+        })
         channel.pipe(git.stdin)
         git.stdout.pipe(channel, { end: false })
         git.stderr.pipe(channel.stderr, { end: false })

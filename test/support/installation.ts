@@ -27,11 +27,20 @@ export type Installation = {
  * Starts one, with a VM kept warm.
  * @param before what to do with its data folder, which is not there yet, before it starts.
  */
-export async function startInstallation(more: Record<string, string> = {}, before?: (dataDir: string) => Promise<void>): Promise<Installation> {
+export async function startInstallation(
+  more: Record<string, string> = {},
+  before?: (dataDir: string) => Promise<void>,
+): Promise<Installation> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-whole-'))
   chmodSync(folder, 0o711) // QEMU runs as another user when we are root
   const dataDir = join(folder, 'data')
-  const settings = { PORT: String(await freePort()), BERTH_DATA_DIR: dataDir, BERTH_VM_POOL: '1', BERTH_RATE_LIMIT_FACTOR: '100', ...more }
+  const settings = {
+    PORT: String(await freePort()),
+    BERTH_DATA_DIR: dataDir,
+    BERTH_VM_POOL: '1',
+    BERTH_RATE_LIMIT_FACTOR: '100',
+    ...more,
+  }
   await before?.(dataDir)
   const berth = startCommand(['src/start.ts'], settings)
   const stop = async (): Promise<void> => {
@@ -47,9 +56,13 @@ export async function startInstallation(more: Record<string, string> = {}, befor
     throw error
   }
   return {
-    url: `http://127.0.0.1:${settings.PORT}`, dataDir,
+    url: `http://127.0.0.1:${settings.PORT}`,
+    dataDir,
     async token(organization = 'acme') {
-      const asked = startCommand(['src/identity/token.ts', '--user', 'alice', '--org', organization, '--role', 'owner', '--create'], settings)
+      const asked = startCommand(
+        ['src/identity/token.ts', '--user', 'alice', '--org', organization, '--role', 'owner', '--create'],
+        settings,
+      )
       await asked.ended
       return asked.lines.at(-1)?.trim() ?? ''
     },
@@ -58,7 +71,8 @@ export async function startInstallation(more: Record<string, string> = {}, befor
       if (pid) signal(pid, how)
       return pid !== undefined
     },
-    startWorker: () => startCommand(['workers/main.ts'], { ...settings, DATABASE_URL: findRun(dataDir)?.databaseUrl ?? '' }),
+    startWorker: () =>
+      startCommand(['workers/main.ts'], { ...settings, DATABASE_URL: findRun(dataDir)?.databaseUrl ?? '' }),
     qemuPids: () => qemuProcesses(folder),
     stop,
   }

@@ -33,20 +33,27 @@ class Unreadable extends Error {}
 
 /** Every kind of character that the pattern tells apart is here at least once. */
 function samplesOf(pattern: AST.Pattern, flags: string): string[] {
-  const points = new Set<number>([0x1680, 0x2000, 0x2028, 0x2029, 0x202f, 0x205f, 0x212a, 0x3000, 0x65e5, 0xd83d, 0xde00, 0xfeff, 0xfffd, 0xffff])
+  const points = new Set<number>([
+    0x1680, 0x2000, 0x2028, 0x2029, 0x202f, 0x205f, 0x212a, 0x3000, 0x65e5, 0xd83d, 0xde00, 0xfeff, 0xfffd, 0xffff,
+  ])
   for (let point = 0; point <= 0x17f; point++) points.add(point)
   if (/[uv]/.test(flags)) points.add(0x1f600)
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return
-    if ('type' in node && node.type === 'Character' && 'value' in node) for (const near of [-1, 0, 1]) points.add(Math.max(0, Number(node.value) + near))
-    for (const [key, value] of Object.entries(node)) if (key !== 'parent' && key !== 'resolved' && key !== 'references') visit(value)
+    if ('type' in node && node.type === 'Character' && 'value' in node)
+      for (const near of [-1, 0, 1]) points.add(Math.max(0, Number(node.value) + near))
+    for (const [key, value] of Object.entries(node))
+      if (key !== 'parent' && key !== 'resolved' && key !== 'references') visit(value)
   }
   visit(pattern)
   return [...points].map((point) => String.fromCodePoint(point))
 }
 
 function buildGraph(source: string, flags: string): Graph & { first: number; accept: number } {
-  const pattern = new RegExpParser().parsePattern(source, 0, source.length, { unicode: flags.includes('u'), unicodeSets: flags.includes('v') })
+  const pattern = new RegExpParser().parsePattern(source, 0, source.length, {
+    unicode: flags.includes('u'),
+    unicodeSets: flags.includes('v'),
+  })
   const builder = new Builder(samplesOf(pattern, flags), flags)
   const first = builder.add()
   const accept = builder.alternatives(pattern.alternatives, first)
@@ -85,14 +92,21 @@ class Builder implements Graph {
 
   element(element: AST.Element, from: number): number {
     switch (element.type) {
-      case 'Character': case 'CharacterSet': case 'CharacterClass': return this.chars(element.raw, from)
-      case 'CapturingGroup': return this.alternatives(element.alternatives, from)
+      case 'Character':
+      case 'CharacterSet':
+      case 'CharacterClass':
+        return this.chars(element.raw, from)
+      case 'CapturingGroup':
+        return this.alternatives(element.alternatives, from)
       case 'Group':
         if (element.modifiers) throw new Unreadable('it changes its flags inside')
         return this.alternatives(element.alternatives, from)
-      case 'Quantifier': return this.quantifier(element, from)
-      case 'Assertion': return this.assertion(element, from)
-      default: throw new Unreadable(`it has a ${element.type}`)
+      case 'Quantifier':
+        return this.quantifier(element, from)
+      case 'Assertion':
+        return this.assertion(element, from)
+      default:
+        throw new Unreadable(`it has a ${element.type}`)
     }
   }
 
@@ -100,7 +114,7 @@ class Builder implements Graph {
     let set = this.#sets.get(raw)
     if (!set) {
       const one = new RegExp(`^(?:${raw})$`, this.flags.replace(/[gym]/g, ''))
-      this.#sets.set(raw, set = Uint8Array.from(this.samples, (sample) => (one.test(sample) ? 1 : 0)))
+      this.#sets.set(raw, (set = Uint8Array.from(this.samples, (sample) => (one.test(sample) ? 1 : 0))))
     }
     const node = this.add()
     this.edge(from, node)
@@ -170,13 +184,23 @@ function readAutomaton({ nodes, samples, flags, first, accept }: Graph & { first
   const sets = [inLine, isEndOfLine, ...order.map((node) => nodes[node]!.chars!)] // chosen for having chars
   const stepsFrom = (node: number, mayStart: boolean): { to: number; ways: number }[] => {
     const ways = new Map<number, number>()
-    walk(nodes, node, (label) => label !== 'start' || mayStart, (at) => {
-      const state = stateOf.get(at)
-      if (state !== undefined) ways.set(state, (ways.get(state) ?? 0) + 1)
-    })
+    walk(
+      nodes,
+      node,
+      (label) => label !== 'start' || mayStart,
+      (at) => {
+        const state = stateOf.get(at)
+        if (state !== undefined) ways.set(state, (ways.get(state) ?? 0) + 1)
+      },
+    )
     return [...ways].map(([to, count]) => ({ to, ways: count }))
   }
-  const again = flags.includes('y') ? [] : [{ to: searching, ways: 1 }, { to: searchingLine, ways: 1 }]
+  const again = flags.includes('y')
+    ? []
+    : [
+        { to: searching, ways: 1 },
+        { to: searchingLine, ways: 1 },
+      ]
   const starting = again.length > 0
   const steps = [
     starting ? [...again, ...stepsFrom(first, false)] : [],
@@ -190,19 +214,36 @@ function readAutomaton({ nodes, samples, flags, first, accept }: Graph & { first
     const covered = samples.map((_, sample) => following.some(({ to }) => sets[to]?.[sample] === 1))
     const holdsAtEnd = covered.every((is, sample) => is || (isLines && isEndOfLine[sample] === 1))
     let found = false
-    walk(nodes, nodes[order[state - 2]!]!.next, (label) => label === 'free' || (label === 'end' && holdsAtEnd), (at) => { // states are in the order of these nodes
-      if (at === accept) found = true
-    })
+    walk(
+      nodes,
+      nodes[order[state - 2]!]!.next,
+      (label) => label === 'free' || (label === 'end' && holdsAtEnd),
+      (at) => {
+        // states are in the order of these nodes
+        if (at === accept) found = true
+      },
+    )
     return found
   })
-  return { steps, sets, cannotFail: steps.map((_, state) => [state, ...reachable(steps, state)].every((one) => accepts[one])) }
+  return {
+    steps,
+    sets,
+    cannotFail: steps.map((_, state) => [state, ...reachable(steps, state)].every((one) => accepts[one])),
+  }
 }
 
 /** Every way from a node over edges that read nothing; a way that meets itself is none, as a repetition of nothing is none. */
-function walk(nodes: readonly Node[], from: number, may: (label: Label) => boolean, found: (node: number) => void, seen: ReadonlySet<number> = new Set()): void {
+function walk(
+  nodes: readonly Node[],
+  from: number,
+  may: (label: Label) => boolean,
+  found: (node: number) => void,
+  seen: ReadonlySet<number> = new Set(),
+): void {
   found(from)
   const inside = new Set([...seen, from])
-  for (const { to, label } of nodes[from]?.edges ?? []) if (may(label) && !inside.has(to)) walk(nodes, to, may, found, inside)
+  for (const { to, label } of nodes[from]?.edges ?? [])
+    if (may(label) && !inside.has(to)) walk(nodes, to, may, found, inside)
 }
 
 function reachable(steps: Automaton['steps'], from: number): Set<number> {
@@ -228,14 +269,22 @@ function whyAmbiguous({ steps, sets, cannotFail }: Automaton): string | null {
     for (const q of looping) {
       if (p === q || !reach[p]!.has(q)) continue // as above
       if (cannotFail[p] || (p < 2 && (q < 2 || cannotFail[q]))) continue
-      if (hasCommonWord({ steps, sets }, reach, p, q)) return p < 2 ? 'what it begins with can be read again from every position' : 'two repetitions inside it can share the same text'
+      if (hasCommonWord({ steps, sets }, reach, p, q))
+        return p < 2
+          ? 'what it begins with can be read again from every position'
+          : 'two repetitions inside it can share the same text'
     }
   }
   return null
 }
 
 /** Whether some word leads from p to p, from p to q, and from q to q. */
-function hasCommonWord({ steps, sets }: Pick<Automaton, 'steps' | 'sets'>, reach: readonly Set<number>[], p: number, q: number): boolean {
+function hasCommonWord(
+  { steps, sets }: Pick<Automaton, 'steps' | 'sets'>,
+  reach: readonly Set<number>[],
+  p: number,
+  q: number,
+): boolean {
   const size = steps.length
   const seen = new Set<number>()
   const open: [number, number, number][] = [[p, p, q]]
@@ -262,6 +311,7 @@ function hasCommonWord({ steps, sets }: Pick<Automaton, 'steps' | 'sets'>, reach
 
 /** Whether one character is in all of these sets. */
 function meet(one: Uint8Array | undefined, two: Uint8Array | undefined, three: Uint8Array | undefined = two): boolean {
-  for (let sample = 0; sample < (one?.length ?? 0); sample++) if (one?.[sample] && two?.[sample] && three?.[sample]) return true
+  for (let sample = 0; sample < (one?.length ?? 0); sample++)
+    if (one?.[sample] && two?.[sample] && three?.[sample]) return true
   return false
 }

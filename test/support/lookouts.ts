@@ -18,7 +18,10 @@ export type Lookout = {
 }
 
 /** Starts one. Its settings are the first one's but for the port and these. */
-export async function startLookout({ services, dataDir }: Pick<Berth, 'services' | 'dataDir'>, settings: Record<string, string> = {}): Promise<Lookout> {
+export async function startLookout(
+  { services, dataDir }: Pick<Berth, 'services' | 'dataDir'>,
+  settings: Record<string, string> = {},
+): Promise<Lookout> {
   const { pool, url: databaseUrl } = services.database
   const notices: string[] = []
   const listening = new pg.Client({ connectionString: databaseUrl })
@@ -27,7 +30,13 @@ export async function startLookout({ services, dataDir }: Pick<Berth, 'services'
   listening.on('notification', ({ payload }) => notices.push(payload ?? ''))
   const port = await freePort()
   const web = startCommand(['src/gateway/main.ts'], {
-    DATABASE_URL: databaseUrl, PORT: String(port), BERTH_PUBLIC_URL: services.config.publicUrl, BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'trace', BERTH_METRICS_PORT: String(await freePort()), ...settings,
+    DATABASE_URL: databaseUrl,
+    PORT: String(port),
+    BERTH_PUBLIC_URL: services.config.publicUrl,
+    BERTH_DATA_DIR: dataDir,
+    BERTH_LOG_LEVEL: 'trace',
+    BERTH_METRICS_PORT: String(await freePort()),
+    ...settings,
   })
   const end = async (): Promise<void> => {
     web.child.kill('SIGTERM')
@@ -38,18 +47,26 @@ export async function startLookout({ services, dataDir }: Pick<Berth, 'services'
     throw error
   })
   return {
-    url: `http://127.0.0.1:${port}`, notices,
+    url: `http://127.0.0.1:${port}`,
+    notices,
     async lastWords() {
       await end()
       return web.lines.join('\n')
     },
     async tablesWith(secrets) {
-      const tables = (await pool.query<{ name: string }>("select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'pgboss')")).rows
+      const tables = (
+        await pool.query<{ name: string }>(
+          "select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'pgboss')",
+        )
+      ).rows
       if (tables.length < 15) throw new Error('these are not all tables')
       const found: string[] = []
       for (const { name } of tables) {
         for (const secret of secrets) {
-          const { rows } = await pool.query(`select 1 from ${name} t where position($1 in t::text) > 0 or position($2 in t::text) > 0 limit 1`, [secret, Buffer.from(secret).toString('hex')])
+          const { rows } = await pool.query(
+            `select 1 from ${name} t where position($1 in t::text) > 0 or position($2 in t::text) > 0 limit 1`,
+            [secret, Buffer.from(secret).toString('hex')],
+          )
           if (rows.length > 0) found.push(`${name}: ${secret}`)
         }
       }

@@ -24,14 +24,26 @@ export type TestMcpServer = {
 export async function startMcpServer(accepts: (token: string) => boolean = () => true): Promise<TestMcpServer> {
   const handler = createMcpHandler(() => {
     const server = new McpServer({ name: 'test-tools', version: '1.0.0' })
-    server.registerTool('add', { description: 'Adds two numbers.', inputSchema: z.object({ a: z.number(), b: z.number() }) }, async ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }] }))
-    server.registerTool('show', { description: 'Shows something.', inputSchema: z.object({}) }, async () => running.shows)
+    server.registerTool(
+      'add',
+      { description: 'Adds two numbers.', inputSchema: z.object({ a: z.number(), b: z.number() }) },
+      async ({ a, b }) => ({ content: [{ type: 'text', text: String(a + b) }] }),
+    )
+    server.registerTool(
+      'show',
+      { description: 'Shows something.', inputSchema: z.object({}) },
+      async () => running.shows,
+    )
     return server
   })
   const port = await freePort()
   const server = createServer((req, res) => void serve(req, res).catch(() => res.destroy()))
   const running: TestMcpServer = {
-    url: `http://127.0.0.1:${port}/mcp`, hostPort: `127.0.0.1:${port}`, tokens: [], shows: { content: [] }, intercept: null,
+    url: `http://127.0.0.1:${port}/mcp`,
+    hostPort: `127.0.0.1:${port}`,
+    tokens: [],
+    shows: { content: [] },
+    intercept: null,
     async close() {
       server.close()
       server.closeAllConnections()
@@ -43,10 +55,19 @@ export async function startMcpServer(accepts: (token: string) => boolean = () =>
     const token = (req.headers.authorization ?? '').replace(/^Bearer /, '')
     running.tokens.push(token)
     if (running.intercept?.(req, res, body.toString())) return
-    if (!accepts(token)) return void res.writeHead(401, { 'content-type': 'application/json', 'www-authenticate': 'Bearer error="invalid_token"' }).end(JSON.stringify({ error: 'invalid_token', error_description: `${token} is not good` }))
+    if (!accepts(token))
+      return void res
+        .writeHead(401, { 'content-type': 'application/json', 'www-authenticate': 'Bearer error="invalid_token"' })
+        .end(JSON.stringify({ error: 'invalid_token', error_description: `${token} is not good` }))
     const headers = new Headers()
     for (const [name, value] of Object.entries(req.headers)) if (typeof value === 'string') headers.set(name, value)
-    const answer = await handler.fetch(new Request(`http://127.0.0.1:${port}${req.url}`, { method: req.method ?? 'GET', headers, ...(body.length > 0 ? { body } : {}) }))
+    const answer = await handler.fetch(
+      new Request(`http://127.0.0.1:${port}${req.url}`, {
+        method: req.method ?? 'GET',
+        headers,
+        ...(body.length > 0 ? { body } : {}),
+      }),
+    )
     res.writeHead(answer.status, Object.fromEntries(answer.headers))
     if (answer.body) Readable.fromWeb(answer.body as Parameters<typeof Readable.fromWeb>[0]).pipe(res)
     else res.end()

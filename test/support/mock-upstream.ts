@@ -96,12 +96,14 @@ export async function startMockUpstream(wantedPort = 0): Promise<MockUpstream> {
   const waiting: (() => void)[] = []
   const server = createServer((incoming, response) => {
     const pieces: Buffer[] = []
-    incoming.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => {
-      const request = readRequest(incoming, Buffer.concat(pieces).toString())
-      requests.push(request)
-      for (const wake of waiting.splice(0)) wake()
-      void answer(request, script.shift() ?? namedAnswer(request), response)
-    })
+    incoming
+      .on('data', (piece: Buffer) => pieces.push(piece))
+      .on('end', () => {
+        const request = readRequest(incoming, Buffer.concat(pieces).toString())
+        requests.push(request)
+        for (const wake of waiting.splice(0)) wake()
+        void answer(request, script.shift() ?? namedAnswer(request), response)
+      })
   })
   let connections = 0
   server.on('connection', () => connections++)
@@ -124,10 +126,11 @@ export async function startMockUpstream(wantedPort = 0): Promise<MockUpstream> {
       requests.length = 0
       script.length = 0
     },
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }
 
@@ -136,9 +139,20 @@ function readRequest(incoming: IncomingMessage, bodyText: string): MockRequest {
   const body = JSON.parse(bodyText || '{}') as Record<string, unknown>
   const format = formatOf(path)
   return {
-    format: format.name, path, headers: incoming.headers, body, bodyText, model: String(body['model']),
-    inputTokens: sentTokens(format.name, body), outputTokens: 0, reasoningTokens: 0, characters: 0, reasoningCharacters: 0,
-    outcome: null, abortedAtMs: null, ended: Promise.resolve(),
+    format: format.name,
+    path,
+    headers: incoming.headers,
+    body,
+    bodyText,
+    model: String(body['model']),
+    inputTokens: sentTokens(format.name, body),
+    outputTokens: 0,
+    reasoningTokens: 0,
+    characters: 0,
+    reasoningCharacters: 0,
+    outcome: null,
+    abortedAtMs: null,
+    ended: Promise.resolve(),
   }
 }
 
@@ -156,7 +170,12 @@ function namedAnswer({ model, body }: MockRequest): MockAnswer {
   const faults: Readonly<Record<string, () => MockAnswer>> = {
     words: () => ({ parts: [{ text: words(Number(number)) }] }),
     slow: () => ({ parts: words(Number(number)).flatMap((word) => [{ text: word }, { pauseMs: 5 }]) }),
-    reason: () => ({ parts: [{ reasoning: ['Let me ', 'think.'], id: 'rs_1', signature: 'c2lnbmF0dXJl', encrypted: 'ZW5jcnlwdGVk' }, plain] }),
+    reason: () => ({
+      parts: [
+        { reasoning: ['Let me ', 'think.'], id: 'rs_1', signature: 'c2lnbmF0dXJl', encrypted: 'ZW5jcnlwdGVk' },
+        plain,
+      ],
+    }),
     tool: () => ({ parts: [{ tool: firstTool(body), arguments: ['{', '}'] }] }),
     hang: () => ({ before: 'never' }),
     'hang-later': () => ({ parts: [plain, { hang: true }] }),
@@ -166,7 +185,10 @@ function namedAnswer({ model, body }: MockRequest): MockAnswer {
     'no-usage': () => ({ parts: [plain], usage: 'none' }),
     error: () => ({ parts: [plain, { error: { type: 'overloaded_error', message: 'Overloaded' } }] }),
     'long-line': () => ({ parts: [{ raw: 'data: ' }, { flood: 100 * 1024 * 1024 }] }),
-    large: () => ({ headers: { 'content-type': 'application/json' }, parts: [{ raw: '{"a":"' }, { flood: 100 * 1024 * 1024 }] }),
+    large: () => ({
+      headers: { 'content-type': 'application/json' },
+      parts: [{ raw: '{"a":"' }, { flood: 100 * 1024 * 1024 }],
+    }),
     late: () => ({ before: pause(lateMs), parts: [plain] }),
   }
   if (name === '' && number !== '') return statusAnswer(Number(number))
@@ -175,7 +197,8 @@ function namedAnswer({ model, body }: MockRequest): MockAnswer {
 
 function statusAnswer(status: number): MockAnswer {
   return {
-    status, headers: { 'content-type': 'application/json', ...(status === 429 ? { 'retry-after': '7' } : {}) },
+    status,
+    headers: { 'content-type': 'application/json', ...(status === 429 ? { 'retry-after': '7' } : {}) },
     body: JSON.stringify({ error: { type: 'mock_error', message: `The mock answers ${status}.` } }),
   }
 }
@@ -201,7 +224,10 @@ async function answer(request: MockRequest, script: MockAnswer, response: Server
   }
   const stream = request.body['stream'] === true
   const writer = formatOf(request.path).writer(request, script)
-  response.writeHead(script.status ?? 200, { 'content-type': stream ? 'text/event-stream' : 'application/json', ...script.headers })
+  response.writeHead(script.status ?? 200, {
+    'content-type': stream ? 'text/event-stream' : 'application/json',
+    ...script.headers,
+  })
   if (stream) {
     response.flushHeaders()
     if (script.status === undefined) response.write(writer.start())
@@ -214,7 +240,14 @@ async function answer(request: MockRequest, script: MockAnswer, response: Server
 }
 
 /** Plays one part; true when the answer is over. */
-async function play(part: MockPart, request: MockRequest, writer: WireWriter, response: ServerResponse, stream: boolean, gone: Promise<void>): Promise<boolean> {
+async function play(
+  part: MockPart,
+  request: MockRequest,
+  writer: WireWriter,
+  response: ServerResponse,
+  stream: boolean,
+  gone: Promise<void>,
+): Promise<boolean> {
   if (response.destroyed) return true
   if ('hang' in part) await gone
   else if ('wait' in part) await Promise.race([part.wait, gone])

@@ -1,6 +1,14 @@
 /** Questions to upstreams, for tests of the wire formats. */
 import { askUpstream } from '#src/drivers/models/ask.ts'
-import type { Message, ModelEvent, ModelRequest, ReasoningBlock, Tool, UpstreamKind, UpstreamTarget } from '#src/drivers/models/model.ts'
+import type {
+  Message,
+  ModelEvent,
+  ModelRequest,
+  ReasoningBlock,
+  Tool,
+  UpstreamKind,
+  UpstreamTarget,
+} from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { MockUpstream } from './mock-upstream.ts'
 
@@ -12,7 +20,16 @@ export const wireKinds = ['openai-compatible', 'anthropic', 'openai'] as const s
 
 /** The mock as an upstream of a model that is called `test/model`. */
 export function targetOf(mock: { url: string }, changes: Partial<UpstreamTarget> = {}): UpstreamTarget {
-  return { slug: 'mock', baseUrl: `${mock.url}/v1`, apiKey: secretKey, upstreamModel: 'mock', model: 'test/model', maxOutputTokens: 32_000, reasoningReplay: 'none', ...changes }
+  return {
+    slug: 'mock',
+    baseUrl: `${mock.url}/v1`,
+    apiKey: secretKey,
+    upstreamModel: 'mock',
+    model: 'test/model',
+    maxOutputTokens: 32_000,
+    reasoningReplay: 'none',
+    ...changes,
+  }
 }
 
 /** A user's message of one text. */
@@ -21,33 +38,68 @@ export function userSays(text: string): Message {
 }
 
 /** A tool that looks up the weather. */
-export const weatherTool: Tool = { name: 'weather', description: 'The weather of a place.', parameters: { type: 'object', properties: { place: { type: 'string' } } }, strict: null }
+export const weatherTool: Tool = {
+  name: 'weather',
+  description: 'The weather of a place.',
+  parameters: { type: 'object', properties: { place: { type: 'string' } } },
+  strict: null,
+}
 
 /** A question, streamed unless it says otherwise. */
 export function requestOf(changes: Partial<ModelRequest> = {}): ModelRequest {
   return {
-    messages: [userSays('Hello there')], tools: [], toolChoice: null, parallelToolCalls: null, reasoningEffort: null, maxTokens: null,
-    temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true, ...changes,
+    messages: [userSays('Hello there')],
+    tools: [],
+    toolChoice: null,
+    parallelToolCalls: null,
+    reasoningEffort: null,
+    maxTokens: null,
+    temperature: null,
+    topP: null,
+    stop: [],
+    responseFormat: null,
+    seed: null,
+    user: null,
+    stream: true,
+    ...changes,
   }
 }
 
 /** A block of reasoning of `test/model`. */
 export function blockOf(changes: Partial<ReasoningBlock>): ReasoningBlock {
-  return { id: null, text: '', model: 'test/model', signature: null, encryptedContent: null, redacted: false, ...changes }
+  return {
+    id: null,
+    text: '',
+    model: 'test/model',
+    signature: null,
+    encryptedContent: null,
+    redacted: false,
+    ...changes,
+  }
 }
 
 /** Asks, and reads to the end. */
-export async function askAll(kind: UpstreamKind, target: UpstreamTarget, request = requestOf(), signal = new AbortController().signal): Promise<ModelEvent[]> {
+export async function askAll(
+  kind: UpstreamKind,
+  target: UpstreamTarget,
+  request = requestOf(),
+  signal = new AbortController().signal,
+): Promise<ModelEvent[]> {
   const events: ModelEvent[] = []
   for await (const batch of await askUpstream(kind)(target, request, signal)) events.push(...batch)
   return events
 }
 
 /** Asks, and reads until it fails: what came before, and the error. */
-export async function askUntilError(kind: UpstreamKind, target: UpstreamTarget, request = requestOf()): Promise<{ events: ModelEvent[]; error: BerthError }> {
+export async function askUntilError(
+  kind: UpstreamKind,
+  target: UpstreamTarget,
+  request = requestOf(),
+): Promise<{ events: ModelEvent[]; error: BerthError }> {
   const events: ModelEvent[] = []
   try {
-    for await (const batch of await askUpstream(kind)(target, request, new AbortController().signal)) events.push(...batch)
+    for await (const batch of await askUpstream(kind)(target, request, new AbortController().signal))
+      events.push(...batch)
   } catch (error) {
     if (error instanceof BerthError) return { events, error }
     throw error
@@ -61,7 +113,8 @@ export function summary(events: readonly ModelEvent[]): ModelEvent[] {
   for (const event of events) {
     const last = joined.at(-1)
     if (event.type === 'usage') continue
-    if (last && 'text' in last && 'text' in event && last.type === event.type) joined[joined.length - 1] = { ...last, text: last.text + event.text }
+    if (last && 'text' in last && 'text' in event && last.type === event.type)
+      joined[joined.length - 1] = { ...last, text: last.text + event.text }
     else joined.push(event)
   }
   return joined

@@ -6,7 +6,12 @@ import { once } from 'node:events'
 type Answers = readonly string[] | 'silent' | ((query: number) => readonly string[])
 
 /** `asked` counts the queries as `A name` or `AAAA name`. */
-export type NameServer = { address: string; names: Record<string, Answers>; asked: Map<string, number>; close: () => void }
+export type NameServer = {
+  address: string
+  names: Record<string, Answers>
+  asked: Map<string, number>
+  close: () => void
+}
 
 const typeA = 1
 const typeAaaa = 28
@@ -22,7 +27,9 @@ export async function startNameServer(names: Record<string, Answers>): Promise<N
     asked.set(key, before + 1)
     const set = names[name]
     if (set === 'silent') return
-    const addresses = (typeof set === 'function' ? set(before) : (set ?? [])).filter((address) => address.includes(':') === (type === typeAaaa))
+    const addresses = (typeof set === 'function' ? set(before) : (set ?? [])).filter(
+      (address) => address.includes(':') === (type === typeAaaa),
+    )
     const header = Buffer.alloc(12)
     query.copy(header, 0, 0, 2)
     header.writeUInt16BE(set === undefined ? 0x8183 : 0x8180, 2) // NXDOMAIN, or a plain answer

@@ -9,7 +9,7 @@ const triesMax = 50
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < triesMax; attempt++) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest))
-    if (await whyNotListen('127.0.0.1', port) === null) return port
+    if ((await whyNotListen('127.0.0.1', port)) === null) return port
   }
   throw new Error(`no free port between ${lowest} and ${highest} after ${triesMax} tries`)
 }

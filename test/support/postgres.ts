@@ -11,7 +11,13 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { newUuid } from '../../src/platform/ids.ts'
 import { migrate } from '../../src/platform/migrate.ts'
-import { preparePostgres, startPostgres, stopPostgres, waitForPostgres, type EmbeddedPostgres } from '../../src/start/embedded-postgres.ts'
+import {
+  preparePostgres,
+  startPostgres,
+  stopPostgres,
+  waitForPostgres,
+  type EmbeddedPostgres,
+} from '../../src/start/embedded-postgres.ts'
 import { processesIn } from '../../src/start/processes.ts'
 import { until } from './until.ts'
 
@@ -38,17 +44,26 @@ export type TestPostgres = {
 }
 
 declare module 'vitest' {
-  interface ProvidedContext { postgres: PostgresAddress }
+  interface ProvidedContext {
+    postgres: PostgresAddress
+  }
 }
 
 /** Starts a server of its own in a temporary folder, with the migrated template in it. */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-test-'))
   chmodSync(folder, 0o711) // as root, Postgres runs as another user, who must get in
-  const postgres = await preparePostgres({ dataDir: folder, runDir: join(folder, 'run'), cacheDir: join(folder, 'cache'), durable: false })
+  const postgres = await preparePostgres({
+    dataDir: folder,
+    runDir: join(folder, 'run'),
+    cacheDir: join(folder, 'cache'),
+    durable: false,
+  })
   let server = await startServer(postgres)
   const address = { adminUrl: postgres.adminUrl, databaseUrl: postgres.databaseUrl }
-  await asAdmin(address, async (admin) => { await admin.query(`create database ${templateName} owner berth`) })
+  await asAdmin(address, async (admin) => {
+    await admin.query(`create database ${templateName} owner berth`)
+  })
   await migrate(urlOf(address, templateName))
   return {
     address,
@@ -73,10 +88,15 @@ export async function startTestPostgres(): Promise<TestPostgres> {
 export async function createDatabase(on?: TestPostgres): Promise<TestDatabase> {
   const address = on?.address ?? (await import('vitest')).inject('postgres') // imported late: benchmarks run outside vitest
   const name = `test_${newUuid().replaceAll('-', '')}`
-  await asAdmin(address, async (admin) => { await admin.query(`create database ${name} template ${templateName} owner berth`) })
+  await asAdmin(address, async (admin) => {
+    await admin.query(`create database ${name} template ${templateName} owner berth`)
+  })
   return {
     url: urlOf(address, name),
-    drop: () => asAdmin(address, async (admin) => { await admin.query(`drop database if exists ${name} with (force)`) }),
+    drop: () =>
+      asAdmin(address, async (admin) => {
+        await admin.query(`drop database if exists ${name} with (force)`)
+      }),
   }
 }
 

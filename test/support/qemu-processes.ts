@@ -14,12 +14,15 @@ export async function endQemus(folder: string): Promise<void> {
 
 /** The process ids of the QEMUs whose files lie below a folder. */
 export function qemuProcesses(folder: string): number[] {
-  return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry)).map(Number).filter((pid) => {
-    try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-      return command.includes('qemu-system') && command.includes(folder)
-    } catch {
-      return false // it ended while we looked
-    }
-  })
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        return command.includes('qemu-system') && command.includes(folder)
+      } catch {
+        return false // it ended while we looked
+      }
+    })
 }

@@ -7,14 +7,26 @@ import { findVmRow, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { reconcileVm } from '#src/resources/infra/vms.ts'
 
-const nextOf: Partial<Record<VmStatus, VmStatus>> = { creating: 'running', starting: 'running', resuming: 'running', stopping: 'stopped', pausing: 'paused', deleting: 'deleted' }
+const nextOf: Partial<Record<VmStatus, VmStatus>> = {
+  creating: 'running',
+  starting: 'running',
+  resuming: 'running',
+  stopping: 'stopped',
+  pausing: 'paused',
+  deleting: 'deleted',
+}
 
 /** Starts one that promises so many megabytes of memory and disk; its stored id. */
-export async function startRowWorker(services: Services, { memoryMb, diskMb = null }: { memoryMb: number; diskMb?: number | null }): Promise<string> {
+export async function startRowWorker(
+  services: Services,
+  { memoryMb, diskMb = null }: { memoryMb: number; diskMb?: number | null },
+): Promise<string> {
   const id = newUuid()
   await sql`
     insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, heartbeat_at)
-    values (${id}, 'rows', 'unix:/nonexistent/node.sock', 'emulation', ${memoryMb}, ${diskMb}, now() + interval '1 hour')`.execute(services.db)
+    values (${id}, 'rows', 'unix:/nonexistent/node.sock', 'emulation', ${memoryMb}, ${diskMb}, now() + interval '1 hour')`.execute(
+    services.db,
+  )
   await services.jobs.handle(onNode(reconcileVm, id), { concurrency: 8 }, async ({ data }) => {
     const vm = await findVmRow(services.db, data.vmId)
     const next = vm && nextOf[vm.status]

@@ -34,7 +34,10 @@ function removeAuthorities({ folder }: Authorities): void {
 }
 
 /** What a world may be other than usual; `certificateOf` says with what the origin proves itself. */
-export type SecuredWorldOptions = Pick<SecuredOptions, 'findSecretHosts' | 'onError'> & { limits?: Partial<EgressLimits>; certificateOf?: (name: string) => Promise<SecureContext> }
+export type SecuredWorldOptions = Pick<SecuredOptions, 'findSecretHosts' | 'onError'> & {
+  limits?: Partial<EgressLimits>
+  certificateOf?: (name: string) => Promise<SecureContext>
+}
 
 /** The world, and its TLS server at the open address, for whatever name it is asked. Close it after each test. */
 export class SecuredWorld {
@@ -48,16 +51,30 @@ export class SecuredWorld {
   declare world: EgressWorld
   declare server: Server
 
-  static async start(authorities: Authorities, { limits = {}, certificateOf = (name) => authorities.world.authority.contextFor(name), ...options }: SecuredWorldOptions = {}): Promise<SecuredWorld> {
+  static async start(
+    authorities: Authorities,
+    {
+      limits = {},
+      certificateOf = (name) => authorities.world.authority.contextFor(name),
+      ...options
+    }: SecuredWorldOptions = {},
+  ): Promise<SecuredWorld> {
     const secured = new SecuredWorld()
     secured.authorities = authorities
-    secured.world = await EgressWorld.start(limits, { authority: authorities.node.authority, roots: [authorities.world.certificate], ...options })
-    secured.server = createServer({ SNICallback: (name, done) => void certificateOf(name).then((context) => done(null, context), done) }, (req, res) => {
-      const seen: Seen = { path: req.url ?? '', headers: req.headers as Record<string, string>, body: '' } // no header of these tests comes twice
-      secured.seen.push(seen)
-      req.on('data', (chunk: Buffer) => (seen.body += chunk.toString()))
-      secured.handler(req, res)
+    secured.world = await EgressWorld.start(limits, {
+      authority: authorities.node.authority,
+      roots: [authorities.world.certificate],
+      ...options,
     })
+    secured.server = createServer(
+      { SNICallback: (name, done) => void certificateOf(name).then((context) => done(null, context), done) },
+      (req, res) => {
+        const seen: Seen = { path: req.url ?? '', headers: req.headers as Record<string, string>, body: '' } // no header of these tests comes twice
+        secured.seen.push(seen)
+        req.on('data', (chunk: Buffer) => (seen.body += chunk.toString()))
+        secured.handler(req, res)
+      },
+    )
     secured.server.on('secureConnection', () => secured.connections++)
     secured.port = await secured.world.listen(secured.server, openAddress)
     return secured
@@ -83,7 +100,11 @@ export class SecuredWorld {
 
   /** A guest's connection to the server, TLS inside a tunnel. */
   async inside(host = 'open.test'): Promise<TLSSocket> {
-    const socket = connect({ socket: await this.world.openTunnel(`${host}:${this.port}`), servername: host, ca: [this.authorities.node.certificate] })
+    const socket = connect({
+      socket: await this.world.openTunnel(`${host}:${this.port}`),
+      servername: host,
+      ca: [this.authorities.node.certificate],
+    })
     socket.on('error', () => socket.destroy())
     await once(socket, 'secureConnect')
     return socket
@@ -104,7 +125,9 @@ export class SecuredWorld {
  * @param use is given each.
  * @returns how a test begins another instead, with options.
  */
-export function securedWorldForEach(use: (secured: SecuredWorld) => void): (options?: SecuredWorldOptions) => Promise<void> {
+export function securedWorldForEach(
+  use: (secured: SecuredWorld) => void,
+): (options?: SecuredWorldOptions) => Promise<void> {
   let authorities: Authorities
   let current: SecuredWorld
   const start = async (options?: SecuredWorldOptions): Promise<void> => {

@@ -5,16 +5,32 @@ import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/s
 import { eventColumns, lockSession, type SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { idsOf } from './makers.ts'
 
-const definition = { name: 'helper', description: null, model: { id: 'berth/demo', effort: null, speed: 'standard' }, system: null, tools: [], mcp_servers: [], mcp_services: [], skills: [], metadata: {} }
+const definition = {
+  name: 'helper',
+  description: null,
+  model: { id: 'berth/demo', effort: null, speed: 'standard' },
+  system: null,
+  tools: [],
+  mcp_servers: [],
+  mcp_services: [],
+  skills: [],
+  metadata: {},
+}
 
 /** An idle session of the token's owner, as rows; its stored id. */
 export async function makeSessionRow(db: Db, token: string): Promise<string> {
   const { organizationId, userId } = idsOf(token)
-  const { id: agentId } = await getOne<{ id: string }>(db, sql`
-    insert into agents (id, organization_id, owner_user_id, version, definition) values (${newUuid()}, ${organizationId}, ${userId}, 1, ${JSON.stringify(definition)}) returning id`)
-  const { id } = await getOne<{ id: string }>(db, sql`
+  const { id: agentId } = await getOne<{ id: string }>(
+    db,
+    sql`
+    insert into agents (id, organization_id, owner_user_id, version, definition) values (${newUuid()}, ${organizationId}, ${userId}, 1, ${JSON.stringify(definition)}) returning id`,
+  )
+  const { id } = await getOne<{ id: string }>(
+    db,
+    sql`
     insert into sessions (id, organization_id, owner_user_id, agent_id, agent_version, agent_definition, kind, source, status)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${agentId}, 1, ${JSON.stringify(definition)}, 'chat', 'user', 'idle') returning id`)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${agentId}, 1, ${JSON.stringify(definition)}, 'chat', 'user', 'idle') returning id`,
+  )
   return id
 }
 
@@ -33,5 +49,8 @@ export function take(db: Db, sessionId: string, ...ids: string[]): Promise<Sessi
 
 /** Every event of a session, in the order of the log. */
 export function readWholeLog(db: Db, sessionId: string): Promise<SessionEvent[]> {
-  return findAll<SessionEvent>(db, sql`select ${eventColumns} from session_events where session_id = ${sessionId} order by position`)
+  return findAll<SessionEvent>(
+    db,
+    sql`select ${eventColumns} from session_events where session_id = ${sessionId} order by position`,
+  )
 }

@@ -32,8 +32,16 @@ class SetupFailed extends Error {}
 class NoRoom extends Error {}
 
 /** Handles the node's jobs of environments. */
-export async function handleEnvironments({ services, compute, nodeId }: Pick<VmWork, 'services' | 'compute' | 'nodeId'>): Promise<void> {
-  await services.jobs.handle(onNode(prepareEnvironment, nodeId), { concurrency: environmentsAtOnce }, ({ data, signal }) => prepare(services, compute, data.environmentId, signal))
+export async function handleEnvironments({
+  services,
+  compute,
+  nodeId,
+}: Pick<VmWork, 'services' | 'compute' | 'nodeId'>): Promise<void> {
+  await services.jobs.handle(
+    onNode(prepareEnvironment, nodeId),
+    { concurrency: environmentsAtOnce },
+    ({ data, signal }) => prepare(services, compute, data.environmentId, signal),
+  )
 }
 
 /** Works until the environment is ready or in error. One that is neither on its way nor there any more needs nothing. */
@@ -43,16 +51,20 @@ async function prepare(services: Background, compute: Compute, id: string, signa
   try {
     const vm = await bringUp(services, environment, environment.vmId, signal)
     if (environment.preparedVmId !== vm.id) await runSteps(services, compute, environment, vm, signal)
-    await transaction(services.db, (tx) => moveEnvironment(tx, id, 'ready', null, sql`updated_at = now(), used_at = now(), prepared_vm_id = vm_id`))
+    await transaction(services.db, (tx) =>
+      moveEnvironment(tx, id, 'ready', null, sql`updated_at = now(), used_at = now(), prepared_vm_id = vm_id`),
+    )
   } catch (error) {
     if (signal.aborted) throw error // the worker stops: the job runs again elsewhere, or later
-    if (!(error instanceof SetupFailed)) log.warn({ environment: encodeId('environment', id), err: error }, 'an environment could not be prepared')
+    if (!(error instanceof SetupFailed))
+      log.warn({ environment: encodeId('environment', id), err: error }, 'an environment could not be prepared')
     if (error instanceof NoRoom) {
       // Its VM stopped while it was asked for, and gave up its room. It is as it was, so the next use asks again.
       await transaction(services.db, (tx) => moveEnvironment(tx, id, 'ready', error.message))
       return
     }
-    const reason = error instanceof SetupFailed || error instanceof BerthError ? error.message : 'Its VM could not be prepared.'
+    const reason =
+      error instanceof SetupFailed || error instanceof BerthError ? error.message : 'Its VM could not be prepared.'
     await transaction(services.db, (tx) => moveEnvironment(tx, id, 'error', reason))
   }
 }
@@ -61,20 +73,26 @@ async function prepare(services: Background, compute: Compute, id: string, signa
 async function bringUp(services: Background, { id }: Environment, vmId: string, signal: AbortSignal): Promise<Vm> {
   const late = AbortSignal.timeout(limits.environmentBootSecondsMax * 1000)
   const heard = new AbortController()
-  const heardOrLater = noticeOrLater(services.pubsub.subscribe('vm', vmId, AbortSignal.any([signal, late, heard.signal])), lookAgainMs)
+  const heardOrLater = noticeOrLater(
+    services.pubsub.subscribe('vm', vmId, AbortSignal.any([signal, late, heard.signal])),
+    lookAgainMs,
+  )
   let started = false
   try {
     for (;;) {
       const vm = await findVmRow(services.db, vmId)
-      if (!vm || vm.status === 'deleting' || vm.status === 'deleted') throw new SetupFailed('Its VM was deleted. The next use makes a new one.')
+      if (!vm || vm.status === 'deleting' || vm.status === 'deleted')
+        throw new SetupFailed('Its VM was deleted. The next use makes a new one.')
       if (vm.status === 'running') return vm
       if (late.aborted) throw new SetupFailed(`Its VM did not run within ${limits.environmentBootSecondsMax} s.`)
       signal.throwIfAborted()
       const atRest = vm.status === 'stopped' || vm.status === 'paused' || vm.status === 'error'
-      if (atRest && (started || (vm.status === 'error' && vm.startedAt === null))) throw new SetupFailed(`Its VM could not be started: ${vm.statusReason ?? 'its node gave no reason'}`)
+      if (atRest && (started || (vm.status === 'error' && vm.startedAt === null)))
+        throw new SetupFailed(`Its VM could not be started: ${vm.statusReason ?? 'its node gave no reason'}`)
       if (atRest) started = await start(services, vm)
       else await heardOrLater()
-      if ((await findEnvironmentRow(services.db, id))?.status !== 'provisioning') throw new SetupFailed('It was archived or deleted meanwhile.')
+      if ((await findEnvironmentRow(services.db, id))?.status !== 'provisioning')
+        throw new SetupFailed('It was archived or deleted meanwhile.')
     }
   } finally {
     heard.abort()
@@ -94,16 +112,25 @@ async function start(services: Background, { id }: Vm): Promise<boolean> {
   }
 }
 
-async function runSteps(services: Background, compute: Compute, environment: Environment, vm: Vm, signal: AbortSignal): Promise<void> {
+async function runSteps(
+  services: Background,
+  compute: Compute,
+  environment: Environment,
+  vm: Vm,
+  signal: AbortSignal,
+): Promise<void> {
   const endMs = performance.now() + limits.setupSecondsMax * 1000
-  for (const step of setupSteps(environment.config as VmConfig)) { // an environment with a VM has such a config
+  for (const step of setupSteps(environment.config as VmConfig)) {
+    // an environment with a VM has such a config
     const machine = compute.find(machineId(vm))
-    if (!machine || (await findEnvironmentRow(services.db, environment.id))?.status !== 'provisioning') throw new SetupFailed('Its VM ended while it was being prepared.')
+    if (!machine || (await findEnvironmentRow(services.db, environment.id))?.status !== 'provisioning')
+      throw new SetupFailed('Its VM ended while it was being prepared.')
     const leftMs = Math.floor(endMs - performance.now())
     if (leftMs <= 0) throw new SetupFailed(tooLong(step))
     const result = await execInGuest(machine, { argv: step.argv, as: step.as, timeoutMs: leftMs }, signal)
     if (result.timedOut) throw new SetupFailed(tooLong(step))
-    if (result.exitCode !== 0) throw new SetupFailed(failed(step, result, createMasker(await openSecretVariables(services, vm.id))))
+    if (result.exitCode !== 0)
+      throw new SetupFailed(failed(step, result, createMasker(await openSecretVariables(services, vm.id))))
   }
 }
 

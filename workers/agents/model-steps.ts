@@ -5,14 +5,25 @@ import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
-import { canCompact, conversationOf, needsCompaction, type Reasoning } from '#src/resources/agents/turns/conversations.ts'
+import {
+  canCompact,
+  conversationOf,
+  needsCompaction,
+  type Reasoning,
+} from '#src/resources/agents/turns/conversations.ts'
 import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp/calls.ts'
 import { askModel, type ModelTurn } from '#src/resources/agents/turns/model-turns.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
 import { changeOutcome } from '#src/resources/agents/outcomes/evaluations.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
-import { errorEvent, readModelFault, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/turns/step-events.ts'
+import {
+  errorEvent,
+  readModelFault,
+  resultEvent,
+  spanEnd,
+  usageAdded,
+} from '#src/resources/agents/turns/step-events.ts'
 import { storable, storableText } from '#src/resources/agents/storable.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { mcpToolName, offersOf, readArguments, type Offer } from '#src/resources/agents/tools/offers.ts'
@@ -24,12 +35,20 @@ import { findModel } from '#src/resources/llm/models.ts'
 import { endOfFault, finishStep, merged, type StepRun } from './step-runs.ts'
 
 /** A request that is about to go out: its start stands in the log. `model` null: it is not served any more. `canCompact`: a shorter one could be made. */
-export type Asking = { log: SessionEvent[]; spanId: string; model: Model | null; request: ModelRequest; offers: readonly Offer[]; canCompact: boolean }
+export type Asking = {
+  log: SessionEvent[]
+  spanId: string
+  model: Model | null
+  request: ModelRequest
+  offers: readonly Offer[]
+  canCompact: boolean
+}
 
 type AskStep = Extract<NextStep<SessionEvent>, { do: 'ask' }>
 type Before = Pick<StepRun, 'session' | 'log'>
 
-const aboutTheVm = 'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background goes on between calls.'
+const aboutTheVm =
+  'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background goes on between calls.'
 
 /** Writes down the start of a request. @returns null when tool servers must be asked first, which nobody waits for in a transaction. */
 export async function beginAsking(services: Services, tx: Tx, run: Before, step: AskStep): Promise<Asking | null> {
@@ -44,7 +63,10 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
   const { model, request, spanId } = asking
   if (!model) {
     const message = `The model ${run.session.agentDefinition.model.id} is not served here any more. Give the agent another one.`
-    return finishStep(run, { events: [spanEnd(spanId, true, null), errorEvent('model_request_failed_error', message, 'exhausted')], rest: { type: 'retries_exhausted' } })
+    return finishStep(run, {
+      events: [spanEnd(spanId, true, null), errorEvent('model_request_failed_error', message, 'exhausted')],
+      rest: { type: 'retries_exhausted' },
+    })
   }
   let turn: ModelTurn
   try {
@@ -57,7 +79,11 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
     run.cut = { spanId, model, usage: turn.usage } // what was said until then has no event, but it has its price
     throw run.over.reason
   }
-  await finishStep(run, { events: eventsOf(turn, asking), usage: usageAdded(model, turn.usage), reasoning: { spanId, blocks: turn.reasoning } })
+  await finishStep(run, {
+    events: eventsOf(turn, asking),
+    usage: usageAdded(model, turn.usage),
+    reasoning: { spanId, blocks: turn.reasoning },
+  })
 }
 
 async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
@@ -68,37 +94,97 @@ async function listAndBegin(run: StepRun, step: AskStep): Promise<Asking> {
   })
 }
 
-async function begin({ config }: Services, tx: Tx, { session, log: before }: Before, step: AskStep, listing: McpListing): Promise<Asking> {
-  const { agentDefinition: { model: wanted, system, tools } } = session
-  const taken = await takeEvents(tx, session.id, step.take.map(({ id }) => id))
-  for (const { outcome_id: id } of definedBy(taken)) await changeOutcome(tx, session.id, { id, change: { result: 'running' } })
+async function begin(
+  { config }: Services,
+  tx: Tx,
+  { session, log: before }: Before,
+  step: AskStep,
+  listing: McpListing,
+): Promise<Asking> {
+  const {
+    agentDefinition: { model: wanted, system, tools },
+  } = session
+  const taken = await takeEvents(
+    tx,
+    session.id,
+    step.take.map(({ id }) => id),
+  )
+  for (const { outcome_id: id } of definedBy(taken))
+    await changeOutcome(tx, session.id, { id, change: { result: 'running' } })
   let conversation = await readConversation(tx, session.id)
   const model = findModel(config, wanted.id) ?? null
-  const offers = model?.capabilities.tools === false ? [] : offersOf({ tools }, { hasEnvironment: session.environmentId !== null, canSearch: config.searchUrl !== null, mcpTools: listing.tools })
+  const offers =
+    model?.capabilities.tools === false
+      ? []
+      : offersOf(
+          { tools },
+          {
+            hasEnvironment: session.environmentId !== null,
+            canSearch: config.searchUrl !== null,
+            mcpTools: listing.tools,
+          },
+        )
   const reasoning = await readReasoning(tx, session.id, model)
-  const told = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])].filter((part) => part !== null).join('\n\n')
-  const converse = (): ModelRequest['messages'] => conversationOf(conversation, {
-    system: told === '' ? null : told, model: wanted.id, seesImages: model?.capabilities.vision ?? false, readsPdf: model?.capabilities.pdf ?? false, reasoning, nameOf,
-  })
+  const told = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])]
+    .filter((part) => part !== null)
+    .join('\n\n')
+  const converse = (): ModelRequest['messages'] =>
+    conversationOf(conversation, {
+      system: told === '' ? null : told,
+      model: wanted.id,
+      seesImages: model?.capabilities.vision ?? false,
+      readsPdf: model?.capabilities.pdf ?? false,
+      reasoning,
+      nameOf,
+    })
   let messages = converse()
-  const marks = model && needsCompaction(conversation, messages, model.contextWindow) ? await appendEvents(tx, session.id, [compaction]) : []
+  const marks =
+    model && needsCompaction(conversation, messages, model.contextWindow)
+      ? await appendEvents(tx, session.id, [compaction])
+      : []
   if (marks.length > 0) {
     conversation = [...conversation, ...marks]
     messages = converse()
   }
   const spanId = newUuid()
-  const stored = await appendEvents(tx, session.id, [...listing.errors, { type: 'span.model_request_start', id: spanId }])
-  return { log: merged(before, [...taken, ...marks, ...stored]), spanId, model, offers, request: requestOf(messages, offers, model, wanted.effort), canCompact: canCompact(conversation) }
+  const stored = await appendEvents(tx, session.id, [
+    ...listing.errors,
+    { type: 'span.model_request_start', id: spanId },
+  ])
+  return {
+    log: merged(before, [...taken, ...marks, ...stored]),
+    spanId,
+    model,
+    offers,
+    request: requestOf(messages, offers, model, wanted.effort),
+    canCompact: canCompact(conversation),
+  }
 }
 
 const compaction: NewEvent = { type: 'agent.thread_context_compacted' }
 
 /** A request with these messages; all else is as the model has it. @param effort null for the model's own. */
-export function requestOf(messages: ModelRequest['messages'], offers: readonly Offer[], model: Model | null, effort: ReasoningLevel | null): ModelRequest {
+export function requestOf(
+  messages: ModelRequest['messages'],
+  offers: readonly Offer[],
+  model: Model | null,
+  effort: ReasoningLevel | null,
+): ModelRequest {
   const level = effort ?? model?.defaultReasoningLevel ?? null
   return {
-    messages, tools: offers.map(({ tool }) => tool), toolChoice: null, parallelToolCalls: null, reasoningEffort: level !== null && model?.reasoningLevels.includes(level) ? level : null,
-    maxTokens: null, temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
+    messages,
+    tools: offers.map(({ tool }) => tool),
+    toolChoice: null,
+    parallelToolCalls: null,
+    reasoningEffort: level !== null && model?.reasoningLevels.includes(level) ? level : null,
+    maxTokens: null,
+    temperature: null,
+    topP: null,
+    stop: [],
+    responseFormat: null,
+    seed: null,
+    user: null,
+    stream: true,
   }
 }
 
@@ -110,33 +196,66 @@ function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): NewEvent[] {
   for (const [place, call] of turn.calls.entries()) {
     const offer = byName.get(call.name)
     const { input, problem } = readArguments(call.arguments, offer)
-    const wrong = place < turnLimits.toolCallsPerStep ? problem : `One answer may call ${turnLimits.toolCallsPerStep} tools at most; this one was left out. Call it again.`
+    const wrong =
+      place < turnLimits.toolCallsPerStep
+        ? problem
+        : `One answer may call ${turnLimits.toolCallsPerStep} tools at most; this one was left out. Call it again.`
     const use = { ...useOf(offer, call.name, input, wrong === null), id: newUuid() }
     uses.push(use)
     if (wrong !== null) results.push(resultEvent(use, failed(wrong)))
   }
   return [
     ...(turn.hasThought ? [{ type: 'agent.thinking', ...(turn.thinkingId ? { id: turn.thinkingId } : {}) }] : []),
-    ...(turn.text.trim() === '' ? [] : [{ type: 'agent.message', data: { content: [{ type: 'text', text: storableText(turn.text) }] }, ...(turn.messageId ? { id: turn.messageId } : {}) }]),
-    spanEnd(spanId, false, turn.usage), ...uses, ...results,
+    ...(turn.text.trim() === ''
+      ? []
+      : [
+          {
+            type: 'agent.message',
+            data: { content: [{ type: 'text', text: storableText(turn.text) }] },
+            ...(turn.messageId ? { id: turn.messageId } : {}),
+          },
+        ]),
+    spanEnd(spanId, false, turn.usage),
+    ...uses,
+    ...results,
   ]
 }
 
-function useOf(offer: Offer | undefined, calledName: string, input: Record<string, unknown>, isSound: boolean): NewEvent {
-  if (offer?.kind === 'client' && isSound) return { type: 'agent.custom_tool_use', data: { name: offer.name, input: storable(input) } }
+function useOf(
+  offer: Offer | undefined,
+  calledName: string,
+  input: Record<string, unknown>,
+  isSound: boolean,
+): NewEvent {
+  if (offer?.kind === 'client' && isSound)
+    return { type: 'agent.custom_tool_use', data: { name: offer.name, input: storable(input) } }
   const evaluated_permission = offer?.isAsked && isSound ? 'ask' : 'allow'
-  if (offer?.kind === 'mcp') return { type: 'agent.mcp_tool_use', data: { mcp_server_name: offer.serverName, name: offer.name, input: storable(input), evaluated_permission } }
-  return { type: 'agent.tool_use', data: { name: storableText(offer?.name ?? calledName.slice(0, limits.nameLength)), input: storable(input), evaluated_permission } }
+  if (offer?.kind === 'mcp')
+    return {
+      type: 'agent.mcp_tool_use',
+      data: { mcp_server_name: offer.serverName, name: offer.name, input: storable(input), evaluated_permission },
+    }
+  return {
+    type: 'agent.tool_use',
+    data: {
+      name: storableText(offer?.name ?? calledName.slice(0, limits.nameLength)),
+      input: storable(input),
+      evaluated_permission,
+    },
+  }
 }
 
 /** What the model called the tool. */
 function nameOf({ type, data }: TurnEvent): string {
-  return type === 'agent.mcp_tool_use' ? mcpToolName(String(data['mcp_server_name']), String(data['name'])) : String(data['name'])
+  return type === 'agent.mcp_tool_use'
+    ? mcpToolName(String(data['mcp_server_name']), String(data['name']))
+    : String(data['name'])
 }
 
 async function fail(run: StepRun, asking: Asking, error: unknown): Promise<void> {
   const fault = readModelFault(error)
-  if (fault.type === 'unknown_error') processLog.error({ err: error }, 'a request to a session’s model failed on our side')
+  if (fault.type === 'unknown_error')
+    processLog.error({ err: error }, 'a request to a session’s model failed on our side')
   const end = spanEnd(asking.spanId, true, null)
   if (fault.isTooLong && asking.canCompact) return finishStep(run, { events: [end, compaction] })
   const { event, ...next } = endOfFault(run, fault)
@@ -145,7 +264,9 @@ async function fail(run: StepRun, asking: Asking, error: unknown): Promise<void>
 
 async function readReasoning(tx: Tx, sessionId: string, model: Model | null): Promise<Reasoning> {
   if (!model || model.reasoningLevels.length === 0) return new Map()
-  const rows = await findAll<{ spanId: string; blocks: ReasoningBlock[] }>(tx, sql`select span_id, blocks from session_reasoning where session_id = ${sessionId}`)
+  const rows = await findAll<{ spanId: string; blocks: ReasoningBlock[] }>(
+    tx,
+    sql`select span_id, blocks from session_reasoning where session_id = ${sessionId}`,
+  )
   return new Map(rows.map(({ spanId, blocks }) => [spanId, blocks]))
 }
-

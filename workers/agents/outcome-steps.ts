@@ -5,7 +5,12 @@ import { log as processLog } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { gradingMessages, readVerdict } from '#src/resources/agents/outcomes/grading.ts'
 import { askModel } from '#src/resources/agents/turns/model-turns.ts'
-import { changeOutcome, evaluationEnd, evaluationStart, type Verdict } from '#src/resources/agents/outcomes/evaluations.ts'
+import {
+  changeOutcome,
+  evaluationEnd,
+  evaluationStart,
+  type Verdict,
+} from '#src/resources/agents/outcomes/evaluations.ts'
 import { openOutcome, type Outcome } from '#src/resources/agents/outcomes/rows.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
@@ -30,7 +35,11 @@ export async function stepOutcome(run: StepRun): Promise<void> {
   const grading = await begin(run)
   if (!grading) return finishStep(run, { events: [] })
   const model = findModel(services.config, session.agentDefinition.model.id)
-  if (!model) return finishStep(run, failed(grading, `The model ${session.agentDefinition.model.id} is not served here any more.`))
+  if (!model)
+    return finishStep(
+      run,
+      failed(grading, `The model ${session.agentDefinition.model.id} is not served here any more.`),
+    )
   try {
     const verdict = await grade(run, grading, model)
     const { event, outcome } = evaluationEnd(grading.startId, grading.outcome, verdict, grading.usage)
@@ -76,7 +85,16 @@ async function grade(run: StepRun, grading: Grading, model: Model): Promise<Verd
   return { result: 'failed', explanation: 'The grader did not answer with a verdict.' }
 }
 
-function failed({ startId, outcome: graded, usage }: Grading, why: string, ...errors: StepEnd['events']): Pick<StepEnd, 'events' | 'outcome'> {
-  const { event, outcome } = evaluationEnd(startId, graded, { result: 'failed', explanation: `It could not be graded: ${why}` }, usage)
+function failed(
+  { startId, outcome: graded, usage }: Grading,
+  why: string,
+  ...errors: StepEnd['events']
+): Pick<StepEnd, 'events' | 'outcome'> {
+  const { event, outcome } = evaluationEnd(
+    startId,
+    graded,
+    { result: 'failed', explanation: `It could not be graded: ${why}` },
+    usage,
+  )
   return { events: [event, ...errors], outcome }
 }

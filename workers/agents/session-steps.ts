@@ -6,7 +6,16 @@ import { encodeId } from '#src/platform/ids.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
-import { beat, beatMs, ClaimLost, claimSession, releaseClaim, takeOverSessions, type Claim, type Claimed } from '#src/resources/agents/sessions/claims.ts'
+import {
+  beat,
+  beatMs,
+  ClaimLost,
+  claimSession,
+  releaseClaim,
+  takeOverSessions,
+  type Claim,
+  type Claimed,
+} from '#src/resources/agents/sessions/claims.ts'
 import { breakOff } from '#src/resources/agents/agents/work.ts'
 import { ownerLeft } from '#src/resources/agents/member-work.ts'
 import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
@@ -29,13 +38,25 @@ const triesMax = 50
 /** Handles the steps of everybody's sessions; first those which the worker before this one left. */
 export async function handleSessionSteps(services: Services, nodeId: string): Promise<void> {
   await takeOverSessions(services, nodeId)
-  await services.jobs.handle(stepJob, { concurrency: stepsAtOnce }, ({ data, signal }) => runStep(services, nodeId, data.sessionId, signal))
+  await services.jobs.handle(stepJob, { concurrency: stepsAtOnce }, ({ data, signal }) =>
+    runStep(services, nodeId, data.sessionId, signal),
+  )
 }
 
-type Opened = { run: Omit<StepRun, 'over' | 'services'>; step: NextStep<SessionEvent>; asking: Asking | null; tries: number }
+type Opened = {
+  run: Omit<StepRun, 'over' | 'services'>
+  step: NextStep<SessionEvent>
+  asking: Asking | null
+  tries: number
+}
 
 /** Takes one step, if there is one to take and nobody is at it. */
-export async function runStep(services: Services, nodeId: string, sessionId: string, stopping: AbortSignal): Promise<void> {
+export async function runStep(
+  services: Services,
+  nodeId: string,
+  sessionId: string,
+  stopping: AbortSignal,
+): Promise<void> {
   const over = new AbortController()
   const notices = services.pubsub.subscribe(interruptTopic, sessionId, over.signal) // before the log is read, so that none is missed
   const stop = (): void => over.abort(stopping.reason)
@@ -49,7 +70,10 @@ export async function runStep(services: Services, nodeId: string, sessionId: str
     watching = watch(services, opened.run.claim, notices, over)
     await takeStep({ ...opened.run, services, over: over.signal }, opened)
   } catch (error) {
-    if (opened) await releaseClaim(services.db, opened.run.claim).catch((reason: Error) => processLog.debug({ reason: reason.message }, 'a session could not be given back'))
+    if (opened)
+      await releaseClaim(services.db, opened.run.claim).catch((reason: Error) =>
+        processLog.debug({ reason: reason.message }, 'a session could not be given back'),
+      )
     if (!(error instanceof ClaimLost)) throw error
     processLog.debug({ session: encodeId('session', sessionId) }, 'somebody else goes on with a session')
   } finally {
@@ -63,11 +87,16 @@ async function takeStep(run: StepRun, { step, asking, tries }: Opened): Promise<
   try {
     if (tries > triesMax) return await giveUp(run)
     switch (step.do) {
-      case 'interrupt': return await stopEverything(run)
-      case 'call': return await stepTools(run, step)
-      case 'ask': return await stepModel(run, asking, step)
-      case 'evaluate': return await stepOutcome(run)
-      case 'rest': return await finishStep(run, { events: endOfOpenSpan(run.log), take: step.take })
+      case 'interrupt':
+        return await stopEverything(run)
+      case 'call':
+        return await stepTools(run, step)
+      case 'ask':
+        return await stepModel(run, asking, step)
+      case 'evaluate':
+        return await stepOutcome(run)
+      case 'rest':
+        return await finishStep(run, { events: endOfOpenSpan(run.log), take: step.take })
     }
   } catch (error) {
     if (!(run.over.reason instanceof Interrupted)) throw error
@@ -81,7 +110,8 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     const claimed = await claimSession(tx, sessionId, nodeId)
     if (!claimed) return undefined
     const { claim, session, tries } = claimed
-    if (claimed.ownerLeft) { // what they began in the very moment in which they were removed
+    if (claimed.ownerLeft) {
+      // what they began in the very moment in which they were removed
       await breakOff(tx, sessionId, 'unknown_error', ownerLeft)
       return undefined
     }
@@ -90,19 +120,42 @@ async function openStep(services: Services, nodeId: string, sessionId: string): 
     const step = nextStep(log, factsOf(session, toolsRunAtClient))
     const run = { claim, session, toolsRunAtClient, log: merged(log, await resume(tx, claimed, log, step)) }
     if (tries > triesMax || step.do === 'interrupt' || step.do === 'rest') return { run, step, asking: null, tries }
-    if (step.do === 'call' || step.do === 'evaluate') return { run: { ...run, log: merged(run.log, await takeEvents(tx, sessionId, step.take.map(({ id }) => id))) }, step, asking: null, tries }
+    if (step.do === 'call' || step.do === 'evaluate')
+      return {
+        run: {
+          ...run,
+          log: merged(
+            run.log,
+            await takeEvents(
+              tx,
+              sessionId,
+              step.take.map(({ id }) => id),
+            ),
+          ),
+        },
+        step,
+        asking: null,
+        tries,
+      }
     const asking = await beginAsking(services, tx, run, step)
     return { run: asking ? { ...run, log: asking.log } : run, step, asking, tries }
   })
 }
 
 /** What the log says of a session that is taken up again: its worker was lost, or its fault may have passed. */
-async function resume(tx: Tx, { session: { id, status }, wasLost }: Claimed, log: readonly SessionEvent[], step: NextStep<SessionEvent>): Promise<SessionEvent[]> {
+async function resume(
+  tx: Tx,
+  { session: { id, status }, wasLost }: Claimed,
+  log: readonly SessionEvent[],
+  step: NextStep<SessionEvent>,
+): Promise<SessionEvent[]> {
   const before = endOfOpenSpan(log)
   const events: SessionEvent[] = []
   if (step.do === 'interrupt' || step.do === 'rest') return events // what is open is closed with the step's end
-  if (status === 'running' && (wasLost || before.length > 0)) events.push(...((await moveSession(tx, id, { to: 'rescheduling', before }))?.events ?? []))
-  if (status === 'rescheduling' || events.length > 0) events.push(...((await moveSession(tx, id, { to: 'running' }))?.events ?? []))
+  if (status === 'running' && (wasLost || before.length > 0))
+    events.push(...((await moveSession(tx, id, { to: 'rescheduling', before }))?.events ?? []))
+  if (status === 'rescheduling' || events.length > 0)
+    events.push(...((await moveSession(tx, id, { to: 'running' }))?.events ?? []))
   return events
 }
 
@@ -115,7 +168,11 @@ function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, ove
       if ((await beat(db, claim)).isInterrupted) over.abort(new Interrupted())
     } catch (error) {
       if (error instanceof ClaimLost) over.abort(error)
-      else processLog.warn({ reason: error instanceof Error ? error.message : String(error) }, 'a worker could not say that it is at a session')
+      else
+        processLog.warn(
+          { reason: error instanceof Error ? error.message : String(error) },
+          'a worker could not say that it is at a session',
+        )
     } finally {
       looking = false
     }
@@ -129,6 +186,12 @@ function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, ove
 }
 
 async function isSelfHosted(tx: Tx, environmentId: string): Promise<boolean> {
-  return (await findOne<{ type: string }>(tx, sql`select config ->> 'type' as type from environments where id = ${environmentId}`))?.type === 'self_hosted'
+  return (
+    (
+      await findOne<{ type: string }>(
+        tx,
+        sql`select config ->> 'type' as type from environments where id = ${environmentId}`,
+      )
+    )?.type === 'self_hosted'
+  )
 }
-

@@ -19,7 +19,11 @@ import { failuresInARow, nextStep, turnLimits, type NextStep, type TurnFacts } f
 
 /** What a worker has in hand. `over` fires when the client interrupts, the claim is lost, or the worker stops; its reason says which. */
 export type StepRun = {
-  services: Services; claim: Claim; session: Session; toolsRunAtClient: boolean; over: AbortSignal
+  services: Services
+  claim: Claim
+  session: Session
+  toolsRunAtClient: boolean
+  over: AbortSignal
   /** The part of the log that decides, as far as this worker knows it: see turn-logs.ts. */
   log: SessionEvent[]
   /** A request to the model, the agent's or a grader's, that was cut, and what it used until then. */
@@ -30,11 +34,25 @@ export type StepRun = {
 export class Interrupted extends Error {}
 
 /** How a step ended. `rest` ends the turn whatever is due, and `alsoTake` counts what is queued as processed; `againSeconds` tries once more later. */
-export type StepEnd = { events: readonly NewEvent[]; take?: readonly SessionEvent[]; alsoTake?: 'all' | 'all but messages'; usage?: UsageAdded | undefined; reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined; outcome?: OutcomeChange | undefined; rest?: StopReason; againSeconds?: number }
+export type StepEnd = {
+  events: readonly NewEvent[]
+  take?: readonly SessionEvent[]
+  alsoTake?: 'all' | 'all but messages'
+  usage?: UsageAdded | undefined
+  reasoning?: { spanId: string; blocks: readonly ReasoningBlock[] } | undefined
+  outcome?: OutcomeChange | undefined
+  rest?: StopReason
+  againSeconds?: number
+}
 
 /** What decides beside the log. */
 export function factsOf(session: Session, toolsRunAtClient: boolean): TurnFacts {
-  return { toolsRunAtClient, isBudgetReached: isBudgetReached(session), openOutcome: openOutcome(session)?.outcome_id ?? null, nowMs: nowMs() }
+  return {
+    toolsRunAtClient,
+    isBudgetReached: isBudgetReached(session),
+    openOutcome: openOutcome(session)?.outcome_id ?? null,
+    nowMs: nowMs(),
+  }
 }
 
 /** Writes something down in the middle of a step. @throws ClaimLost */
@@ -49,28 +67,52 @@ export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?
 }
 
 /** Ends the step: the next one is enqueued, or the session comes to rest. @throws ClaimLost */
-export async function finishStep(run: StepRun, { events: said, take = [], alsoTake, usage, reasoning, outcome: judged, rest, againSeconds }: StepEnd): Promise<void> {
-  const { services: { db, jobs }, claim, toolsRunAtClient } = run
+export async function finishStep(
+  run: StepRun,
+  { events: said, take = [], alsoTake, usage, reasoning, outcome: judged, rest, againSeconds }: StepEnd,
+): Promise<void> {
+  const {
+    services: { db, jobs },
+    claim,
+    toolsRunAtClient,
+  } = run
   const masker = await stepMasker(run.services, run.session)
   const events = await maskedEvents(masker, said)
   const explanation = judged?.change.explanation
-  const outcome = judged && typeof explanation === 'string' ? { ...judged, change: { ...judged.change, explanation: masker.text(explanation) } } : judged
+  const outcome =
+    judged && typeof explanation === 'string'
+      ? { ...judged, change: { ...judged.change, explanation: masker.text(explanation) } }
+      : judged
   const { sessionId } = claim
   await transaction(db, async (tx) => {
     let session = await holdSession(tx, claim, { release: true })
     if (usage) session = (await addUsage(tx, sessionId, usage)) ?? session
-    if (reasoning && reasoning.blocks.length > 0) await change(tx, sql`insert into session_reasoning (span_id, session_id, blocks) values (${reasoning.spanId}, ${sessionId}, ${JSON.stringify(reasoning.blocks)}::jsonb)`)
+    if (reasoning && reasoning.blocks.length > 0)
+      await change(
+        tx,
+        sql`insert into session_reasoning (span_id, session_id, blocks) values (${reasoning.spanId}, ${sessionId}, ${JSON.stringify(reasoning.blocks)}::jsonb)`,
+      )
     if (outcome) session = (await changeOutcome(tx, sessionId, outcome)) ?? session
-    const queued = await findAll<SessionEvent>(tx, sql`select ${eventColumns} from session_events where session_id = ${sessionId} and processed_at is null order by position`)
-    const others = alsoTake === undefined ? [] : queued.filter(({ type }) => alsoTake === 'all' || !messageTypes.includes(type))
-    const taken = await takeEvents(tx, sessionId, [...take, ...others].map(({ id }) => id))
+    const queued = await findAll<SessionEvent>(
+      tx,
+      sql`select ${eventColumns} from session_events where session_id = ${sessionId} and processed_at is null order by position`,
+    )
+    const others =
+      alsoTake === undefined ? [] : queued.filter(({ type }) => alsoTake === 'all' || !messageTypes.includes(type))
+    const taken = await takeEvents(
+      tx,
+      sessionId,
+      [...take, ...others].map(({ id }) => id),
+    )
     const stored = await appendEvents(tx, sessionId, events)
     if (againSeconds !== undefined) {
       await moveSession(tx, sessionId, { to: 'rescheduling' })
       return jobs.enqueue(tx, stepJob, { sessionId }, { startAfterSeconds: againSeconds })
     }
     let log = merged(run.log, [...queued, ...taken, ...stored])
-    const next: NextStep<SessionEvent> = rest ? { do: 'rest', take: [], stopReason: rest, limit: null } : nextStep(log, factsOf(session, toolsRunAtClient))
+    const next: NextStep<SessionEvent> = rest
+      ? { do: 'rest', take: [], stopReason: rest, limit: null }
+      : nextStep(log, factsOf(session, toolsRunAtClient))
     if (next.do !== 'rest') return jobs.enqueue(tx, stepJob, { sessionId })
     log = merged(log, await comeToRest(tx, session, next))
     if (!rest || nextStep(log, factsOf(session, toolsRunAtClient)).do === 'rest') return
@@ -81,14 +123,26 @@ export async function finishStep(run: StepRun, { events: said, take = [], alsoTa
 }
 
 /** What a fault of a model's answer comes to: told, and the request tried again later; or the end of the turn. */
-export function endOfFault(run: StepRun, { type, message, mayPass }: ModelFault): { event: NewEvent } & Pick<StepEnd, 'againSeconds' | 'rest'> {
+export function endOfFault(
+  run: StepRun,
+  { type, message, mayPass }: ModelFault,
+): { event: NewEvent } & Pick<StepEnd, 'againSeconds' | 'rest'> {
   const failures = failuresInARow(run.log)
-  if (mayPass && failures < turnLimits.retries) return { event: errorEvent(type, message, 'retrying'), againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 }
+  if (mayPass && failures < turnLimits.retries)
+    return { event: errorEvent(type, message, 'retrying'), againSeconds: turnLimits.retryDelaySeconds[failures] ?? 60 }
   return { event: errorEvent(type, message, 'exhausted'), rest: { type: 'retries_exhausted' } }
 }
 
-async function comeToRest(tx: Tx, session: Session, { take, stopReason, limit }: Extract<NextStep<SessionEvent>, { do: 'rest' }>): Promise<SessionEvent[]> {
-  const taken = await takeEvents(tx, session.id, take.map(({ id }) => id))
+async function comeToRest(
+  tx: Tx,
+  session: Session,
+  { take, stopReason, limit }: Extract<NextStep<SessionEvent>, { do: 'rest' }>,
+): Promise<SessionEvent[]> {
+  const taken = await takeEvents(
+    tx,
+    session.id,
+    take.map(({ id }) => id),
+  )
   const before = [...(limit ? [errorEvent('unknown_error', limit, 'exhausted')] : []), usageEvent(session)]
   const moved = await moveSession(tx, session.id, { to: 'idle', stopReason, before })
   return [...taken, ...(moved?.events ?? [])]

@@ -13,7 +13,14 @@ import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import { endOfOpenSpan, errorEvent, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/turns/step-events.ts'
 import type { SessionEvent, StopReason } from '#src/resources/agents/sessions/rows.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
-import { forgetInGuest, guestVm, killInGuest, MachineLost, runInGuest, type GuestVm } from '#src/resources/agents/tools/guest-calls.ts'
+import {
+  forgetInGuest,
+  guestVm,
+  killInGuest,
+  MachineLost,
+  runInGuest,
+  type GuestVm,
+} from '#src/resources/agents/tools/guest-calls.ts'
 import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-shapes.ts'
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
@@ -32,9 +39,21 @@ type Round = { run: StepRun; begun: ReadonlyMap<string, Begun>; vms: Map<string,
 type Outcome = { result: ToolResult; errors: NewEvent[] }
 
 /** Runs what the model wants run, and refuses what was denied. */
-export async function stepTools(run: StepRun, { run: uses, refuse }: Extract<NextStep<SessionEvent>, { do: 'call' }>): Promise<void> {
-  const round: Round = { run, begun: await readBegun(run, uses.map(({ event }) => event.id)), vms: new Map() }
-  const refused = refuse.map(({ event, denyMessage }) => resultEvent(event, failed(`The user denied this call${denyMessage ? `: ${denyMessage}` : '.'}`)))
+export async function stepTools(
+  run: StepRun,
+  { run: uses, refuse }: Extract<NextStep<SessionEvent>, { do: 'call' }>,
+): Promise<void> {
+  const round: Round = {
+    run,
+    begun: await readBegun(
+      run,
+      uses.map(({ event }) => event.id),
+    ),
+    vms: new Map(),
+  }
+  const refused = refuse.map(({ event, denyMessage }) =>
+    resultEvent(event, failed(`The user denied this call${denyMessage ? `: ${denyMessage}` : '.'}`)),
+  )
   const waiting = uses.map(({ event }) => event)
   let left = waiting.length
   let last: { events: NewEvent[]; usage: ToolResult['usage'] } = { events: refused, usage: undefined }
@@ -51,32 +70,71 @@ export async function stepTools(run: StepRun, { run: uses, refuse }: Extract<Nex
   const broken = outcomes.find((outcome) => outcome.status === 'rejected')
   if (broken) throw run.over.aborted ? run.over.reason : broken.reason
   await finishStep(run, last)
-  for (const vm of round.vms.values()) forgetInGuest(vm, uses.map(({ event }) => event.id).filter((id) => !round.begun.get(id) || round.begun.get(id)?.vmId === vm.id))
+  for (const vm of round.vms.values())
+    forgetInGuest(
+      vm,
+      uses.map(({ event }) => event.id).filter((id) => !round.begun.get(id) || round.begun.get(id)?.vmId === vm.id),
+    )
 }
 
 /** The client asked to stop: ends what runs, answers what is open as denied, and comes to rest. */
 export function stopEverything(run: StepRun): Promise<void> {
-  return endTurn(run, { rest: { type: 'end_turn' }, take: stoppedMessages(run.log), alsoTake: 'all but messages', begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.', unbegun: 'The user interrupted; this call was denied.', events: [] })
+  return endTurn(run, {
+    rest: { type: 'end_turn' },
+    take: stoppedMessages(run.log),
+    alsoTake: 'all but messages',
+    begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.',
+    unbegun: 'The user interrupted; this call was denied.',
+    events: [],
+  })
 }
 
 /** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
 export function giveUp(run: StepRun): Promise<void> {
-  const error = errorEvent('unknown_error', 'The session could not be brought further. Send a message to try again.', 'exhausted')
-  return endTurn(run, { rest: { type: 'retries_exhausted' }, take: [], alsoTake: 'all', begun: 'This call was given up after too many faults on our side; it may have run.', unbegun: 'This call could not be made, because of faults on our side.', events: [error] })
+  const error = errorEvent(
+    'unknown_error',
+    'The session could not be brought further. Send a message to try again.',
+    'exhausted',
+  )
+  return endTurn(run, {
+    rest: { type: 'retries_exhausted' },
+    take: [],
+    alsoTake: 'all',
+    begun: 'This call was given up after too many faults on our side; it may have run.',
+    unbegun: 'This call could not be made, because of faults on our side.',
+    events: [error],
+  })
 }
 
-async function endTurn(run: StepRun, why: Required<Pick<StepEnd, 'rest' | 'take' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string }): Promise<void> {
+async function endTurn(
+  run: StepRun,
+  why: Required<Pick<StepEnd, 'rest' | 'take' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string },
+): Promise<void> {
   const { toolUses } = pendingOf(run.log, run)
-  const begun = await readBegun(run, toolUses.map(({ event }) => event.id))
+  const begun = await readBegun(
+    run,
+    toolUses.map(({ event }) => event.id),
+  )
   for (const vmId of new Set([...begun.values()].flatMap((one) => one.vmId ?? []))) {
     const vm = await findRunningVm(run, vmId)
-    if (vm) await killInGuest(vm, [...begun.values()].filter((one) => one.vmId === vmId).map(({ toolUseId }) => toolUseId))
+    if (vm)
+      await killInGuest(
+        vm,
+        [...begun.values()].filter((one) => one.vmId === vmId).map(({ toolUseId }) => toolUseId),
+      )
   }
   const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? why.begun : why.unbegun)))
   const { cut } = run
   const graded = endOfEvaluation(run, why.rest)
   const end = graded ? [graded.event] : cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
-  await finishStep(run, { events: [...end, ...answers, ...why.events], usage: cut && usageAdded(cut.model, cut.usage), outcome: graded?.outcome, take: why.take, alsoTake: why.alsoTake, rest: why.rest })
+  await finishStep(run, {
+    events: [...end, ...answers, ...why.events],
+    usage: cut && usageAdded(cut.model, cut.usage),
+    outcome: graded?.outcome,
+    take: why.take,
+    alsoTake: why.alsoTake,
+    rest: why.rest,
+  })
 }
 
 /** The end of a grading that nobody goes on with; null when there is none. */
@@ -84,12 +142,18 @@ function endOfEvaluation({ session, log, cut }: StepRun, rest: StopReason): Retu
   const left = openEvaluation(log)
   const outcome = session.outcomes.find(({ outcome_id }) => outcome_id === left?.data['outcome_id'])
   if (!left || !outcome) return null
-  const said = rest.type === 'end_turn' ? { result: 'interrupted', explanation: 'The user interrupted while this was graded.' } as const : { result: 'failed', explanation: 'It could not be graded, because of faults on our side.' } as const
+  const said =
+    rest.type === 'end_turn'
+      ? ({ result: 'interrupted', explanation: 'The user interrupted while this was graded.' } as const)
+      : ({ result: 'failed', explanation: 'It could not be graded, because of faults on our side.' } as const)
   return evaluationEnd(left.id, outcome, said, cut?.usage ?? null)
 }
 
 /** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */
-async function settledOrInterrupted(callers: readonly Promise<void>[], over: AbortSignal): Promise<PromiseSettledResult<void>[]> {
+async function settledOrInterrupted(
+  callers: readonly Promise<void>[],
+  over: AbortSignal,
+): Promise<PromiseSettledResult<void>[]> {
   const settled = new AbortController()
   const late = async (): Promise<never> => {
     if (!over.aborted) await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }))
@@ -105,24 +169,60 @@ async function settledOrInterrupted(callers: readonly Promise<void>[], over: Abo
 
 /** One call to its result. Throws only when the step cannot go on. */
 async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
-  const { run: { services, session, over } } = round
+  const {
+    run: { services, session, over },
+  } = round
   const input = (use.data['input'] ?? {}) as ToolInput // as the loop wrote it
   const name = String(use.data['name'])
   over.throwIfAborted()
   const masker = await stepMasker(services, session) // which notes what is in reach now, before a tool can print it
   if (use.type === 'agent.mcp_tool_use') {
-    if (round.begun.has(use.id)) return plain(failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'))
+    if (round.begun.has(use.id))
+      return plain(
+        failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'),
+      )
     await begin(round.run, use.id, null)
-    return callMcpTool(services, session, { serverName: String(use.data['mcp_server_name']), name, input }, over, masker)
+    return callMcpTool(
+      services,
+      session,
+      { serverName: String(use.data['mcp_server_name']), name, input },
+      over,
+      masker,
+    )
   }
-  if (name === 'web_fetch') return plain(await fetchPage(services.config, String(input['url']), webRestrictions(session.agentDefinition.tools, name), over, masker))
-  if (name === 'web_search') return plain(await searchWeb(services.config, String(input['query']), webRestrictions(session.agentDefinition.tools, name), over, masker))
+  if (name === 'web_fetch')
+    return plain(
+      await fetchPage(
+        services.config,
+        String(input['url']),
+        webRestrictions(session.agentDefinition.tools, name),
+        over,
+        masker,
+      ),
+    )
+  if (name === 'web_search')
+    return plain(
+      await searchWeb(
+        services.config,
+        String(input['query']),
+        webRestrictions(session.agentDefinition.tools, name),
+        over,
+        masker,
+      ),
+    )
   const tool = findGuestTool(name)
-  if (!tool || !session.environmentId) return plain(failed('There is no such tool. Use one of those that you were given.'))
+  if (!tool || !session.environmentId)
+    return plain(failed('There is no such tool. Use one of those that you were given.'))
   return performInGuest(round, use, tool, input, session.environmentId)
 }
 
-async function performInGuest(round: Round, use: SessionEvent, tool: GuestTool, input: ToolInput, environmentId: string): Promise<Outcome> {
+async function performInGuest(
+  round: Round,
+  use: SessionEvent,
+  tool: GuestTool,
+  input: ToolInput,
+  environmentId: string,
+): Promise<Outcome> {
   const { run } = round
   const order = tool.order(input, { folderFile: `/tmp/.berth-folder-${run.session.id}` })
   if ('text' in order) return plain(order)
@@ -135,29 +235,55 @@ async function performInGuest(round: Round, use: SessionEvent, tool: GuestTool, 
     return found
   }
   try {
-    const end = await runInGuest({ id: use.id, order, begunIn: begun ?? null, vm: findVm, masker: () => stepMasker(run.services, run.session), begin: (vm) => begin(run, use.id, vm) }, run.over)
+    const end = await runInGuest(
+      {
+        id: use.id,
+        order,
+        begunIn: begun ?? null,
+        vm: findVm,
+        masker: () => stepMasker(run.services, run.session),
+        begin: (vm) => begin(run, use.id, vm),
+      },
+      run.over,
+    )
     return plain(tool.result(end, input, order.timeoutMs))
   } catch (error) {
     run.over.throwIfAborted()
     if (error instanceof ClaimLost) throw error
-    if (error instanceof MachineLost) return plain(failed('The machine was lost; the command may have run. Look at what is there before you run it again.'))
+    if (error instanceof MachineLost)
+      return plain(
+        failed('The machine was lost; the command may have run. Look at what is there before you run it again.'),
+      )
     if (!(error instanceof BerthError)) throw error
     processLog.debug({ reason: error.message }, 'a tool’s VM cannot be had')
-    return { result: failed(`The session’s machine cannot be had: ${error.message}`), errors: [errorEvent('environment_failed_error', error.message, 'retrying')] }
+    return {
+      result: failed(`The session’s machine cannot be had: ${error.message}`),
+      errors: [errorEvent('environment_failed_error', error.message, 'retrying')],
+    }
   }
 }
 
 /** Notes that a call begins, before it does. @throws ClaimLost */
-async function begin({ services: { db }, claim, session }: StepRun, toolUseId: string, vm: GuestVm | null): Promise<void> {
-  const noted = await change(db, sql`
+async function begin(
+  { services: { db }, claim, session }: StepRun,
+  toolUseId: string,
+  vm: GuestVm | null,
+): Promise<void> {
+  const noted = await change(
+    db,
+    sql`
     insert into session_calls (tool_use_id, session_id, vm_id, vm_started_at)
-    select ${toolUseId}, id, ${vm?.id ?? null}, ${vm?.startedAt ?? null} from sessions where id = ${session.id} and step_fence = ${claim.fence} and status = 'running'`)
+    select ${toolUseId}, id, ${vm?.id ?? null}, ${vm?.startedAt ?? null} from sessions where id = ${session.id} and step_fence = ${claim.fence} and status = 'running'`,
+  )
   if (noted === 0) throw new ClaimLost()
 }
 
 async function readBegun({ services: { db } }: StepRun, ids: readonly string[]): Promise<ReadonlyMap<string, Begun>> {
   if (ids.length === 0) return new Map()
-  const rows = await findAll<Begun>(db, sql`select tool_use_id, vm_id, vm_started_at from session_calls where tool_use_id = any(${ids}::uuid[])`)
+  const rows = await findAll<Begun>(
+    db,
+    sql`select tool_use_id, vm_id, vm_started_at from session_calls where tool_use_id = any(${ids}::uuid[])`,
+  )
   return new Map(rows.map((row) => [row.toolUseId, row]))
 }
 
@@ -173,7 +299,11 @@ const givenMax = 1_000
 async function giveVaultVariables({ run: { services, session, log } }: Round, vm: Vm): Promise<void> {
   const occasion = `${session.id} ${turnIdOf(log)} ${vm.id} ${session.vaultIds.join(' ')}`
   if (session.vaultIds.length === 0 || given.has(occasion)) return
-  const variables = await openEnvironmentVariables(services, { organizationId: session.organizationId, userId: session.ownerUserId }, session.vaultIds)
+  const variables = await openEnvironmentVariables(
+    services,
+    { organizationId: session.organizationId, userId: session.ownerUserId },
+    session.vaultIds,
+  )
   await transaction(services.db, (tx) => giveVariables(services, tx, vm.id, variables))
   given.add(occasion)
   for (const oldest of given) if (given.size > givenMax) given.delete(oldest)

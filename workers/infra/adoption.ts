@@ -17,7 +17,10 @@ import { machineId, vmIdOf, type VmWork } from './vms.ts'
  * a job, goes on with the builds, and removes machines that belong to nobody.
  */
 export async function adoptMachines(work: VmWork): Promise<() => Promise<void>> {
-  const rows = await findAll<Vm>(work.services.db, sql`select * from vms where node_id = ${work.nodeId} and status <> 'deleted'`)
+  const rows = await findAll<Vm>(
+    work.services.db,
+    sql`select * from vms where node_id = ${work.nodeId} and status <> 'deleted'`,
+  )
   for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before the first connection comes out
   const builds = (await buildsOfNode(work.services.db, work.nodeId)).map(buildMachineId)
   for (const id of builds) work.egress.setPolicy(id, { type: 'unrestricted' })
@@ -51,7 +54,8 @@ async function removeStrays({ compute, services: { db } }: VmWork, known: Readon
     log.warn({ vm: `vm_${resident.id}`, live: resident.live }, 'a machine without a VM is removed')
     await compute.destroy(resident.id)
     const { folderId } = resident
-    if (folderId && !(await isFolder(db, folderId)) && !(await isBuildCache(db, folderId))) await compute.removeFolder(folderId)
+    if (folderId && !(await isFolder(db, folderId)) && !(await isBuildCache(db, folderId)))
+      await compute.removeFolder(folderId)
   }
 }
 
@@ -61,9 +65,21 @@ export async function noticeExit(work: VmWork, machine: string, how: 'guest' | '
   const { services, nodeId } = work
   log.warn({ vm: encodeId('vm', vmId), how }, 'a machine ended')
   await transaction(services.db, async (tx) => {
-    const moved = how === 'guest'
-      ? await moveVm(tx, services, vmId, 'stopping', { reason: 'The guest powered off.', usageEnd: 'guest_exit', set: sql`desired_status = 'stopped'` }, ['running'])
-      : await moveVm(tx, services, vmId, 'error', { reason: 'Its machine ended unexpectedly.' }, ['running', 'starting', 'resuming'])
+    const moved =
+      how === 'guest'
+        ? await moveVm(
+            tx,
+            services,
+            vmId,
+            'stopping',
+            { reason: 'The guest powered off.', usageEnd: 'guest_exit', set: sql`desired_status = 'stopped'` },
+            ['running'],
+          )
+        : await moveVm(tx, services, vmId, 'error', { reason: 'Its machine ended unexpectedly.' }, [
+            'running',
+            'starting',
+            'resuming',
+          ])
     if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId })
   })
 }

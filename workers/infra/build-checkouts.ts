@@ -6,7 +6,18 @@ import { patiently } from '#src/platform/patience.ts'
 import { openSource, type GitSource } from '#src/resources/infra/builds/sources.ts'
 import { setBuildCommit } from '#src/resources/infra/builds/states.ts'
 import { useUpload } from '#src/resources/infra/uploads.ts'
-import { ask, begin, checkoutFolder, failed, machineOf, persevere, runStep, untilOver, type BuildRun, type StageEnd } from './build-runs.ts'
+import {
+  ask,
+  begin,
+  checkoutFolder,
+  failed,
+  machineOf,
+  persevere,
+  runStep,
+  untilOver,
+  type BuildRun,
+  type StageEnd,
+} from './build-runs.ts'
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 
@@ -54,17 +65,25 @@ export async function fetchUpload(run: BuildRun): Promise<StageEnd> {
   const key = await patiently(() => useUpload(services, run.build.organizationId, run.spec.context))
   if (!key) throw failed('spec.context names no upload of this organization.')
   await persevere(run, async () => {
-    const archive = await objectStore(services).read(key).catch((error: unknown) => {
-      if (error instanceof BerthError && error.code === 'not_found') throw failed('spec.context names an upload that was never finished.')
-      throw error
+    const archive = await objectStore(services)
+      .read(key)
+      .catch((error: unknown) => {
+        if (error instanceof BerthError && error.code === 'not_found')
+          throw failed('spec.context names an upload that was never finished.')
+        throw error
+      })
+    const channel = await machineOf(run).run({
+      argv: ['/bin/dash', '-c', 'cat > /tmp/context'],
+      timeoutMs: Math.max(0, run.deadlineMs - performance.now()),
     })
-    const channel = await machineOf(run).run({ argv: ['/bin/dash', '-c', 'cat > /tmp/context'], timeoutMs: Math.max(0, run.deadlineMs - performance.now()) })
     channel.stdin.on('error', () => undefined) // its exit tells
     channel.stdout.resume()
     channel.stderr.resume()
     archive.on('error', () => channel.close())
     archive.pipe(channel.stdin)
-    const { exitCode } = await untilOver(run, channel, async () => channel.close(), channel.exit).finally(() => archive.destroy())
+    const { exitCode } = await untilOver(run, channel, async () => channel.close(), channel.exit).finally(() =>
+      archive.destroy(),
+    )
     if (exitCode !== 0) throw failed('The upload does not fit the machine’s disk.')
   })
   return {}
@@ -86,13 +105,31 @@ export function isUpload({ spec }: Pick<BuildRun, 'spec'>): boolean {
 
 async function clone(run: BuildRun, source: GitSource): Promise<string> {
   const { work, build, claim } = run
-  const [how, value] = source.commitSha ? ['commit', source.commitSha] : source.ref ? ['ref', source.ref] : ['default', '']
+  const [how, value] = source.commitSha
+    ? ['commit', source.commitSha]
+    : source.ref
+      ? ['ref', source.ref]
+      : ['default', '']
   await begin(run, `Cloning ${build.repoUrl ?? ''}${how === 'default' ? '' : ` at ${value}`}`)
-  const { exitCode } = await cloneWhole(run, ['/bin/dash', '-c', cloneScript, 'clone', checkoutFolder, build.repoUrl ?? '', source.url, how, value])
-  if (exitCode === codes.noCommit) throw failed(`The repository has no commit ${value}, or no branch or tag leads to it.`)
+  const { exitCode } = await cloneWhole(run, [
+    '/bin/dash',
+    '-c',
+    cloneScript,
+    'clone',
+    checkoutFolder,
+    build.repoUrl ?? '',
+    source.url,
+    how,
+    value,
+  ])
+  if (exitCode === codes.noCommit)
+    throw failed(`The repository has no commit ${value}, or no branch or tag leads to it.`)
   if (exitCode === codes.noRef) throw failed(`The repository has no branch or tag named ${value}.`)
   if (exitCode === codes.noDefault) throw failed('The repository is empty: it has no default branch.')
-  if (exitCode !== 0) throw failed(`The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// address with a credential in it.' : 'If it is private, its address must hold a credential.'}`)
+  if (exitCode !== 0)
+    throw failed(
+      `The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// address with a credential in it.' : 'If it is private, its address must hold a credential.'}`,
+    )
   const { stdout } = await ask(run, 'git -C "$1" rev-parse HEAD', [checkoutFolder])
   const commitSha = stdout.trim()
   if (!/^[0-9a-f]{40,64}$/.test(commitSha)) throw failed('The repository could not be checked out; the log says why.')
@@ -108,7 +145,10 @@ async function cloneWhole(run: BuildRun, argv: readonly string[]): Promise<Exit>
     const exit = await runStep(run, `clone-${attempt}`, '/home/user', argv)
     const isAnswer = exit.exitCode === 0 || Object.values<number>(codes).includes(exit.exitCode)
     if (isAnswer || begunBy === claim.workerNumber) return exit
-    log.endOutput({ attempt: attempt + 1, begunBy: claim.workerNumber }, 'The connection was cut when the worker of this node ended. Cloning once more')
+    log.endOutput(
+      { attempt: attempt + 1, begunBy: claim.workerNumber },
+      'The connection was cut when the worker of this node ended. Cloning once more',
+    )
     await log.flush()
   }
 }
@@ -119,6 +159,12 @@ function isSsh(url: string): boolean {
 }
 
 async function unpack(run: BuildRun): Promise<void> {
-  const { exitCode } = await runStep(run, 'unpack', '/home/user', ['/bin/dash', '-c', unpackScript, 'unpack', checkoutFolder])
+  const { exitCode } = await runStep(run, 'unpack', '/home/user', [
+    '/bin/dash',
+    '-c',
+    unpackScript,
+    'unpack',
+    checkoutFolder,
+  ])
   if (exitCode !== 0) throw failed('The upload could not be unpacked; send a tar or zip archive.')
 }

@@ -38,7 +38,12 @@ export type BuildLogWriter = {
 }
 
 /** @param onLost hears that another worker has the build, or that it is over: nothing is stored any more. */
-export async function createBuildLogWriter(db: Db, claim: BuildClaim, from: BuildProgress, onLost: () => void): Promise<BuildLogWriter> {
+export async function createBuildLogWriter(
+  db: Db,
+  claim: BuildClaim,
+  from: BuildProgress,
+  onLost: () => void,
+): Promise<BuildLogWriter> {
   const [last] = await lastLines(db, claim.buildId, 1)
   const nextPosition = createNumbering(last)
   let progress: BuildProgress = from
@@ -53,9 +58,17 @@ export async function createBuildLogWriter(db: Db, claim: BuildClaim, from: Buil
   const add = (text: string, change: Partial<BuildProgress>): void => {
     const bytes = Buffer.byteLength(text)
     const isKept = text !== '' && progress.keptBytes <= limits.buildLogBytes
-    progress = { ...progress, ...change, ...(isKept ? { endsLine: text.endsWith('\n'), keptBytes: progress.keptBytes + bytes } : {}) }
+    progress = {
+      ...progress,
+      ...change,
+      ...(isKept ? { endsLine: text.endsWith('\n'), keptBytes: progress.keptBytes + bytes } : {}),
+    }
     if (isKept) {
-      unwritten.push(progress.keptBytes > limits.buildLogBytes ? `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n` : text)
+      unwritten.push(
+        progress.keptBytes > limits.buildLogBytes
+          ? `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n`
+          : text,
+      )
       unwrittenBytes += bytes
     }
     writing ??= writeAll()
@@ -81,11 +94,17 @@ export async function createBuildLogWriter(db: Db, claim: BuildClaim, from: Buil
   const ownLine = (line: string, endsLine: boolean): string => `${endsLine ? '' : '\n'}${masker.text(line)}\n`
   const flush = async (): Promise<void> => writing
   return {
-    get progress() { return progress },
-    hide: (values) => { masker = createMasker(values) },
+    get progress() {
+      return progress
+    },
+    hide: (values) => {
+      masker = createMasker(values)
+    },
     say: (line, change = {}) => add(ownLine(line, progress.endsLine), change),
     flush,
-    onStored: (then) => { heard = then },
+    onStored: (then) => {
+      heard = then
+    },
     resumeOutput() {
       masking = undefined
       return progress.takenBytes
@@ -97,14 +116,23 @@ export async function createBuildLogWriter(db: Db, claim: BuildClaim, from: Buil
       const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
       const { heldBytes, state } = masking.resumption()
       const whole = shown.length - cutBytes(shown)
-      add(shown.toString('utf8', 0, whole), { takenBytes: consumed - heldBytes, maskingState: state, cut: shown.toString('hex', whole) })
+      add(shown.toString('utf8', 0, whole), {
+        takenBytes: consumed - heldBytes,
+        maskingState: state,
+        cut: shown.toString('hex', whole),
+      })
       if (unwrittenBytes > unwrittenBytesMax) await flush()
     },
     endOutput(change, line) {
       const rest = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking?.end() ?? Buffer.alloc(0)]).toString('utf8')
       masking = undefined
       const endsLine = rest === '' ? progress.endsLine : rest.endsWith('\n')
-      add(line === undefined ? rest : `${rest}${ownLine(line, endsLine)}`, { takenBytes: 0, maskingState: 0, cut: '', ...change })
+      add(line === undefined ? rest : `${rest}${ownLine(line, endsLine)}`, {
+        takenBytes: 0,
+        maskingState: 0,
+        cut: '',
+        ...change,
+      })
     },
   }
 }
@@ -113,7 +141,7 @@ export async function createBuildLogWriter(db: Db, claim: BuildClaim, from: Buil
 function chunksOf(text: string): string[] {
   const bytes = Buffer.from(text)
   const chunks: string[] = []
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length; ) {
     let end = Math.min(at + chunkBytes, bytes.length)
     while (end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end-- // inside: end is below length
     chunks.push(bytes.toString('utf8', at, end))

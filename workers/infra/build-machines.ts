@@ -3,7 +3,15 @@ import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { transaction } from '#src/platform/postgres.ts'
-import { addBuildCache, dropBuildCache, forgetIdleCaches, isBuildCache, releaseBuildCache, releaseStaleCaches, takeBuildCache } from '#src/resources/infra/builds/caches.ts'
+import {
+  addBuildCache,
+  dropBuildCache,
+  forgetIdleCaches,
+  isBuildCache,
+  releaseBuildCache,
+  releaseStaleCaches,
+  takeBuildCache,
+} from '#src/resources/infra/builds/caches.ts'
 import { runBuildJob } from '#src/resources/infra/builds/jobs.ts'
 import type { Build } from '#src/resources/infra/builds/rows.ts'
 import { idleBuilds } from '#src/resources/infra/builds/runs.ts'
@@ -37,15 +45,22 @@ export async function forgetCache({ services: { db }, compute }: VmWork, build: 
  * fresh disk does. Idempotent.
  */
 export async function returnMachine(work: VmWork, build: Build, succeeded: boolean): Promise<void> {
-  const { compute, egress, services: { db } } = work
+  const {
+    compute,
+    egress,
+    services: { db },
+  } = work
   const id = buildMachineId(build.id)
   const machine = compute.find(id)
-  const folderId = machine?.folderId ?? (await compute.residents()).find((resident) => resident.id === id)?.folderId ?? null
+  const folderId =
+    machine?.folderId ?? (await compute.residents()).find((resident) => resident.id === id)?.folderId ?? null
   if (machine && folderId && succeeded) await flushDisks(work, id)
   egress.dropMachine(id)
   await compute.destroy(id)
   if (!folderId) return releaseBuildCache(db, build.id)
-  const isCache = (await isBuildCache(db, folderId)) || (succeeded && build.repoKey !== null && (await addBuildCache(db, build, folderId)))
+  const isCache =
+    (await isBuildCache(db, folderId)) ||
+    (succeeded && build.repoKey !== null && (await addBuildCache(db, build, folderId)))
   if (!isCache) await compute.removeFolder(folderId)
   await releaseBuildCache(db, build.id)
 }
@@ -62,7 +77,11 @@ async function flushDisks({ compute }: VmWork, id: string): Promise<void> {
  * Wakes the builds of this node that nobody works on: those of the worker before, and those whose job was lost.
  * @param unclaimedSeconds how long a build may wait for its own job.
  */
-export async function stirBuilds({ services: { db, jobs }, nodeId }: VmWork, active: ReadonlySet<string>, unclaimedSeconds = unclaimedSecondsMax): Promise<void> {
+export async function stirBuilds(
+  { services: { db, jobs }, nodeId }: VmWork,
+  active: ReadonlySet<string>,
+  unclaimedSeconds = unclaimedSecondsMax,
+): Promise<void> {
   await transaction(db, async (tx) => {
     const still = await idleBuilds(tx, nodeId, active, unclaimedSeconds)
     for (const id of still) await jobs.enqueue(tx, onNode(runBuildJob, nodeId), { buildId: id })

@@ -13,7 +13,19 @@ import { checkFileRoom, filesHeld, isBelowFloor } from '#src/resources/infra/fil
 import { addBuiltTemplate } from '#src/resources/infra/templates.ts'
 import { buildMachineId } from './build-machines.ts'
 import { noRoom } from './build-room.ts'
-import { ask, begin, BuildEnd, BuildLetGo, checkoutFolder, failed, insideCheckout, machineOf, persevere, untilOver, type BuildRun } from './build-runs.ts'
+import {
+  ask,
+  begin,
+  BuildEnd,
+  BuildLetGo,
+  checkoutFolder,
+  failed,
+  insideCheckout,
+  machineOf,
+  persevere,
+  untilOver,
+  type BuildRun,
+} from './build-runs.ts'
 
 /** gzip's quickest: under emulation it is the slowest part, and a file is stored once and fetched a few times. */
 const packScript = `if [ -d "$1" ]; then cd "$1" && set -- .; else cd "$(dirname "$1")" && set -- "$(basename "$1")"; fi
@@ -27,7 +39,9 @@ export async function keepOutput(run: BuildRun): Promise<BuildOutput> {
 }
 
 async function keepFiles(run: BuildRun): Promise<BuildOutput> {
-  const { spec: { output } } = run
+  const {
+    spec: { output },
+  } = run
   const place = output.path === null ? checkoutFolder : await insideCheckout(run, output.path, 'output path')
   await begin(run, `Keeping ${output.path ?? 'the checkout'} as ${output.name}`)
   // Asked first: packing gigabytes only to throw them away would take an emulated machine many minutes.
@@ -38,12 +52,22 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
 }
 
 async function pack(run: BuildRun, place: string): Promise<BuildOutput> {
-  const { build, spec: { output }, log } = run
-  const channel = await machineOf(run).run({ argv: ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place], workingDir: '/', timeoutMs: Math.max(0, run.deadlineMs - performance.now()) })
+  const {
+    build,
+    spec: { output },
+    log,
+  } = run
+  const channel = await machineOf(run).run({
+    argv: ['/bin/bash', '-o', 'pipefail', '-c', packScript, 'pack', place],
+    workingDir: '/',
+    timeoutMs: Math.max(0, run.deadlineMs - performance.now()),
+  })
   channel.stdin.on('error', () => undefined) // it reads nothing
   channel.stdin.end()
   let complaint: Buffer = Buffer.alloc(0)
-  channel.stderr.on('data', (bytes: Buffer) => { complaint = Buffer.concat([complaint, bytes]).subarray(0, complaintBytesMax) })
+  channel.stderr.on('data', (bytes: Buffer) => {
+    complaint = Buffer.concat([complaint, bytes]).subarray(0, complaintBytesMax)
+  })
   /** The store takes a stream whole or not at all: one that does not end well throws. */
   async function* packed(): AsyncIterableIterator<Buffer> {
     yield* channel.stdout as AsyncIterable<Buffer>
@@ -53,7 +77,11 @@ async function pack(run: BuildRun, place: string): Promise<BuildOutput> {
     throw failed('The output could not be packed; the log says why.')
   }
   const key = `builds/${encodeId('organization', build.organizationId)}/${encodeId('build', build.id)}/${output.name}.tar.gz`
-  const storing = objectStore(run.work.services).put(key, Readable.from(packed(), { objectMode: false }), limits.buildOutputBytes)
+  const storing = objectStore(run.work.services).put(
+    key,
+    Readable.from(packed(), { objectMode: false }),
+    limits.buildOutputBytes,
+  )
   try {
     const { sizeBytes, sha256 } = await untilOver(run, channel, async () => channel.close(), storing)
     return { type: output.type, name: output.name, key, templateId: null, sizeBytes, sha256 }
@@ -75,32 +103,56 @@ async function checkRoom({ work: { services }, build }: BuildRun, sizeBytes: num
 }
 
 function tooLarge(): Error {
-  return failed(`The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`)
+  return failed(
+    `The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`,
+  )
 }
 
 async function keepDisk(run: BuildRun): Promise<BuildOutput> {
-  const { work, build, spec: { output }, log, over } = run
+  const {
+    work,
+    build,
+    spec: { output },
+    log,
+    over,
+  } = run
   const machineId = buildMachineId(build.id)
   if (log.progress.templateId === null) {
     machineOf(run) // from here on it may be gone: its disk is what is kept
-    log.say(`Keeping the disk as the template ${output.name}`, { begunBy: run.claim.workerNumber, templateId: newUuid() })
+    log.say(`Keeping the disk as the template ${output.name}`, {
+      begunBy: run.claim.workerNumber,
+      templateId: newUuid(),
+    })
     await log.flush()
   }
-  if (await isBelowFloor(work.services.config, keptTemplatesFolder(work.services.config.dataDir))) throw new BuildEnd(noRoom)
+  if (await isBelowFloor(work.services.config, keptTemplatesFolder(work.services.config.dataDir)))
+    throw new BuildEnd(noRoom)
   const templateId = log.progress.templateId ?? ''
   try {
     await work.compute.stop(machineId)
     over.throwIfAborted()
     const { sizeBytes } = await work.compute.keepTemplate(machineId, templateId)
     over.throwIfAborted()
-    await patiently(() => addBuiltTemplate(work.services.db, {
-      id: templateId, organizationId: build.organizationId, name: output.name, nodeId: work.nodeId, buildJobId: build.id, sizeBytes,
-      description: build.repoUrl ? `Built from ${build.repoUrl}` : 'Built from an upload',
-    }))
+    await patiently(() =>
+      addBuiltTemplate(work.services.db, {
+        id: templateId,
+        organizationId: build.organizationId,
+        name: output.name,
+        nodeId: work.nodeId,
+        buildJobId: build.id,
+        sizeBytes,
+        description: build.repoUrl ? `Built from ${build.repoUrl}` : 'Built from an upload',
+      }),
+    )
     return { type: 'template', name: output.name, key: null, templateId, sizeBytes, sha256: null }
   } catch (error) {
     const goesOn = error instanceof BuildLetGo || error instanceof BuildClaimLost
-    if (!goesOn) await work.compute.removeTemplate(templateId).catch((reason: Error) => processLog.warn({ reason: reason.message }, 'a template that nobody needs was not removed'))
+    if (!goesOn)
+      await work.compute
+        .removeTemplate(templateId)
+        .catch((reason: Error) =>
+          processLog.warn({ reason: reason.message }, 'a template that nobody needs was not removed'),
+        )
     throw error
   }
 }

@@ -13,7 +13,10 @@ const roomBytesMin = 16 * 1024 * 1024
 const lookMs = 2_000
 
 /** How a build ends for which there is no room. */
-export const noRoom: Ending = { status: 'failed', error: 'The node has no room left for this build. Ask your operator to make room, then build again.' }
+export const noRoom: Ending = {
+  status: 'failed',
+  error: 'The node has no room left for this build. Ask your operator to make room, then build again.',
+}
 
 /** Looks every two seconds until the signal; calls back once when there is no room. */
 export async function watchRoom(dataDir: string, signal: AbortSignal, onFull: () => void): Promise<void> {
@@ -39,5 +42,8 @@ async function isFull(dataDir: string): Promise<boolean> {
 /** Whether something failed for want of room. */
 export function isNoRoom(error: unknown): boolean {
   // qemu-img, which makes and copies disks, says it in words.
-  return error instanceof Error && (('code' in error && error.code === 'ENOSPC') || error.message.includes('No space left on device'))
+  return (
+    error instanceof Error &&
+    (('code' in error && error.code === 'ENOSPC') || error.message.includes('No space left on device'))
+  )
 }

@@ -47,7 +47,15 @@ export function failed(error: string, more: Pick<Ending, 'exitCode' | 'failingSt
  * What every part of a build's run needs. `over` fires when it must stop: with a BuildEnd, or with a BuildLetGo or
  * BuildClaimLost when another worker goes on with it.
  */
-export type BuildRun = { work: VmWork; build: Build; claim: BuildClaim; spec: BuildSpec; log: BuildLogWriter; over: AbortSignal; deadlineMs: number }
+export type BuildRun = {
+  work: VmWork
+  build: Build
+  claim: BuildClaim
+  spec: BuildSpec
+  log: BuildLogWriter
+  over: AbortSignal
+  deadlineMs: number
+}
 
 /** What changes when a stage of a build is done, and a line about it. */
 export type StageEnd = { change?: Partial<BuildProgress>; line?: string }
@@ -120,11 +128,17 @@ async function pour(run: BuildRun, output: KeptOutput): Promise<Exit> {
  * Waits for work in the machine. When the build must stop meanwhile, its command is asked to end, and a little later given up.
  * @throws what `over` fires with.
  */
-export async function untilOver<Result>({ over }: Pick<BuildRun, 'over'>, channel: { close(): void }, askToEnd: () => Promise<void>, work: Promise<Result>): Promise<Result> {
+export async function untilOver<Result>(
+  { over }: Pick<BuildRun, 'over'>,
+  channel: { close(): void },
+  askToEnd: () => Promise<void>,
+  work: Promise<Result>,
+): Promise<Result> {
   const stopped = Promise.withResolvers<never>()
   stopped.promise.catch(() => undefined) // thrown below, when it was
   const stop = async (): Promise<void> => {
-    if (over.reason instanceof BuildEnd) { // otherwise the command goes on, and somebody else with it
+    if (over.reason instanceof BuildEnd) {
+      // otherwise the command goes on, and somebody else with it
       await askToEnd()
       await Promise.race([work.catch(() => undefined), pause(graceMs)]) // how it ended does not matter any more
     }
@@ -148,8 +162,19 @@ export async function untilOver<Result>({ over }: Pick<BuildRun, 'over'>, channe
 }
 
 /** Asks the machine something that takes no time and is not for the log. */
-export async function ask(run: BuildRun, script: string, args: readonly string[], options: { as?: 'user' | 'root' } = {}): Promise<GuestResult> {
-  return persevere(run, () => execInGuest(machineOf(run), { argv: ['/bin/dash', '-c', script, 'berth', ...args], timeoutMs: questionMs, ...options }))
+export async function ask(
+  run: BuildRun,
+  script: string,
+  args: readonly string[],
+  options: { as?: 'user' | 'root' } = {},
+): Promise<GuestResult> {
+  return persevere(run, () =>
+    execInGuest(machineOf(run), {
+      argv: ['/bin/dash', '-c', script, 'berth', ...args],
+      timeoutMs: questionMs,
+      ...options,
+    }),
+  )
 }
 
 const insideScript = `root=$(realpath -e -- "$1") || exit 20
@@ -160,7 +185,9 @@ case $target/ in "$root"/*) printf %s "$target" ;; *) exit 21 ;; esac`
 export async function insideCheckout(run: BuildRun, path: string, what: string): Promise<string> {
   const { exitCode, stdout } = await ask(run, insideScript, [checkoutFolder, path])
   if (exitCode === 0) return stdout
-  throw failed(exitCode === 21 ? `The ${what} ${path} leads out of the checkout.` : `The ${what} ${path} is not in the checkout.`)
+  throw failed(
+    exitCode === 21 ? `The ${what} ${path} leads out of the checkout.` : `The ${what} ${path} is not in the checkout.`,
+  )
 }
 
 /** Asks everything that came of a command to end. */

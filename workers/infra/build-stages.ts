@@ -18,17 +18,38 @@ import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { checkOut, fetchUpload, isUpload } from './build-checkouts.ts'
 import { buildMachineId, forgetCache, takeCache } from './build-machines.ts'
 import { keepOutput } from './build-outputs.ts'
-import { ask, begin, failed, insideCheckout, machineOf, persevere, runStep, type BuildRun, type StageEnd } from './build-runs.ts'
+import {
+  ask,
+  begin,
+  failed,
+  insideCheckout,
+  machineOf,
+  persevere,
+  runStep,
+  type BuildRun,
+  type StageEnd,
+} from './build-runs.ts'
 
 const cacheFolder = '/home/user/workspace/cache'
 /** Where tools keep what they have fetched, when the build has a cache. */
-const cacheEnv = { CACHE_DIR: cacheFolder, npm_config_cache: `${cacheFolder}/npm`, PIP_CACHE_DIR: `${cacheFolder}/pip`, GOMODCACHE: `${cacheFolder}/go` }
+const cacheEnv = {
+  CACHE_DIR: cacheFolder,
+  npm_config_cache: `${cacheFolder}/npm`,
+  PIP_CACHE_DIR: `${cacheFolder}/pip`,
+  GOMODCACHE: `${cacheFolder}/go`,
+}
 
 /** From where it is to the output. @throws BuildEnd, what `over` fires with, or whatever went wrong on our side. */
 export async function goOn(run: BuildRun, { sealedSecrets }: Pick<ClaimedBuild, 'sealedSecrets'>): Promise<Ending> {
   const { spec, log } = run
   const values = await giveSecrets(run, sealedSecrets)
-  const stages: ((run: BuildRun) => Promise<StageEnd>)[] = [takeMachine, fetchUpload, checkOut, (one) => prepare(one, values), ...spec.commands.map((command, index) => (one: BuildRun) => runCommand(one, command, index + 1))]
+  const stages: ((run: BuildRun) => Promise<StageEnd>)[] = [
+    takeMachine,
+    fetchUpload,
+    checkOut,
+    (one) => prepare(one, values),
+    ...spec.commands.map((command, index) => (one: BuildRun) => runCommand(one, command, index + 1)),
+  ]
   for (const [index, stage] of stages.entries()) {
     if (index < log.progress.stage) continue
     run.over.throwIfAborted()
@@ -39,8 +60,13 @@ export async function goOn(run: BuildRun, { sealedSecrets }: Pick<ClaimedBuild, 
 }
 
 /** The values of the build's secrets: those of its first day, though they may be changed meanwhile. From now on the log hides them. */
-async function giveSecrets({ work: { services }, build, claim, spec, log }: BuildRun, sealed: Buffer | null): Promise<Record<string, string>> {
-  const values = sealed ? openKeptSecrets(services, build.id, sealed) : await patiently(() => openBuildSecrets(services, build, spec.secrets))
+async function giveSecrets(
+  { work: { services }, build, claim, spec, log }: BuildRun,
+  sealed: Buffer | null,
+): Promise<Record<string, string>> {
+  const values = sealed
+    ? openKeptSecrets(services, build.id, sealed)
+    : await patiently(() => openBuildSecrets(services, build, spec.secrets))
   log.hide([...Object.values(values), ...credentialsOf(openSource(services.sealer, build)?.url ?? '')])
   const missing = spec.secrets.find((name) => !(name in values))
   if (missing) throw failed(`The secret ${missing} was deleted after the build was queued.`)
@@ -54,16 +80,26 @@ async function takeMachine(run: BuildRun): Promise<StageEnd> {
   const id = buildMachineId(build.id)
   const hasCache = spec.cache && build.repoKey !== null
   work.egress.setPolicy(id, { type: 'unrestricted' })
-  const take = async (folder: MachineSpec['folder']): Promise<void> => void (await work.compute.take({
-    id, template: machineTemplate(build.templateId), vcpuCount: build.vcpuCount, memoryMb: build.memoryMb, diskMb: limits.buildDiskMb, hostname: 'build', folder,
-  }))
+  const take = async (folder: MachineSpec['folder']): Promise<void> =>
+    void (await work.compute.take({
+      id,
+      template: machineTemplate(build.templateId),
+      vcpuCount: build.vcpuCount,
+      memoryMb: build.memoryMb,
+      diskMb: limits.buildDiskMb,
+      hostname: 'build',
+      folder,
+    }))
   const cache = hasCache ? await patiently(() => takeCache(work, build)) : null
   over.throwIfAborted()
   try {
     await take(cache ?? (hasCache ? 'new' : 'none'))
   } catch (error) {
     if (!cache) throw error
-    processLog.warn({ err: error, build: encodeId('build', build.id) }, 'a build’s cache could not be used; it is made anew')
+    processLog.warn(
+      { err: error, build: encodeId('build', build.id) },
+      'a build’s cache could not be used; it is made anew',
+    )
     await forgetCache(work, build)
     await take('new')
   }
@@ -73,9 +109,16 @@ async function takeMachine(run: BuildRun): Promise<StageEnd> {
 
 /** What the commands find: the folder, the variables, the cache. */
 async function prepare(run: BuildRun, values: Readonly<Record<string, string>>): Promise<StageEnd> {
-  const { spec, log: { progress: { hasCache } } } = run
+  const {
+    spec,
+    log: {
+      progress: { hasCache },
+    },
+  } = run
   const folder = await insideCheckout(run, isUpload(run) ? '.' : spec.context, 'context')
-  await persevere(run, () => pushEnv(machineOf(run), { CI: 'true', ...(hasCache ? cacheEnv : {}), ...spec.env, ...values }))
+  await persevere(run, () =>
+    pushEnv(machineOf(run), { CI: 'true', ...(hasCache ? cacheEnv : {}), ...spec.env, ...values }),
+  )
   if (hasCache) await ask(run, 'mkdir -p "$1"', [cacheFolder])
   return { change: { folder } }
 }
@@ -83,14 +126,23 @@ async function prepare(run: BuildRun, values: Readonly<Record<string, string>>):
 async function runCommand(run: BuildRun, command: string, number: number): Promise<StageEnd> {
   await begin(run, `$ ${command}`)
   // A shell of its own, as `exec` gives a command in a VM.
-  const { exitCode } = await runStep(run, `command-${number}`, run.log.progress.folder ?? '/', ['/bin/bash', '-lc', command])
-  if (exitCode !== 0) throw failed(`Command ${number} ended with exit code ${exitCode}.`, { exitCode, failingStep: number })
+  const { exitCode } = await runStep(run, `command-${number}`, run.log.progress.folder ?? '/', [
+    '/bin/bash',
+    '-lc',
+    command,
+  ])
+  if (exitCode !== 0)
+    throw failed(`Command ${number} ended with exit code ${exitCode}.`, { exitCode, failingStep: number })
   return {}
 }
 
 /** What of an address is secret. */
 function credentialsOf(url: string): string[] {
   const parsed = URL.parse(url)
-  const parts = [parsed?.password ?? '', parsed?.password ? '' : (parsed?.protocol === 'ssh:' ? '' : parsed?.username ?? ''), parsed?.search.slice(1) ?? ''].filter(Boolean)
+  const parts = [
+    parsed?.password ?? '',
+    parsed?.password ? '' : parsed?.protocol === 'ssh:' ? '' : (parsed?.username ?? ''),
+    parsed?.search.slice(1) ?? '',
+  ].filter(Boolean)
   return parts.flatMap((part) => [part, decoded(part)])
 }

@@ -30,7 +30,9 @@ export type ActiveBuilds = Set<string>
 /** Handles the node's builds, and the turns of everybody's. */
 export async function handleBuilds(work: VmWork, active: ActiveBuilds): Promise<void> {
   const { jobs } = work.services
-  await jobs.handle(onNode(runBuildJob, work.nodeId), { concurrency: buildsAtOnce }, ({ data, signal }) => runBuild(work, active, data.buildId, signal))
+  await jobs.handle(onNode(runBuildJob, work.nodeId), { concurrency: buildsAtOnce }, ({ data, signal }) =>
+    runBuild(work, active, data.buildId, signal),
+  )
   await jobs.handle(dispatchJob, { concurrency: 1 }, async () => void (await dispatchBuilds(work.services)))
 }
 
@@ -42,7 +44,8 @@ async function runBuild(work: VmWork, active: ActiveBuilds, buildId: string, sto
     const claimed = await patiently(() => claimBuild(work.services.db, buildId, work))
     if (claimed) await runClaimed(work, claimed, stopping)
   } catch (error) {
-    if (error instanceof BuildLetGo) log.info({ build: encodeId('build', buildId) }, 'a build is let go; the next worker of this node goes on with it')
+    if (error instanceof BuildLetGo)
+      log.info({ build: encodeId('build', buildId) }, 'a build is let go; the next worker of this node goes on with it')
     else if (error instanceof BuildClaimLost) await leave(work, buildId)
     else throw error
   } finally {
@@ -55,15 +58,22 @@ async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSi
   const over = new AbortController()
   const letGo = (): void => over.abort(new BuildLetGo())
   const lose = (): void => over.abort(new BuildClaimLost())
-  const timer = setTimeout(() => over.abort(new BuildEnd({ status: 'failed', error: 'timed_out' })), Math.max(0, leftMs))
+  const timer = setTimeout(
+    () => over.abort(new BuildEnd({ status: 'failed', error: 'timed_out' })),
+    Math.max(0, leftMs),
+  )
   stopping.addEventListener('abort', letGo, { once: true })
   if (stopping.aborted) letGo()
-  const watching = Promise.all([watchForCancel(work, build, over), watchRoom(work.services.config.dataDir, over.signal, () => over.abort(new BuildEnd(noRoom)))])
+  const watching = Promise.all([
+    watchForCancel(work, build, over),
+    watchRoom(work.services.config.dataDir, over.signal, () => over.abort(new BuildEnd(noRoom))),
+  ])
   try {
     const writer = await patiently(() => createBuildLogWriter(work.services.db, claim, claimed.progress, lose))
     const spec = openSpec(work.services.sealer, build)
     const run = { work, build, claim, spec, log: writer, over: over.signal, deadlineMs: performance.now() + leftMs }
-    const ending = claimed.progress.ending ?? await goOn(run, claimed).catch((error: unknown) => endingOf(build, error))
+    const ending =
+      claimed.progress.ending ?? (await goOn(run, claimed).catch((error: unknown) => endingOf(build, error)))
     await end(work, claimed, writer, ending)
   } finally {
     clearTimeout(timer)
@@ -74,8 +84,17 @@ async function runClaimed(work: VmWork, claimed: ClaimedBuild, stopping: AbortSi
 }
 
 /** Ends a build, whose ending is stored before anything is undone: the next worker ends it in the same way. */
-async function end(work: VmWork, { build, claim }: ClaimedBuild, writer: BuildLogWriter, ending: Ending): Promise<void> {
-  const line = ending.error ? sentences[ending.error] ?? ending.error : ending.status === 'cancelled' ? 'Cancelled.' : undefined
+async function end(
+  work: VmWork,
+  { build, claim }: ClaimedBuild,
+  writer: BuildLogWriter,
+  ending: Ending,
+): Promise<void> {
+  const line = ending.error
+    ? (sentences[ending.error] ?? ending.error)
+    : ending.status === 'cancelled'
+      ? 'Cancelled.'
+      : undefined
   if (!writer.progress.ending) writer.endOutput({ ending }, line)
   await writer.flush()
   await patiently(() => returnMachine(work, build, ending.status === 'succeeded'))
@@ -86,7 +105,8 @@ async function end(work: VmWork, { build, claim }: ClaimedBuild, writer: BuildLo
 /** Another worker has the build now, or somebody ended it: then its machine goes. */
 async function leave(work: VmWork, buildId: string): Promise<void> {
   const build = await patiently(() => findBuildRow(work.services.db, buildId))
-  if (!build || !isFinished(build)) return log.warn({ build: encodeId('build', buildId) }, 'another worker goes on with a build')
+  if (!build || !isFinished(build))
+    return log.warn({ build: encodeId('build', buildId) }, 'another worker goes on with a build')
   await patiently(() => returnMachine(work, build, false))
 }
 
@@ -101,7 +121,10 @@ async function watchForCancel({ services }: VmWork, build: Build, over: AbortCon
   const notices = services.pubsub.subscribe('build', build.id, over.signal)
   for (;;) {
     const row = await findBuildRow(services.db, build.id).catch((error: Error) => {
-      log.warn({ reason: error.message }, 'whether a build was cancelled could not be read; it is read again with the next notice')
+      log.warn(
+        { reason: error.message },
+        'whether a build was cancelled could not be read; it is read again with the next notice',
+      )
       return undefined
     })
     if (row?.cancelRequested) return over.abort(new BuildEnd({ status: 'cancelled' }))
@@ -124,5 +147,8 @@ function endingOf(build: Build, error: unknown): Ending {
     return noRoom
   }
   log.error({ err: error, build: encodeId('build', build.id) }, 'a build failed on our side')
-  return { status: 'failed', error: 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.' }
+  return {
+    status: 'failed',
+    error: 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.',
+  }
 }

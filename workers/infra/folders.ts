@@ -5,5 +5,7 @@ import { removeFolderDisk } from '#src/resources/infra/folders.ts'
 
 /** Handles the node's folder jobs. */
 export async function handleFolders(jobs: Jobs, compute: Compute, nodeId: string): Promise<void> {
-  await jobs.handle(onNode(removeFolderDisk, nodeId), { concurrency: 1 }, ({ data }) => compute.removeFolder(data.folderId))
+  await jobs.handle(onNode(removeFolderDisk, nodeId), { concurrency: 1 }, ({ data }) =>
+    compute.removeFolder(data.folderId),
+  )
 }

@@ -42,7 +42,11 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
     every('*/5 * * * * *', 'taking up sessions again', () => stirSessions(services)),
     every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
     every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
-    every('*/10 * * * * *', 'giving back credits of lost processes', async () => void (await endLostProcesses(services.db))),
+    every(
+      '*/10 * * * * *',
+      'giving back credits of lost processes',
+      async () => void (await endLostProcesses(services.db)),
+    ),
     every('17 * * * *', 'forgetting old records', () => forget(services)),
     every('27 * * * *', 'turning the days of build logs', () => turnLogDays(services.db)),
   ]
@@ -60,15 +64,19 @@ function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
 }
 
 function every(cron: string, doing: string, work: () => Promise<void>): ScheduledTask {
-  const run = (): Promise<void> => work().catch((error: Error) => log.warn({ reason: error.message }, `${doing} did not work this time`))
+  const run = (): Promise<void> =>
+    work().catch((error: Error) => log.warn({ reason: error.message }, `${doing} did not work this time`))
   return schedule(cron, run, { noOverlap: true })
 }
 
 /** Marks this node's VMs whose time is over for deletion. */
 export async function expireVms(services: Background, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const due = await findAll<Pick<Vm, 'id' | 'nodeId'>>(tx, sql`
-      select id, node_id from vms where expires_at < now() and status not in ('deleting', 'deleted') and node_id = ${nodeId} order by id limit ${batchMax} for no key update skip locked`)
+    const due = await findAll<Pick<Vm, 'id' | 'nodeId'>>(
+      tx,
+      sql`
+      select id, node_id from vms where expires_at < now() and status not in ('deleting', 'deleted') and node_id = ${nodeId} order by id limit ${batchMax} for no key update skip locked`,
+    )
     for (const vm of due) await markDeleted(services, tx, vm, 'timeout')
   })
 }
@@ -76,11 +84,14 @@ export async function expireVms(services: Background, nodeId: string): Promise<v
 /** Gives the VMs that stand still between two statuses a job again. */
 export async function stirVms(services: Background, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const still = await findAll<Pick<Vm, 'id'>>(tx, sql`
+    const still = await findAll<Pick<Vm, 'id'>>(
+      tx,
+      sql`
       update vms set updated_at = now() where id in (
         select id from vms where status in ('creating', 'stopping', 'starting', 'pausing', 'resuming', 'deleting') and node_id = ${nodeId}
           and updated_at < now() - ${standstillSeconds} * interval '1 second' order by id limit ${batchMax} for no key update skip locked)
-      returning id`)
+      returning id`,
+    )
     for (const vm of still) await services.jobs.enqueue(tx, onNode(reconcileVm, nodeId), { vmId: vm.id })
   })
 }
@@ -90,10 +101,16 @@ export async function stirVms(services: Background, nodeId: string): Promise<voi
  * @param except the node of whoever asks: it is alive, even when it had no time to say so.
  */
 export async function markLostNodes(services: Background, except: string | null = null): Promise<void> {
-  const lost = await findAll<Pick<Vm, 'id'>>(services.db, sql`
+  const lost = await findAll<Pick<Vm, 'id'>>(
+    services.db,
+    sql`
     select v.id from vms v join nodes n on n.id = v.node_id
-    where v.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by v.id limit ${batchMax}`)
-  for (const vm of lost) await moveVm(services.db, services, vm.id, 'error', { reason: 'Its node was lost.', usageEnd: 'orphaned' }, ['running'])
+    where v.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by v.id limit ${batchMax}`,
+  )
+  for (const vm of lost)
+    await moveVm(services.db, services, vm.id, 'error', { reason: 'Its node was lost.', usageEnd: 'orphaned' }, [
+      'running',
+    ])
 }
 
 async function forget(services: Background): Promise<void> {
@@ -103,6 +120,9 @@ async function forget(services: Background): Promise<void> {
   await forgetOldArtifacts(services)
   await forgetProcesses(db)
   await forgetInferenceProcesses(db)
-  await change(db, sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`)
+  await change(
+    db,
+    sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`,
+  )
   await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)
 }

@@ -5,17 +5,27 @@ import { addMetricSource } from '#src/platform/metrics/sources.ts'
 
 /** Adds it to the metrics of this process. */
 export function reportMachines(compute: Compute, { vmPoolSize }: Pick<Config, 'vmPoolSize'>): void {
-  addMetricSource('machines', {
-    berth_machines: { help: 'Machines on this node that belong to a VM or a build: running, or only on disk.', labels: ['state'] },
-    berth_warm_machines: { help: 'Machines of the pool that wait to be taken.' },
-    berth_warm_machines_wanted: { help: 'How many of those there should be (BERTH_VM_POOL).' },
-  }, async () => {
-    const residents = await compute.residents()
-    const running = residents.filter(({ live }) => live).length
-    return {
-      berth_machines: [{ labels: { state: 'running' }, value: running }, { labels: { state: 'at_rest' }, value: residents.length - running }],
-      berth_warm_machines: [{ value: compute.warm }],
-      berth_warm_machines_wanted: [{ value: vmPoolSize }],
-    }
-  })
+  addMetricSource(
+    'machines',
+    {
+      berth_machines: {
+        help: 'Machines on this node that belong to a VM or a build: running, or only on disk.',
+        labels: ['state'],
+      },
+      berth_warm_machines: { help: 'Machines of the pool that wait to be taken.' },
+      berth_warm_machines_wanted: { help: 'How many of those there should be (BERTH_VM_POOL).' },
+    },
+    async () => {
+      const residents = await compute.residents()
+      const running = residents.filter(({ live }) => live).length
+      return {
+        berth_machines: [
+          { labels: { state: 'running' }, value: running },
+          { labels: { state: 'at_rest' }, value: residents.length - running },
+        ],
+        berth_warm_machines: [{ value: compute.warm }],
+        berth_warm_machines_wanted: [{ value: vmPoolSize }],
+      }
+    },
+  )
 }

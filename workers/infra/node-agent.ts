@@ -7,7 +7,13 @@ import fastify from 'fastify'
 import type { Compute, Machine } from '#src/drivers/compute/machine.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/drivers/compute/guest/files.ts'
-import { followBackground, forgetOutput, killBackground, readBackground, startBackground } from '#src/drivers/compute/guest/processes.ts'
+import {
+  followBackground,
+  forgetOutput,
+  killBackground,
+  readBackground,
+  startBackground,
+} from '#src/drivers/compute/guest/processes.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest/session.ts'
 import type { ExecRequest, FollowRefusal, NodeOperations, OutputChunk } from '#src/drivers/node.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
@@ -35,7 +41,12 @@ export type NodeAgent = {
 type Asked = { requestId: string; delivered: (then: () => void) => void }
 
 /** An operation as the node does it. */
-type Operations = { [Name in keyof NodeOperations]: (input: Parameters<NodeOperations[Name]>[0], asked: Asked) => ReturnType<NodeOperations[Name]> }
+type Operations = {
+  [Name in keyof NodeOperations]: (
+    input: Parameters<NodeOperations[Name]>[0],
+    asked: Asked,
+  ) => ReturnType<NodeOperations[Name]>
+}
 
 /** Opens the node's door. */
 export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
@@ -44,7 +55,8 @@ export async function openNodeAgent(parts: NodeAgentParts): Promise<NodeAgent> {
   const expected = sha256(parts.services.sealer.derive(nodeTokenPurpose))
   app.addHook('onRequest', async (request) => {
     const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
-    if (!sameDigest(sha256(token), expected)) throw new BerthError('unauthorized', 'The node does not know this caller.')
+    if (!sameDigest(sha256(token), expected))
+      throw new BerthError('unauthorized', 'The node does not know this caller.')
   })
   app.setErrorHandler((error, _request, reply) => {
     if (!(error instanceof BerthError)) log.error({ err: error }, 'the node failed at a request')
@@ -101,7 +113,9 @@ function operationsOf({ compute, env }: NodeAgentParts): Operations {
       return { started: true }
     },
     readProcess: async ({ vmId, processId }) => readBackground(findMachine(compute, vmId), processId),
-    killProcess: async ({ vmId, processId, signal }) => ({ killed: await killBackground(findMachine(compute, vmId), processId, signal) }),
+    killProcess: async ({ vmId, processId, signal }) => ({
+      killed: await killBackground(findMachine(compute, vmId), processId, signal),
+    }),
     forgetOutput: async ({ vmId, processIds }) => {
       await forgetOutput(findMachine(compute, vmId), processIds)
       return { forgotten: true }
@@ -120,11 +134,18 @@ function operationsOf({ compute, env }: NodeAgentParts): Operations {
     },
     removeSession: async ({ vmId }) => ({ removed: await removeSession(findMachine(compute, vmId)) }),
     copyFolder: async ({ folderId, to }) => ({ copied: await compute.copyFolder(folderId, to) }),
-    pushEnv: async (input) => ({ pushed: await env.push(input.vmId, findMachine(compute, input.vmId), input.envGeneration) }),
+    pushEnv: async (input) => ({
+      pushed: await env.push(input.vmId, findMachine(compute, input.vmId), input.envGeneration),
+    }),
   }
 }
 
-function commandOf({ command, args, workingDir, timeoutMs, stdin }: ExecRequest): { argv: string[]; workingDir: string | null; timeoutMs: number; stdin: string | null } {
+function commandOf({ command, args, workingDir, timeoutMs, stdin }: ExecRequest): {
+  argv: string[]
+  workingDir: string | null
+  timeoutMs: number
+  stdin: string | null
+} {
   return { argv: args ? [command, ...args] : ['/bin/bash', '-lc', command], workingDir, timeoutMs, stdin }
 }
 
@@ -136,12 +157,26 @@ function findMachine(compute: Compute, vmId: string): Machine {
 
 type Followed = { vmId: string; processId: string; stdoutOffset: number; stderrOffset: number }
 
-async function pour(compute: Compute, { vmId, processId, stdoutOffset, stderrOffset }: Followed, to: NodeJS.WritableStream & { destroyed?: boolean }, left: AbortController): Promise<void> {
+async function pour(
+  compute: Compute,
+  { vmId, processId, stdoutOffset, stderrOffset }: Followed,
+  to: NodeJS.WritableStream & { destroyed?: boolean },
+  left: AbortController,
+): Promise<void> {
   const say = (line: OutputChunk | FollowRefusal): boolean => to.write(`${JSON.stringify(line)}\n`)
   try {
-    for await (const chunk of followBackground(findMachine(compute, vmId), processId, { stdout: stdoutOffset, stderr: stderrOffset }, left.signal)) {
+    for await (const chunk of followBackground(
+      findMachine(compute, vmId),
+      processId,
+      { stdout: stdoutOffset, stderr: stderrOffset },
+      left.signal,
+    )) {
       if (left.signal.aborted) return
-      if (!say(chunk)) await new Promise<void>((go) => { to.once('drain', go); left.signal.addEventListener('abort', () => go(), { once: true }) })
+      if (!say(chunk))
+        await new Promise<void>((go) => {
+          to.once('drain', go)
+          left.signal.addEventListener('abort', () => go(), { once: true })
+        })
     }
   } catch (error) {
     const { code, message } = publicError(error)

@@ -36,17 +36,35 @@ export type NodeHold = { workerNumber: number; report: () => Promise<void> }
  * Takes the node over from the worker before, and reports it every 5 s until the signal fires.
  * @param onLost hears that a later worker has the node: this one must end.
  */
-export async function holdNode({ db, config }: Background, node: Pick<NodeReport, 'id' | 'agentUrl'> & { acceleration: () => NodeReport['acceleration']; unavailableReason: () => string | null }, signal: AbortSignal, onLost: () => void): Promise<NodeHold> {
+export async function holdNode(
+  { db, config }: Background,
+  node: Pick<NodeReport, 'id' | 'agentUrl'> & {
+    acceleration: () => NodeReport['acceleration']
+    unavailableReason: () => string | null
+  },
+  signal: AbortSignal,
+  onLost: () => void,
+): Promise<NodeHold> {
   const memoryMb = config.vmMemoryMb || Math.floor((totalmem() / 1024 / 1024) * hostShare * overcommit)
   const { blocks, bsize } = statfsSync(config.dataDir)
-  const diskMb = config.vmDiskGb * 1024 || Math.max(diskMbMin, Math.floor((blocks * bsize * diskOvercommit) / 1024 / 1024))
+  const diskMb =
+    config.vmDiskGb * 1024 || Math.max(diskMbMin, Math.floor((blocks * bsize * diskOvercommit) / 1024 / 1024))
   const now = async (): Promise<Omit<NodeReport, 'workerNumber'>> => {
-    const unavailableReason = node.unavailableReason() ?? ((await isBelowFloor(config, config.dataDir)) ? diskFull().message : null)
-    return { id: node.id, agentUrl: node.agentUrl, acceleration: node.acceleration(), unavailableReason, name: hostname(), memoryMb, diskMb }
+    const unavailableReason =
+      node.unavailableReason() ?? ((await isBelowFloor(config, config.dataDir)) ? diskFull().message : null)
+    return {
+      id: node.id,
+      agentUrl: node.agentUrl,
+      acceleration: node.acceleration(),
+      unavailableReason,
+      name: hostname(),
+      memoryMb,
+      diskMb,
+    }
   }
   const workerNumber = await takeNode(db, await now())
   const report = async (): Promise<void> => {
-    if (await reportNode(db, { ...await now(), workerNumber }) || signal.aborted) return
+    if ((await reportNode(db, { ...(await now()), workerNumber })) || signal.aborted) return
     log.error({ node: node.id }, 'another worker was started on this node and has taken it over: this one ends')
     onLost()
   }

@@ -31,7 +31,14 @@ const vmsAtOnce = 6
 const cloneTimeoutMs = 10 * 60_000
 
 /** What moving VMs needs. `workerNumber` is which of the node's workers this is. */
-export type VmWork = { services: Background; compute: Compute; egress: Egress; env: GuestEnv; nodeId: string; workerNumber: number }
+export type VmWork = {
+  services: Background
+  compute: Compute
+  egress: Egress
+  env: GuestEnv
+  nodeId: string
+  workerNumber: number
+}
 
 /** Handles the node's reconcile jobs. */
 export async function handleVms(work: VmWork): Promise<void> {
@@ -60,15 +67,26 @@ export async function reconcile(work: VmWork, vmId: string): Promise<void> {
 /** Takes the next step, if there is one; answers whether to look again. */
 async function takeStep(work: VmWork, vm: Vm): Promise<boolean> {
   switch (vm.status) {
-    case 'creating': return create(work, vm)
-    case 'starting': return start(work, vm)
-    case 'resuming': return resume(work, vm)
-    case 'stopping': return stop(work, vm)
-    case 'pausing': return pause(work, vm)
-    case 'deleting': return remove(work, vm)
-    case 'running': return keep(work, vm)
-    case 'error': return restart(work, vm)
-    case 'stopped': case 'paused': case 'deleted': return false
+    case 'creating':
+      return create(work, vm)
+    case 'starting':
+      return start(work, vm)
+    case 'resuming':
+      return resume(work, vm)
+    case 'stopping':
+      return stop(work, vm)
+    case 'pausing':
+      return pause(work, vm)
+    case 'deleting':
+      return remove(work, vm)
+    case 'running':
+      return keep(work, vm)
+    case 'error':
+      return restart(work, vm)
+    case 'stopped':
+    case 'paused':
+    case 'deleted':
+      return false
   }
 }
 
@@ -77,7 +95,10 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
     work.egress.setPolicy(machineId(vm), vm.networkPolicy)
     const startedAt = performance.now()
     const { machine, from } = await work.compute.take(specOf(vm))
-    log.info({ vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 }, 'a VM has its machine')
+    log.info(
+      { vm: encodeId('vm', vm.id), from, tookMs: Math.round((performance.now() - startedAt) * 10) / 10 },
+      'a VM has its machine',
+    )
     const warnings = await prepareGuest(work, vm, machine)
     await becomeRunning(work, vm, machine, sql`warnings = ${JSON.stringify(warnings)}, sealed_git_repos = null`)
   })
@@ -98,7 +119,10 @@ async function resume(work: VmWork, vm: Vm): Promise<boolean> {
     await becomeRunning(work, vm, work.compute.find(machineId(vm)) ?? (await work.compute.resume(specOf(vm))))
   } catch (error) {
     log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a paused VM could not be resumed')
-    await move(work, vm, 'error', { reason: 'Its saved memory could not be continued. Start it to boot from its disk.', set: sql`desired_status = 'stopped'` })
+    await move(work, vm, 'error', {
+      reason: 'Its saved memory could not be continued. Start it to boot from its disk.',
+      set: sql`desired_status = 'stopped'`,
+    })
   }
   return true
 }
@@ -129,7 +153,8 @@ async function remove(work: VmWork, vm: Vm): Promise<boolean> {
     // Secrets go with the VM; its row, events and usage stay for the history.
     await change(tx, sql`delete from vm_env where vm_id = ${vm.id}`)
     await change(tx, sql`delete from vm_processes where vm_id = ${vm.id}`)
-    if (vm.folderId) await setFolderUse(tx, vm.folderId, usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)))
+    if (vm.folderId)
+      await setFolderUse(tx, vm.folderId, usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)))
     await moveVm(tx, work.services, vm.id, 'deleted')
   })
   return false
@@ -163,10 +188,24 @@ async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<str
   return cloneRepos(machine, repos, cloneTimeoutMs)
 }
 
-async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, set: Move['set'] = sql`stopped_at = null`): Promise<void> {
+async function becomeRunning(
+  work: VmWork,
+  vm: Vm,
+  machine: Machine,
+  set: Move['set'] = sql`stopped_at = null`,
+): Promise<void> {
   await transaction(work.services.db, async (tx) => {
-    if (machine.folderId && !vm.folderId) await addFolder(tx, { id: machine.folderId, organizationId: vm.organizationId, userId: vm.userId, name: vm.name, nodeId: vm.nodeId })
-    await moveVm(tx, work.services, vm.id, 'running', { set: sql`${set}, ip_address = ${machine.address}, folder_id = ${machine.folderId}` })
+    if (machine.folderId && !vm.folderId)
+      await addFolder(tx, {
+        id: machine.folderId,
+        organizationId: vm.organizationId,
+        userId: vm.userId,
+        name: vm.name,
+        nodeId: vm.nodeId,
+      })
+    await moveVm(tx, work.services, vm.id, 'running', {
+      set: sql`${set}, ip_address = ${machine.address}, folder_id = ${machine.folderId}`,
+    })
   })
 }
 
@@ -203,7 +242,12 @@ export function vmIdOf(machine: string): string {
 
 function specOf(vm: Vm): MachineSpec {
   return {
-    id: machineId(vm), template: machineTemplate(vm.templateId), vcpuCount: vm.vcpuCount, memoryMb: vm.memoryMb, diskMb: vm.diskMb, hostname: hostnameOf(vm),
+    id: machineId(vm),
+    template: machineTemplate(vm.templateId),
+    vcpuCount: vm.vcpuCount,
+    memoryMb: vm.memoryMb,
+    diskMb: vm.diskMb,
+    hostname: hostnameOf(vm),
     folder: vm.folderId ? { folderId: vm.folderId } : vm.wantsFolder ? 'new' : 'none',
   }
 }
@@ -211,6 +255,9 @@ function specOf(vm: Vm): MachineSpec {
 /** The VM's name as a host name, or its id where nothing of the name is left. */
 function hostnameOf(vm: Vm): string {
   const longestLabel = 63
-  const label = withoutEnding(withoutBeginning(vm.name.toLowerCase().replace(/[^a-z0-9-]+/g, '-'), '-').slice(0, longestLabel), '-')
+  const label = withoutEnding(
+    withoutBeginning(vm.name.toLowerCase().replace(/[^a-z0-9-]+/g, '-'), '-').slice(0, longestLabel),
+    '-',
+  )
   return label || `vm-${machineId(vm).slice(-8)}`
 }

@@ -13,27 +13,38 @@ import { runMachine, type RunningMachine } from './qemu/running-machine.ts'
 const connectLimitMs = 5_000
 
 /** Finds what an earlier worker left: machines that live are connected again, what is half made or nobody's is removed. */
-export async function adoptMachines({ node, keep }: Fleet, addToPool: (machine: RunningMachine) => boolean): Promise<RunningMachine[]> {
+export async function adoptMachines(
+  { node, keep }: Fleet,
+  addToPool: (machine: RunningMachine) => boolean,
+): Promise<RunningMachine[]> {
   const { records, halfMade } = readRecords(node.roots)
   const known = new Map(records.map((record) => [record.machineUuid, record]))
-  for (const { machineUuid, uid } of records) if (typeof uid === 'number') node.users?.keep(uid, machinePlaces(node.roots, machineUuid).folder)
+  for (const { machineUuid, uid } of records)
+    if (typeof uid === 'number') node.users?.keep(uid, machinePlaces(node.roots, machineUuid).folder)
   const live = await findQemus(machinesFolder(node.roots.dataDir), (machineUuid, uid) => {
     const record = known.get(machineUuid)
     return record !== undefined && uid === (userOf(node.users, record) ?? process.getuid!())
   })
   // By the name of its sockets a QEMU is found too that was making a snapshot when its worker was killed.
-  await endQemus(socketsFolder(node.roots.runDir), (machineUuid, uid) => !known.has(machineUuid) && mayBeMachine(node.users, uid))
-  for (const machineUuid of halfMade) rmSync(machinePlaces(node.roots, machineUuid).folder, { recursive: true, force: true })
-  const adopted = await Promise.all(records.map(async (record) => {
-    const pid = live.get(record.machineUuid)
-    const machine = pid === undefined ? undefined : await reach(node, record, pid)
-    const isStock = record.id === null
-    if (machine && (!isStock || (record.templateHash === node.template.hash && addToPool(machine)))) return keep(machine)
-    machine?.release()
-    if (pid !== undefined) await killQemu(pid, record.machineUuid, userOf(node.users, record))
-    if (isStock) removeFiles(node, record)
-    return undefined
-  }))
+  await endQemus(
+    socketsFolder(node.roots.runDir),
+    (machineUuid, uid) => !known.has(machineUuid) && mayBeMachine(node.users, uid),
+  )
+  for (const machineUuid of halfMade)
+    rmSync(machinePlaces(node.roots, machineUuid).folder, { recursive: true, force: true })
+  const adopted = await Promise.all(
+    records.map(async (record) => {
+      const pid = live.get(record.machineUuid)
+      const machine = pid === undefined ? undefined : await reach(node, record, pid)
+      const isStock = record.id === null
+      if (machine && (!isStock || (record.templateHash === node.template.hash && addToPool(machine))))
+        return keep(machine)
+      machine?.release()
+      if (pid !== undefined) await killQemu(pid, record.machineUuid, userOf(node.users, record))
+      if (isStock) removeFiles(node, record)
+      return undefined
+    }),
+  )
   return adopted.filter((machine): machine is RunningMachine => machine !== undefined && machine.record.id !== null)
 }
 
@@ -57,4 +68,3 @@ async function reach(node: ComputeNode, record: MachineRecord, pid: number): Pro
     return undefined
   }
 }
-

@@ -16,7 +16,14 @@ import { launch, makeFiles, makeFolderDisk, newRecord } from './qemu/launch.ts'
 import type { Compute, ComputeOptions, MachineSpec, Progress, TakenFrom } from './machine.ts'
 import { createMachineUsers } from './qemu/machine-users.ts'
 import { pauseMachine, resumeMachine } from './qemu/pausing.ts'
-import { folderDiskPlace, foldersFolder, keptTemplatesFolder, machinePlaces, machinesFolder, socketsFolder } from './places.ts'
+import {
+  folderDiskPlace,
+  foldersFolder,
+  keptTemplatesFolder,
+  machinePlaces,
+  machinesFolder,
+  socketsFolder,
+} from './places.ts'
 import { createPool, type Pool } from './pool.ts'
 import { readRecords, writeRecord, type MachineRecord } from './records.ts'
 import type { RunningMachine } from './qemu/running-machine.ts'
@@ -37,8 +44,13 @@ type Shape = Omit<MachineSpec, 'id'>
 /** Makes the driver. Nothing happens before `prepare`. */
 export function createCompute(options: ComputeOptions): Compute {
   const node: ComputeNode = {
-    roots: options, users: options.vmUids && createMachineUsers(options.vmUids), log: options.log, onEgress: options.onEgress,
-    acceleration: knownAcceleration(options.cacheDir), qemuVersion: '', template: currentTemplate(options.cacheDir),
+    roots: options,
+    users: options.vmUids && createMachineUsers(options.vmUids),
+    log: options.log,
+    onEgress: options.onEgress,
+    acceleration: knownAcceleration(options.cacheDir),
+    qemuVersion: '',
+    template: currentTemplate(options.cacheDir),
   }
   const inOrder = createQueues()
   const fleet = createFleet(node, (machine, how) => {
@@ -49,8 +61,12 @@ export function createCompute(options: ComputeOptions): Compute {
   let clock: NodeJS.Timeout | undefined
   const pool = createPool(options.poolSize, () => startWarm(fleet), options.log)
   return {
-    get acceleration() { return node.acceleration },
-    get warm() { return pool.warm },
+    get acceleration() {
+      return node.acceleration
+    },
+    get warm() {
+      return pool.warm
+    },
     prepare: (progress) => prepare(node, options, progress),
     adopt: () => adoptMachines(fleet, (machine) => pool.add(machine)),
     fillPool() {
@@ -58,40 +74,59 @@ export function createCompute(options: ComputeOptions): Compute {
       clock ??= setInterval(() => fleet.setClocks(), setClocksEveryMs)
     },
     take: (spec) => inOrder(spec.id, () => asCapacity(node, () => take(fleet, pool, spec))),
-    boot: (spec) => inOrder(spec.id, () => asCapacity(node, async () => {
-      const record = fleet.findRecord(spec.id)
-      if (!record) throw new BerthError('invalid_transition', 'The VM has no disk on this node to start from.')
-      return fleet.find(spec.id) ?? bootAgain(fleet, record)
-    })),
+    boot: (spec) =>
+      inOrder(spec.id, () =>
+        asCapacity(node, async () => {
+          const record = fleet.findRecord(spec.id)
+          if (!record) throw new BerthError('invalid_transition', 'The VM has no disk on this node to start from.')
+          return fleet.find(spec.id) ?? bootAgain(fleet, record)
+        }),
+      ),
     find: (id) => fleet.find(id),
-    stop: (id) => inOrder(id, async () => {
-      const machine = fleet.find(id)
-      if (machine) await fleet.end(machine, true)
-    }),
-    destroy: (id) => inOrder(id, async () => {
-      const machine = fleet.find(id)
-      if (machine) await fleet.end(machine, false)
-      for (const record of readRecords(options).records) if (record.id === id) removeFiles(node, record)
-    }),
-    pause: (id) => inOrder(id, async () => {
-      const machine = fleet.find(id)
-      if (machine) await pauseMachine(fleet, machine)
-    }),
-    resume: (spec) => inOrder(spec.id, async () => fleet.find(spec.id) ?? resumeMachine(fleet, fleet.findRecord(spec.id))),
-    residents: async () => readRecords(options).records.flatMap((record) => record.id === null ? [] : [{
-      id: record.id, live: fleet.isLive(record.machineUuid), paused: record.paused !== null, folderId: record.hasFolder ? record.folderId : null,
-    }]),
+    stop: (id) =>
+      inOrder(id, async () => {
+        const machine = fleet.find(id)
+        if (machine) await fleet.end(machine, true)
+      }),
+    destroy: (id) =>
+      inOrder(id, async () => {
+        const machine = fleet.find(id)
+        if (machine) await fleet.end(machine, false)
+        for (const record of readRecords(options).records) if (record.id === id) removeFiles(node, record)
+      }),
+    pause: (id) =>
+      inOrder(id, async () => {
+        const machine = fleet.find(id)
+        if (machine) await pauseMachine(fleet, machine)
+      }),
+    resume: (spec) =>
+      inOrder(spec.id, async () => fleet.find(spec.id) ?? resumeMachine(fleet, fleet.findRecord(spec.id))),
+    residents: async () =>
+      readRecords(options).records.flatMap((record) =>
+        record.id === null
+          ? []
+          : [
+              {
+                id: record.id,
+                live: fleet.isLive(record.machineUuid),
+                paused: record.paused !== null,
+                folderId: record.hasFolder ? record.folderId : null,
+              },
+            ],
+      ),
     async createFolder() {
       const folderId = newUuid()
       makeFolderDisk(node, folderId)
       return folderId
     },
     copyFolder: (folderId, to) => copyFolderDisk(fleet, inOrder, folderId, to),
-    keepTemplate: (id, templateId) => inOrder(id, async () => {
-      const record = fleet.findRecord(id)
-      if (!record || fleet.isLive(record.machineUuid)) throw new Error('only a stopped machine can be kept as a template')
-      return keepTemplate(node, record, templateId)
-    }),
+    keepTemplate: (id, templateId) =>
+      inOrder(id, async () => {
+        const record = fleet.findRecord(id)
+        if (!record || fleet.isLive(record.machineUuid))
+          throw new Error('only a stopped machine can be kept as a template')
+        return keepTemplate(node, record, templateId)
+      }),
     removeTemplate: async (templateId) => removeTemplate(node, templateId),
     removeFolder: async (folderId) => rmSync(folderDiskPlace(options.dataDir, folderId), { force: true }),
     async close({ keepPool = false } = {}) {
@@ -108,7 +143,14 @@ export function createCompute(options: ComputeOptions): Compute {
 
 async function prepare(node: ComputeNode, options: ComputeOptions, progress: Progress): Promise<void> {
   mkdirSync(options.cacheDir, { recursive: true, mode: 0o755 })
-  const folders = [options.dataDir, machinesFolder(options.dataDir), foldersFolder(options.dataDir), keptTemplatesFolder(options.dataDir), options.runDir, socketsFolder(options.runDir)]
+  const folders = [
+    options.dataDir,
+    machinesFolder(options.dataDir),
+    foldersFolder(options.dataDir),
+    keptTemplatesFolder(options.dataDir),
+    options.runDir,
+    socketsFolder(options.runDir),
+  ]
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o711 })
   if (node.users) {
     chownSync(socketsFolder(options.runDir), 0, 0) // it was the QEMUs' own once
@@ -117,14 +159,20 @@ async function prepare(node: ComputeNode, options: ComputeOptions, progress: Pro
     takeTemplates(node)
   }
   node.qemuVersion = await qemuVersion()
-  node.template = await ensureTemplate(options.cacheDir, (fraction, sentence) => progress(fraction * templateShare, sentence))
+  node.template = await ensureTemplate(options.cacheDir, (fraction, sentence) =>
+    progress(fraction * templateShare, sentence),
+  )
   node.acceleration = await probeAcceleration(options.cacheDir, node.template.places, node.users)
   progress(templateShare, 'Saving the moment from which machines start')
   await ensureSnapshot(node, defaultSize)
   progress(1, 'The templates are ready')
 }
 
-async function take(fleet: Fleet, pool: Pool, spec: MachineSpec): Promise<{ machine: RunningMachine; from: TakenFrom }> {
+async function take(
+  fleet: Fleet,
+  pool: Pool,
+  spec: MachineSpec,
+): Promise<{ machine: RunningMachine; from: TakenFrom }> {
   const { node } = fleet
   const running = fleet.find(spec.id)
   if (running) return { machine: running, from: 'existing' }
@@ -138,7 +186,13 @@ async function take(fleet: Fleet, pool: Pool, spec: MachineSpec): Promise<{ mach
 }
 
 function fitsPool(spec: MachineSpec): boolean {
-  return spec.template === 'base' && spec.vcpuCount === defaultSize.vcpuCount && spec.memoryMb === defaultSize.memoryMb && spec.diskMb <= baseDiskMb && typeof spec.folder === 'string'
+  return (
+    spec.template === 'base' &&
+    spec.vcpuCount === defaultSize.vcpuCount &&
+    spec.memoryMb === defaultSize.memoryMb &&
+    spec.diskMb <= baseDiskMb &&
+    typeof spec.folder === 'string'
+  )
 }
 
 /** A warm machine becomes this VM's. No word with the guest is waited for, unless its workspace must go. */
@@ -170,16 +224,21 @@ async function startWarm(fleet: Fleet): Promise<RunningMachine> {
 /** Starts a new machine by the quickest way there is. */
 async function startNew(fleet: Fleet, shape: Shape, id: string | null): Promise<RunningMachine> {
   const { node } = fleet
-  if (typeof shape.folder === 'object' && !existsSync(folderDiskPlace(node.roots.dataDir, shape.folder.folderId))) throw new BerthError('capacity_unavailable', 'The disk of this folder is not on this node.')
-  if (typeof shape.template === 'object' && !isKept(node, shape.template.templateId)) throw new BerthError('capacity_unavailable', 'The disk of this template is not on this node.')
+  if (typeof shape.folder === 'object' && !existsSync(folderDiskPlace(node.roots.dataDir, shape.folder.folderId)))
+    throw new BerthError('capacity_unavailable', 'The disk of this folder is not on this node.')
+  if (typeof shape.template === 'object' && !isKept(node, shape.template.templateId))
+    throw new BerthError('capacity_unavailable', 'The disk of this template is not on this node.')
   const snapshot = shape.template === 'base' ? findSnapshot(node, shape) : null
-  const origin = snapshot?.made ? { from: 'snapshot', snapshot: snapshot.places } as const : { from: 'boot' } as const
+  const origin = snapshot?.made
+    ? ({ from: 'snapshot', snapshot: snapshot.places } as const)
+    : ({ from: 'boot' } as const)
   const record = await newRecord(node, shape, id)
   try {
     await makeFiles(node, record, origin)
     const machine = fleet.keep(await launch(node, record, origin))
     // The next machine of this size shall not have to boot.
-    if (snapshot && !snapshot.made) ensureSnapshot(node, shape).catch((error: Error) => node.log.warn({ err: error }, 'a snapshot could not be made'))
+    if (snapshot && !snapshot.made)
+      ensureSnapshot(node, shape).catch((error: Error) => node.log.warn({ err: error }, 'a snapshot could not be made'))
     return machine
   } catch (error) {
     removeFiles(node, record)
@@ -200,7 +259,9 @@ async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise
   } catch (error) {
     if (error instanceof BerthError && error.code !== 'vm_unreachable') throw error
     node.log.warn({ err: error }, 'a machine could not be started')
-    throw new BerthError('capacity_unavailable', 'The node could not start the VM. Try again in a few seconds.', { retryAfterSeconds: 5 })
+    throw new BerthError('capacity_unavailable', 'The node could not start the VM. Try again in a few seconds.', {
+      retryAfterSeconds: 5,
+    })
   }
 }
 

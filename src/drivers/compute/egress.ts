@@ -9,7 +9,15 @@ import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import { connectGuarded, type OutboundTarget } from '../outbound.ts'
 import type { EgressAuthority } from './egress/authority.ts'
-import { refuseConnection, rest, wake, type EgressLimits, type Guest, type GuestMachine, type Reached } from './egress/passages.ts'
+import {
+  refuseConnection,
+  rest,
+  wake,
+  type EgressLimits,
+  type Guest,
+  type GuestMachine,
+  type Reached,
+} from './egress/passages.ts'
 import { judgeOf, type EgressJudge, type EgressPolicy } from './egress/policies.ts'
 import { forward } from './egress/requests.ts'
 import type { FindSecretHosts, FindSecrets } from './egress/secrets.ts'
@@ -66,20 +74,30 @@ export type Egress = {
 /** Makes the proxy; it listens nowhere. */
 export function createEgress(options: EgressOptions): Egress {
   const node = {
-    log: options.log, connect: options.connect ?? connectGuarded, limits: { ...defaultLimits, ...options.limits },
-    findSecrets: options.findSecrets ?? (async () => []), findSecretHosts: options.findSecretHosts ?? (async () => []),
+    log: options.log,
+    connect: options.connect ?? connectGuarded,
+    limits: { ...defaultLimits, ...options.limits },
+    findSecrets: options.findSecrets ?? (async () => []),
+    findSecretHosts: options.findSecretHosts ?? (async () => []),
   }
   const hostPorts = new Set(options.hostPorts)
   const machines = new Map<string, GuestMachine>()
   const guests = new WeakMap<Duplex, Guest>()
   // Node's own timeouts want a listening server and real sockets; a guest's connection is neither and is timed by wake and rest.
-  const server = createServer({ maxHeaderSize: node.limits.headerBytes, requestTimeout: 0, headersTimeout: 0, requireHostHeader: false })
+  const server = createServer({
+    maxHeaderSize: node.limits.headerBytes,
+    requestTimeout: 0,
+    headersTimeout: 0,
+    requireHostHeader: false,
+  })
 
   function failed(guest: Guest, error: unknown): void {
     node.log.error({ machineId: guest.machine.id, error }, 'egress failed')
     guest.connection.destroy()
   }
-  const secured = options.authority ? createSecured({ authority: options.authority, roots: options.roots, limits: node.limits, failed }) : null
+  const secured = options.authority
+    ? createSecured({ authority: options.authority, roots: options.roots, limits: node.limits, failed })
+    : null
   server.on('request', (req, res) => {
     const guest = guests.get(req.socket)
     if (guest) forward(guest, req, res).catch((error: unknown) => failed(guest, error))
@@ -98,9 +116,14 @@ export function createEgress(options: EgressOptions): Egress {
       guest.open = false
       wake(guest)
     })
-    if (!machines.has(machineId)) return refuseConnection(guest, { status: 403, rule: 'unknown VM', sentence: 'This VM has no network policy.' })
+    if (!machines.has(machineId))
+      return refuseConnection(guest, { status: 403, rule: 'unknown VM', sentence: 'This VM has no network policy.' })
     if (machine.guests.size >= node.limits.connectionsPerVm) {
-      return refuseConnection(guest, { status: 503, rule: 'too many connections', sentence: `This VM has ${node.limits.connectionsPerVm} open connections; close some.` })
+      return refuseConnection(guest, {
+        status: 503,
+        rule: 'too many connections',
+        sentence: `This VM has ${node.limits.connectionsPerVm} open connections; close some.`,
+      })
     }
     machine.guests.add(guest)
     connection.once('close', () => machine.guests.delete(guest))
@@ -133,5 +156,13 @@ export function createEgress(options: EgressOptions): Egress {
 }
 
 function newMachine(id: string, judge: EgressJudge): GuestMachine {
-  return { id, judge, guests: new Set(), passages: new Set(), reached: new Map(), secretHosts: null, masked: { secrets: new Map(), key: '', masker: null } }
+  return {
+    id,
+    judge,
+    guests: new Set(),
+    passages: new Set(),
+    reached: new Map(),
+    secretHosts: null,
+    masked: { secrets: new Map(), key: '', masker: null },
+  }
 }

@@ -35,7 +35,8 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
   const ending = new Set<string>()
   const find = (id: string): RunningMachine | undefined => [...machines.values()].find(({ record }) => record.id === id)
   return {
-    node, find,
+    node,
+    find,
     findRecord: (id) => find(id)?.record ?? readRecords(node.roots).records.find((record) => record.id === id),
     isLive: (machineUuid) => machines.has(machineUuid),
     keep(machine) {
@@ -48,7 +49,9 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
         if (ending.has(machineUuid)) return
         node.log.warn({ machine: machineUuid, guestEnd }, 'a machine ended')
         // A QEMU that only does not listen any more would keep its disk from the next one.
-        await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record)).catch((error: Error) => node.log.error({ machine: machineUuid, err: error }, 'a machine that was lost still runs'))
+        await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record)).catch((error: Error) =>
+          node.log.error({ machine: machineUuid, err: error }, 'a machine that was lost still runs'),
+        )
         onEnd(machine, guestEnd === 'shutdown' ? 'guest' : 'lost')
       })
       return machine

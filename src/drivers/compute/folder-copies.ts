@@ -15,9 +15,16 @@ const syncLimitMs = 10_000
  * @param inOrder runs work on one machine, by its VM's id, after what was asked of it before.
  * @returns false when there is no such disk.
  */
-export async function copyFolderDisk(fleet: Fleet, inOrder: <T>(id: string, work: () => Promise<T>) => Promise<T>, folderId: string, to: string): Promise<boolean> {
+export async function copyFolderDisk(
+  fleet: Fleet,
+  inOrder: <T>(id: string, work: () => Promise<T>) => Promise<T>,
+  folderId: string,
+  to: string,
+): Promise<boolean> {
   const { roots } = fleet.node
-  const holder = readRecords(roots).records.find((record) => record.id !== null && record.hasFolder && record.folderId === folderId)?.id
+  const holder = readRecords(roots).records.find(
+    (record) => record.id !== null && record.hasFolder && record.folderId === folderId,
+  )?.id
   const disk = folderDiskPlace(roots.dataDir, folderId)
   const copy = async (): Promise<boolean> => {
     if (!existsSync(disk)) return false
@@ -32,7 +39,9 @@ export async function copyFolderDisk(fleet: Fleet, inOrder: <T>(id: string, work
 
 async function whileHalted(fleet: Fleet, machine: RunningMachine, work: () => Promise<void>): Promise<void> {
   // A guest that does not answer is copied all the same: its file system recovers as after a crash.
-  await execInGuest(machine, { argv: ['sync'], timeoutMs: syncLimitMs, as: 'root' }).catch((error: unknown) => fleet.node.log.debug({ err: error }, 'a guest did not write out its files before its folder was copied'))
+  await execInGuest(machine, { argv: ['sync'], timeoutMs: syncLimitMs, as: 'root' }).catch((error: unknown) =>
+    fleet.node.log.debug({ err: error }, 'a guest did not write out its files before its folder was copied'),
+  )
   await machine.halts.halt()
   try {
     await work()

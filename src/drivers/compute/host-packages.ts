@@ -14,16 +14,26 @@ const extraAuthoritiesMax = 100
 /** sources.list for the build, and the settings of this host's apt that it needs too. */
 export async function hostPackages(): Promise<{ sources: string; options: readonly string[] }> {
   const { archive, security } = await mirrors()
-  const sources = [`deb ${archive} ${release} main`, `deb ${archive} ${release}-updates main`, `deb ${security} ${release}-security main`]
-  return { sources: `${sources.join('\n')}\n`, options: ['Acquire::Languages "none"', 'APT::Install-Recommends "false"', ...(await aptSettings())] }
+  const sources = [
+    `deb ${archive} ${release} main`,
+    `deb ${archive} ${release}-updates main`,
+    `deb ${security} ${release}-security main`,
+  ]
+  return {
+    sources: `${sources.join('\n')}\n`,
+    options: ['Acquire::Languages "none"', 'APT::Install-Recommends "false"', ...(await aptSettings())],
+  }
 }
 
 /** Where a Debian host has its packages from; elsewhere, Debian's own servers. */
 async function mirrors(): Promise<{ archive: string; security: string }> {
   try {
-    const { stdout } = await run('apt-get', ['indextargets', '--format', '$(LABEL)\t$(REPO_URI)'], { timeout: aptTimeoutMs })
+    const { stdout } = await run('apt-get', ['indextargets', '--format', '$(LABEL)\t$(REPO_URI)'], {
+      timeout: aptTimeoutMs,
+    })
     const places = stdout.split('\n').map((line) => line.split('\t'))
-    const find = (label: string): string | undefined => places.find(([name, uri]) => name === label && uri?.startsWith('http'))?.[1]?.replace(/\/$/, '')
+    const find = (label: string): string | undefined =>
+      places.find(([name, uri]) => name === label && uri?.startsWith('http'))?.[1]?.replace(/\/$/, '')
     return { archive: find('Debian') ?? standard.archive, security: find('Debian-Security') ?? standard.security }
   } catch {
     return standard // no apt-get here, or one that cannot say
@@ -34,7 +44,10 @@ async function mirrors(): Promise<{ archive: string; security: string }> {
 async function aptSettings(): Promise<string[]> {
   try {
     const { stdout } = await run('apt-config', ['dump'], { timeout: aptTimeoutMs })
-    return stdout.split('\n').filter((line) => /^Acquire::(https?::|Check-|ForceIPv4)/i.test(line)).map((line) => line.replace(/;$/, ''))
+    return stdout
+      .split('\n')
+      .filter((line) => /^Acquire::(https?::|Check-|ForceIPv4)/i.test(line))
+      .map((line) => line.replace(/;$/, ''))
   } catch {
     return []
   }
@@ -45,12 +58,20 @@ export function hostAuthorities(): readonly string[] {
   if (!existsSync(bundle)) return []
   const ofDebian = new Set(debianAuthorities())
   const all = readFileSync(bundle, 'utf8').match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  return all.filter((certificate) => !ofDebian.has(certificate)).map((certificate) => `${certificate}\n`).slice(0, extraAuthoritiesMax)
+  return all
+    .filter((certificate) => !ofDebian.has(certificate))
+    .map((certificate) => `${certificate}\n`)
+    .slice(0, extraAuthoritiesMax)
 }
 
 function debianAuthorities(): string[] {
   const list = '/etc/ca-certificates.conf'
   if (!existsSync(list)) return []
-  const names = readFileSync(list, 'utf8').split('\n').filter((line) => line && !line.startsWith('#') && !line.startsWith('!'))
-  return names.map((name) => `/usr/share/ca-certificates/${name}`).filter((path) => existsSync(path)).map((path) => readFileSync(path, 'utf8').trim())
+  const names = readFileSync(list, 'utf8')
+    .split('\n')
+    .filter((line) => line && !line.startsWith('#') && !line.startsWith('!'))
+  return names
+    .map((name) => `/usr/share/ca-certificates/${name}`)
+    .filter((path) => existsSync(path))
+    .map((path) => readFileSync(path, 'utf8').trim())
 }

@@ -2,7 +2,19 @@
  * Templates that were kept of machines: one disk that needs no other, and the kernel it fits. They are an organization's
  * own, so they lie in this node's data folder, and machines boot from them instead of sharing a snapshot.
  */
-import { chmodSync, closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { ComputeNode } from './compute-node.ts'
 import type { Lent } from './qemu/confinement.ts'
@@ -12,7 +24,10 @@ import { keptTemplatePlaces, keptTemplatesFolder, machinePlaces, snapshotsFolder
 import type { MachineRecord } from './records.ts'
 
 /** What a machine of this record boots: the image at the bottom of its disk, and the kernel. */
-export function startOf({ roots }: Pick<ComputeNode, 'roots'>, record: MachineRecord): { image: Image; kernel: string; initramfs: string } {
+export function startOf(
+  { roots }: Pick<ComputeNode, 'roots'>,
+  record: MachineRecord,
+): { image: Image; kernel: string; initramfs: string } {
   if (record.templateId) {
     const { disk, kernel, initramfs } = keptTemplatePlaces(roots.dataDir, record.templateId)
     return { image: { path: disk, format: 'qcow2' }, kernel, initramfs }
@@ -26,10 +41,15 @@ export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRe
   const path = machinePlaces(node.roots, record.machineUuid).disk
   const { image } = startOf(node, record)
   // Records did not always have it; it is believed only where it is a place of ours.
-  const backing = record.backing ?? await readBacking(record.uid ?? null, path) ?? ''
+  const backing = record.backing ?? (await readBacking(record.uid ?? null, path)) ?? ''
   if (backing === image.path) return { path, format: 'qcow2', below: image }
   const snapshot = dirname(backing)
-  if (record.templateId || dirname(snapshot) !== snapshotsFolder(node.roots.cacheDir) || basename(backing) !== 'disk.qcow2') throw new Error(`the disk of machine ${record.machineUuid} lies on an image that is none of ours`)
+  if (
+    record.templateId ||
+    dirname(snapshot) !== snapshotsFolder(node.roots.cacheDir) ||
+    basename(backing) !== 'disk.qcow2'
+  )
+    throw new Error(`the disk of machine ${record.machineUuid} lies on an image that is none of ours`)
   return { path, format: 'qcow2', below: { path: backing, format: 'qcow2', below: image } }
 }
 
@@ -58,7 +78,11 @@ export function takeTemplates({ roots }: Pick<ComputeNode, 'roots'>): void {
  * Copies a stopped machine's disk with everything below it into one file.
  * @throws Error when the disk is not as it was made, or cannot be copied; nothing is left then.
  */
-export async function keepTemplate(node: ComputeNode, record: MachineRecord, templateId: string): Promise<{ sizeBytes: number }> {
+export async function keepTemplate(
+  node: ComputeNode,
+  record: MachineRecord,
+  templateId: string,
+): Promise<{ sizeBytes: number }> {
   const places = keptTemplatePlaces(node.roots.dataDir, templateId)
   const building = keptTemplatePlaces(node.roots.dataDir, `${templateId}.next`)
   const uid = record.uid ?? null
@@ -72,7 +96,10 @@ export async function keepTemplate(node: ComputeNode, record: MachineRecord, tem
     await flatten(uid, disk, building.disk, record.diskMb, lentTemplate(node, record))
     takeBack(building.disk, 0o400) // an organization's files: lent to its machines, and read by nobody else
     const { kernel, initramfs } = startOf(node, record)
-    for (const [from, to] of [[kernel, building.kernel], [initramfs, building.initramfs]] as const) {
+    for (const [from, to] of [
+      [kernel, building.kernel],
+      [initramfs, building.initramfs],
+    ] as const) {
       copyFileSync(from, to)
       chmodSync(to, 0o444)
     }
@@ -88,5 +115,6 @@ export async function keepTemplate(node: ComputeNode, record: MachineRecord, tem
 
 /** Removes a template and what a copy of it that broke off has left. */
 export function removeTemplate({ roots }: Pick<ComputeNode, 'roots'>, templateId: string): void {
-  for (const name of [templateId, `${templateId}.next`]) rmSync(keptTemplatePlaces(roots.dataDir, name).folder, { recursive: true, force: true })
+  for (const name of [templateId, `${templateId}.next`])
+    rmSync(keptTemplatePlaces(roots.dataDir, name).folder, { recursive: true, force: true })
 }

@@ -5,7 +5,12 @@ import type { Socket } from 'node:net'
 export type LineLimits = { lineCharacters: number; charactersPerSecond: number }
 
 /** Calls back with each whole line; a socket that goes beyond the limits is closed. */
-export function onLines(socket: Socket, { lineCharacters, charactersPerSecond }: LineLimits, onLine: (line: string) => void, encoding: 'utf8' | 'latin1' = 'utf8'): void {
+export function onLines(
+  socket: Socket,
+  { lineCharacters, charactersPerSecond }: LineLimits,
+  onLine: (line: string) => void,
+  encoding: 'utf8' | 'latin1' = 'utf8',
+): void {
   const second = 1_000
   let rest: string[] = []
   let restCharacters = 0

@@ -5,11 +5,35 @@ import { join } from 'node:path'
 export type Roots = { cacheDir: string; dataDir: string; runDir: string }
 
 /** A built template: read-only, shared by all machines that started from it. */
-export type TemplatePlaces = { folder: string; baseImage: string; kernel: string; initramfs: string; folderDisk: string; lend: string; made: string }
+export type TemplatePlaces = {
+  folder: string
+  baseImage: string
+  kernel: string
+  initramfs: string
+  folderDisk: string
+  lend: string
+  made: string
+}
 /** A saved moment of a booted template of one size; overlay is the empty disk that each restored machine copies. */
-export type SnapshotPlaces = { folder: string; memory: string; state: string; disk: string; overlay: string; made: string }
+export type SnapshotPlaces = {
+  folder: string
+  memory: string
+  state: string
+  disk: string
+  overlay: string
+  made: string
+}
 /** One machine's own files, and its two sockets. */
-export type MachinePlaces = { folder: string; record: string; disk: string; pausedMemory: string; qmp: string; line: string; saving: string; mark: string }
+export type MachinePlaces = {
+  folder: string
+  record: string
+  disk: string
+  pausedMemory: string
+  qmp: string
+  line: string
+  saving: string
+  mark: string
+}
 
 /** Templates by the hash of their recipe. */
 export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
@@ -26,9 +50,18 @@ export function templatePlaces(cacheDir: string, hash: string): TemplatePlaces {
 }
 
 /** A template that was kept of a machine: its disk, and the kernel that the disk fits. */
-export function keptTemplatePlaces(dataDir: string, templateId: string): { folder: string; disk: string; kernel: string; initramfs: string; made: string } {
+export function keptTemplatePlaces(
+  dataDir: string,
+  templateId: string,
+): { folder: string; disk: string; kernel: string; initramfs: string; made: string } {
   const folder = join(keptTemplatesFolder(dataDir), templateId)
-  return { folder, disk: join(folder, 'disk.qcow2'), kernel: join(folder, 'kernel'), initramfs: join(folder, 'initramfs'), made: join(folder, 'made.json') }
+  return {
+    folder,
+    disk: join(folder, 'disk.qcow2'),
+    kernel: join(folder, 'kernel'),
+    initramfs: join(folder, 'initramfs'),
+    made: join(folder, 'made.json'),
+  }
 }
 
 /** All templates that were kept of machines. */

@@ -56,7 +56,9 @@ export function createPool(size: number, make: () => Promise<RunningMachine>, lo
     )
   }
   return {
-    get warm() { return warm.length },
+    get warm() {
+      return warm.length
+    },
     async take() {
       const machine = warm.shift()
       if (machine || !making || promised) {

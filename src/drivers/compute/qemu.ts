@@ -80,10 +80,24 @@ export async function startQemu(start: QemuStart): Promise<Started> {
   }
   const [qmp, line] = [await bindSocket(start.places.qmp), await bindSocket(start.places.line)]
   try {
-    const { program, args } = confined(start.uid, { threads: threadsMax }, [qemuProgram, ...qemuArguments(start)], start.acceleration === 'kvm' ? kvmGroups() : [])
+    const { program, args } = confined(
+      start.uid,
+      { threads: threadsMax },
+      [qemuProgram, ...qemuArguments(start)],
+      start.acceleration === 'kvm' ? kvmGroups() : [],
+    )
     const child = spawn(program, args, {
-      detached: true, ...lending(start.lent),
-      stdio: ['ignore', 'ignore', 'pipe', opened(start.stateFile ?? undefined), qmp.descriptor, line.descriptor, opened(start.lent?.path)],
+      detached: true,
+      ...lending(start.lent),
+      stdio: [
+        'ignore',
+        'ignore',
+        'pipe',
+        opened(start.stateFile ?? undefined),
+        qmp.descriptor,
+        line.descriptor,
+        opened(start.lent?.path),
+      ],
     })
     if (child.pid) setPriority(child.pid, niceness) // at once: threads get what the one that starts them has
     await new Promise<void>((resolve, reject) => {
@@ -103,11 +117,14 @@ export async function startQemu(start: QemuStart): Promise<Started> {
 function listen(stream: Readable): () => string {
   let heard = 0
   let kept = ''
-  stream.setEncoding('utf8').on('error', () => stream.destroy()).on('data', (text: string) => {
-    heard += text.length
-    kept = (kept + text).slice(-errorsKept)
-    if (heard > errorsHeard) stream.destroy()
-  })
+  stream
+    .setEncoding('utf8')
+    .on('error', () => stream.destroy())
+    .on('data', (text: string) => {
+      heard += text.length
+      kept = (kept + text).slice(-errorsKept)
+      if (heard > errorsHeard) stream.destroy()
+    })
   ;(stream as Readable & { unref?: () => void }).unref?.() // a pipe has it: nobody waits for QEMU's words
   return () => kept
 }
@@ -115,24 +132,61 @@ function listen(stream: Readable): () => string {
 function qemuArguments(start: QemuStart): string[] {
   const { memory } = start
   const sizeOption = `size=${start.memoryMb}M`
-  const backend = memory.from === 'empty'
-    ? `memory-backend-ram,id=m,${sizeOption}`
-    : `memory-backend-file,id=m,${sizeOption},mem-path=${escaped(memory.path)},share=${memory.from === 'making' ? 'on' : 'off'}`
+  const backend =
+    memory.from === 'empty'
+      ? `memory-backend-ram,id=m,${sizeOption}`
+      : `memory-backend-file,id=m,${sizeOption},mem-path=${escaped(memory.path)},share=${memory.from === 'making' ? 'on' : 'off'}`
   return [
-    '-uuid', start.machineUuid, '-name', escaped(start.mark),
-    '-M', `${here.board},memory-backend=m`, '-object', backend,
-    ...(start.acceleration === 'kvm' ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', `tcg,tb-size=${translationCacheMb}`, '-cpu', 'max']),
-    '-m', String(start.memoryMb), '-smp', String(start.vcpuCount),
-    '-nodefaults', '-no-user-config', '-nographic', '-no-reboot',
-    '-sandbox', 'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny',
-    '-kernel', start.template.kernel, '-initrd', start.template.initramfs, '-append', kernelLine(start.acceleration),
-    ...disk('root', start.disk), ...disk('folder', { path: start.folderDisk, format: 'qcow2' }),
-    '-device', 'virtio-rng-device',
+    '-uuid',
+    start.machineUuid,
+    '-name',
+    escaped(start.mark),
+    '-M',
+    `${here.board},memory-backend=m`,
+    '-object',
+    backend,
+    ...(start.acceleration === 'kvm'
+      ? ['-accel', 'kvm', '-cpu', 'host']
+      : ['-accel', `tcg,tb-size=${translationCacheMb}`, '-cpu', 'max']),
+    '-m',
+    String(start.memoryMb),
+    '-smp',
+    String(start.vcpuCount),
+    '-nodefaults',
+    '-no-user-config',
+    '-nographic',
+    '-no-reboot',
+    '-sandbox',
+    'on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny',
+    '-kernel',
+    start.template.kernel,
+    '-initrd',
+    start.template.initramfs,
+    '-append',
+    kernelLine(start.acceleration),
+    ...disk('root', start.disk),
+    ...disk('folder', { path: start.folderDisk, format: 'qcow2' }),
+    '-device',
+    'virtio-rng-device',
     // restrict=on: the guest reaches nothing of this host; its only way out is the connection we make into it.
-    '-netdev', `user,id=net,restrict=on,hostfwd=tcp:${start.address}:${start.port}-:22`, '-device', 'virtio-net-device,netdev=net',
-    '-device', 'virtio-serial-device', '-chardev', `socket,id=line,fd=${descriptors.line},server=on,wait=off`, '-device', 'virtserialport,chardev=line,name=berth',
-    '-chardev', `ringbuf,id=console,size=${consoleBytes}`, '-serial', 'chardev:console',
-    '-chardev', `socket,id=qmp,fd=${descriptors.qmp},server=on,wait=off`, '-mon', 'chardev=qmp,mode=control',
+    '-netdev',
+    `user,id=net,restrict=on,hostfwd=tcp:${start.address}:${start.port}-:22`,
+    '-device',
+    'virtio-net-device,netdev=net',
+    '-device',
+    'virtio-serial-device',
+    '-chardev',
+    `socket,id=line,fd=${descriptors.line},server=on,wait=off`,
+    '-device',
+    'virtserialport,chardev=line,name=berth',
+    '-chardev',
+    `ringbuf,id=console,size=${consoleBytes}`,
+    '-serial',
+    'chardev:console',
+    '-chardev',
+    `socket,id=qmp,fd=${descriptors.qmp},server=on,wait=off`,
+    '-mon',
+    'chardev=qmp,mode=control',
     ...(start.stateFile === null ? [] : ['-incoming', 'defer']),
   ]
 }
@@ -146,7 +200,8 @@ function disk(id: string, image: Image): string[] {
 
 /** Without the last three, a guest on a busy host may fail to calibrate its clock and hang (microvm.md, trap 1). */
 function kernelLine(acceleration: 'kvm' | 'emulation'): string {
-  const calibrated = arch === 'x64' && acceleration === 'emulation' ? ` lpj=4000000 tsc_early_khz=${hostKhz()} no_timer_check` : ''
+  const calibrated =
+    arch === 'x64' && acceleration === 'emulation' ? ` lpj=4000000 tsc_early_khz=${hostKhz()} no_timer_check` : ''
   return `console=${here.console} quiet panic=-1 reboot=t${calibrated}`
 }
 
@@ -164,7 +219,25 @@ function escaped(path: string): string {
 /** Arguments of a QEMU that only shows whether the hardware's virtualization works: it powers off by itself. */
 export function probeArguments(template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>): string[] {
   return [
-    '-M', here.board, '-accel', 'kvm', '-cpu', 'host', '-m', '256', '-smp', '1', '-nodefaults', '-no-user-config', '-nographic', '-no-reboot',
-    '-kernel', template.kernel, '-initrd', template.initramfs, '-append', `${kernelLine('kvm')} berth.probe`,
+    '-M',
+    here.board,
+    '-accel',
+    'kvm',
+    '-cpu',
+    'host',
+    '-m',
+    '256',
+    '-smp',
+    '1',
+    '-nodefaults',
+    '-no-user-config',
+    '-nographic',
+    '-no-reboot',
+    '-kernel',
+    template.kernel,
+    '-initrd',
+    template.initramfs,
+    '-append',
+    `${kernelLine('kvm')} berth.probe`,
   ]
 }

@@ -5,7 +5,12 @@ import type { MachineKeys } from './ssh/keys.ts'
 import { machinePlaces, machinesFolder, type Roots } from './places.ts'
 
 /** What the disks were when the memory was saved; the two fit only together. Sizes in bytes, times in ms. */
-export type Paused = { qemu: string; acceleration: string; memoryBytes: number; disks: readonly { sizeBytes: number; changedMs: number }[] }
+export type Paused = {
+  qemu: string
+  acceleration: string
+  memoryBytes: number
+  disks: readonly { sizeBytes: number; changedMs: number }[]
+}
 
 /** One machine. Holds its keys: never logged, readable by us only. */
 export type MachineRecord = {
@@ -65,7 +70,8 @@ export function readRecords(roots: Roots): { records: MachineRecord[]; halfMade:
   const folder = machinesFolder(roots.dataDir)
   for (const machineUuid of existsSync(folder) ? readdirSync(folder) : []) {
     const { record } = machinePlaces(roots, machineUuid)
-    if (existsSync(record)) records.push(JSON.parse(readFileSync(record, 'utf8')) as MachineRecord) // written by us
+    if (existsSync(record))
+      records.push(JSON.parse(readFileSync(record, 'utf8')) as MachineRecord) // written by us
     else halfMade.push(machineUuid)
   }
   return { records, halfMade }

@@ -20,7 +20,11 @@ const keepalivesMissed = 2
 const inlineRequestMax = 6000
 /** Measured under emulation: the curve and the stream cipher that dropbear does in software the fastest. */
 const algorithms = {
-  kex: ['curve25519-sha256'], cipher: ['chacha20-poly1305@openssh.com'], serverHostKey: ['ssh-ed25519'], hmac: ['hmac-sha2-256'], compress: ['none'],
+  kex: ['curve25519-sha256'],
+  cipher: ['chacha20-poly1305@openssh.com'],
+  serverHostKey: ['ssh-ed25519'],
+  hmac: ['hmac-sha2-256'],
+  compress: ['none'],
 } as const
 
 /** A guest that has not begun a command by then is not about to. */
@@ -47,7 +51,9 @@ export type SshConnection = {
 
 /** What a caller is told while a machine cannot be reached. */
 export function unreachable(): BerthError {
-  return new BerthError('vm_unreachable', 'The VM does not answer right now. Try again in a few seconds.', { retryAfterSeconds: 3 })
+  return new BerthError('vm_unreachable', 'The VM does not answer right now. Try again in a few seconds.', {
+    retryAfterSeconds: 3,
+  })
 }
 
 /**
@@ -55,7 +61,11 @@ export function unreachable(): BerthError {
  * @param onEgress takes each connection that the guest opened to its proxy.
  * @throws Error when the server does not answer in time, shows another host key, or refuses.
  */
-export async function connectSsh(target: SshTarget, onEgress: (connection: Duplex) => void, limitMs: number): Promise<SshConnection> {
+export async function connectSsh(
+  target: SshTarget,
+  onEgress: (connection: Duplex) => void,
+  limitMs: number,
+): Promise<SshConnection> {
   const client = new ssh2.Client()
   let cutFor: string | null = null
   const why = (otherwise: Error): Error => (cutFor === null ? otherwise : new ConnectionCut(cutFor))
@@ -68,11 +78,14 @@ export async function connectSsh(target: SshTarget, onEgress: (connection: Duple
     const socket = new PacedSocket().setMaxListeners(0) // each channel listens to it
     socket.connect(target.port, target.address)
     client.connect({
-      sock: socket, username: 'root',
+      sock: socket,
+      username: 'root',
       // Named as the only way, because the question which ways there are costs 50 ms under emulation.
       authHandler: [{ type: 'publickey', username: 'root', key: clientPrivateKey(target.keys) }] as never, // ssh2's types know names only
       hostVerifier: (key: Buffer) => key.equals(pinned),
-      readyTimeout: limitMs, keepaliveInterval: keepaliveMs, keepaliveCountMax: keepalivesMissed,
+      readyTimeout: limitMs,
+      keepaliveInterval: keepaliveMs,
+      keepaliveCountMax: keepalivesMissed,
       algorithms: algorithms as never, // ssh2's types want mutable lists
     })
     guardConnection(client, (reason) => {
@@ -96,11 +109,23 @@ export async function connectSsh(target: SshTarget, onEgress: (connection: Duple
       give(error as Error) // ssh2 throws when the connection has gone
     }
   })
-  const request = (fields: readonly string[], signal?: AbortSignal): Promise<Channel> => openChannel(client, fields, signal)
+  const request = (fields: readonly string[], signal?: AbortSignal): Promise<Channel> =>
+    openChannel(client, fields, signal)
   return {
     closed,
     request,
-    run: ({ argv, as = 'user', workingDir, timeoutMs }, signal) => request(['run', newUuid(), as, workingDir ?? (as === 'user' ? '/home/user' : '/'), String(Math.ceil(timeoutMs)), ...argv], signal),
+    run: ({ argv, as = 'user', workingDir, timeoutMs }, signal) =>
+      request(
+        [
+          'run',
+          newUuid(),
+          as,
+          workingDir ?? (as === 'user' ? '/home/user' : '/'),
+          String(Math.ceil(timeoutMs)),
+          ...argv,
+        ],
+        signal,
+      ),
     end: () => client.destroy(),
   }
 }
@@ -166,4 +191,3 @@ function sized(request: Buffer): Buffer {
   length.writeUInt32BE(request.length)
   return Buffer.concat([length, request])
 }
-

@@ -4,7 +4,17 @@
  * recipe is another template; made in a folder of its own and renamed when whole.
  */
 import { execFile, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { arch } from 'node:process'
 import { dirname, join } from 'node:path'
@@ -69,20 +79,25 @@ export async function ensureTemplate(cacheDir: string, progress: Progress): Prom
   if (existsSync(template.places.made)) return template
   const folder = dirname(template.places.folder)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
-  await withHostLock(join(folder, 'lock'), () => progress(0, 'Waiting for another Berth on this host that builds templates'), async () => {
-    if (existsSync(template.places.made)) return
-    // We hold the lock, so whatever is half built was left by a build that died.
-    for (const name of readdirSync(folder)) if (name.startsWith('building-')) rmSync(join(folder, name), { recursive: true, force: true })
-    const building = join(folder, `building-${process.pid}`)
-    mkdirSync(building)
-    try {
-      await build(building, progress)
-      rmSync(template.places.folder, { recursive: true, force: true })
-      renameSync(building, template.places.folder)
-    } finally {
-      rmSync(building, { recursive: true, force: true })
-    }
-  })
+  await withHostLock(
+    join(folder, 'lock'),
+    () => progress(0, 'Waiting for another Berth on this host that builds templates'),
+    async () => {
+      if (existsSync(template.places.made)) return
+      // We hold the lock, so whatever is half built was left by a build that died.
+      for (const name of readdirSync(folder))
+        if (name.startsWith('building-')) rmSync(join(folder, name), { recursive: true, force: true })
+      const building = join(folder, `building-${process.pid}`)
+      mkdirSync(building)
+      try {
+        await build(building, progress)
+        rmSync(template.places.folder, { recursive: true, force: true })
+        renameSync(building, template.places.folder)
+      } finally {
+        rmSync(building, { recursive: true, force: true })
+      }
+    },
+  )
   return template
 }
 
@@ -97,22 +112,35 @@ async function build(out: string, progress: Progress): Promise<void> {
   await runBuild(
     'mmdebstrap',
     [
-      `--mode=${isRoot() ? 'root' : 'unshare'}`, '--variant=minbase', '--format=null',
+      `--mode=${isRoot() ? 'root' : 'unshare'}`,
+      '--variant=minbase',
+      '--format=null',
       '--skip=cleanup', // the hook has done it, before the image was made
       `--include=${readFileSync(join(guestFolder, 'packages.txt'), 'utf8').trim().split('\n').join(',')}`,
       ...packages.options.map((option) => `--aptopt=${option}`),
       ...['doc', 'man', 'info', 'locale'].map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
-      `--customize-hook=${hook}`, 'trixie', '/dev/null', '-',
+      `--customize-hook=${hook}`,
+      'trixie',
+      '/dev/null',
+      '-',
     ],
     packages.sources,
     {
-      GUEST: guestFolder, OUT: out, CERTIFICATES: certificates, NODE: nodeProgram(), NPM: dirname(require.resolve('npm/package.json')),
-      KERNEL: `linux-image-cloud-${arch === 'arm64' ? 'arm64' : 'amd64'}`, BUSYBOX: '/bin/busybox', IMAGE_SIZE: `${baseDiskMb}M`,
+      GUEST: guestFolder,
+      OUT: out,
+      CERTIFICATES: certificates,
+      NODE: nodeProgram(),
+      NPM: dirname(require.resolve('npm/package.json')),
+      KERNEL: `linux-image-cloud-${arch === 'arm64' ? 'arm64' : 'amd64'}`,
+      BUSYBOX: '/bin/busybox',
+      IMAGE_SIZE: `${baseDiskMb}M`,
     },
     progress,
   )
   progress(0.96, 'Making the disk image')
-  await run('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', join(out, 'folder.img'), join(out, 'folder.qcow2')], { timeout: buildTimeoutMs })
+  await run('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', join(out, 'folder.img'), join(out, 'folder.qcow2')], {
+    timeout: buildTimeoutMs,
+  })
   chmodSync(join(out, 'folder.qcow2'), 0o444)
   rmSync(join(out, 'folder.img'))
   rmSync(certificates, { recursive: true })
@@ -120,9 +148,18 @@ async function build(out: string, progress: Progress): Promise<void> {
   writeFileSync(join(out, 'made.json'), JSON.stringify({ diskMb: baseDiskMb }))
 }
 
-async function runBuild(program: string, args: readonly string[], input: string, env: Record<string, string>, progress: Progress): Promise<void> {
+async function runBuild(
+  program: string,
+  args: readonly string[],
+  input: string,
+  env: Record<string, string>,
+  progress: Progress,
+): Promise<void> {
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  const child = spawn('env', [...settings, program, ...args], { stdio: ['pipe', 'ignore', 'pipe'], timeout: buildTimeoutMs })
+  const child = spawn('env', [...settings, program, ...args], {
+    stdio: ['pipe', 'ignore', 'pipe'],
+    timeout: buildTimeoutMs,
+  })
   const last: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => {
     last.push(line)
@@ -144,8 +181,11 @@ function recipeHash(): string {
     const path = join(guestFolder, name)
     if (statSync(path).isFile()) parts.push(name, readFileSync(path, 'latin1'))
   }
-  for (const name of [`node-linux-${arch}/package.json`, 'npm/package.json']) parts.push((require(name) as { version: string }).version) // every package.json has it
-  return sha256(JSON.stringify([...parts, ...hostAuthorities()])).toString('hex').slice(0, 16)
+  for (const name of [`node-linux-${arch}/package.json`, 'npm/package.json'])
+    parts.push((require(name) as { version: string }).version) // every package.json has it
+  return sha256(JSON.stringify([...parts, ...hostAuthorities()]))
+    .toString('hex')
+    .slice(0, 16)
 }
 
 /** The Node of our own package, which is the one that the guests get. */

@@ -92,7 +92,14 @@ export class AnswerEvents {
 
   /** A block is complete. Empty texts of what replays it count as absent. */
   closeReasoning(index: number, { id, text, signature, encryptedContent, redacted }: Partial<ReasoningBlock>): void {
-    const block = { id: id || null, text: text ?? '', model: this.#target.model, signature: signature || null, encryptedContent: encryptedContent || null, redacted: redacted ?? false }
+    const block = {
+      id: id || null,
+      text: text ?? '',
+      model: this.#target.model,
+      signature: signature || null,
+      encryptedContent: encryptedContent || null,
+      redacted: redacted ?? false,
+    }
     this.#batch.push({ type: 'reasoning_end', index, block })
   }
 
@@ -112,7 +119,8 @@ export class AnswerEvents {
 
   /** Arguments that came as a value and not as text. @throws BerthError upstream_error where all of them are too large: they are written at once. */
   argumentValue(call: OpenCall, value: unknown): void {
-    if (isLargeJson(value, this.#argumentsLeft)) throw brokenAnswer(this.#target, 'sent more arguments than the calls of an answer may have')
+    if (isLargeJson(value, this.#argumentsLeft))
+      throw brokenAnswer(this.#target, 'sent more arguments than the calls of an answer may have')
     const text = JSON.stringify(value)
     this.#argumentsLeft -= text.length
     this.arguments(call, text)
@@ -145,4 +153,3 @@ export class AnswerEvents {
     this.#batch.push({ type: 'end', finishReason, usage: this.#count.whole() })
   }
 }
-

@@ -9,15 +9,33 @@ import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
 const version = '2023-06-01'
 
 /** Asks an upstream that speaks Anthropic's messages. */
-export const askMessages: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
-  path: '/messages',
-  headers: ['content-type', 'application/json', 'anthropic-version', version, ...(target.apiKey === null ? [] : ['x-api-key', target.apiKey])],
-  body: messagesBody(target, request),
-}, (to, events) => new MessagesReader(to, events), signal)
+export const askMessages: AskUpstream = (target, request, signal) =>
+  askOverHttp(
+    target,
+    request,
+    {
+      path: '/messages',
+      headers: [
+        'content-type',
+        'application/json',
+        'anthropic-version',
+        version,
+        ...(target.apiKey === null ? [] : ['x-api-key', target.apiKey]),
+      ],
+      body: messagesBody(target, request),
+    },
+    (to, events) => new MessagesReader(to, events),
+    signal,
+  )
 
 const finishReasons: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', max_tokens: 'length', model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls', refusal: 'content_filter',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
 }
 
 /** A content block that is being told. */
@@ -45,15 +63,21 @@ class MessagesReader implements AnswerReader {
     const event = objectOf(parseJson(this.#target, data))
     if (!event) throw brokenAnswer(this.#target, 'sent something that is no answer')
     switch (event['type']) {
-      case 'content_block_delta': return this.#delta(this.#blocks.get(event['index']), objectOf(event['delta']) ?? {})
-      case 'content_block_start': return this.#open(event['index'], objectOf(event['content_block']) ?? {})
-      case 'content_block_stop': return this.#close(event['index'])
-      case 'message_start': return this.#usage(objectOf(objectOf(event['message'])?.['usage']))
+      case 'content_block_delta':
+        return this.#delta(this.#blocks.get(event['index']), objectOf(event['delta']) ?? {})
+      case 'content_block_start':
+        return this.#open(event['index'], objectOf(event['content_block']) ?? {})
+      case 'content_block_stop':
+        return this.#close(event['index'])
+      case 'message_start':
+        return this.#usage(objectOf(objectOf(event['message'])?.['usage']))
       case 'message_delta':
         this.#stopReason = textOf(objectOf(event['delta'])?.['stop_reason']) ?? this.#stopReason
         return this.#usage(objectOf(event['usage']))
-      case 'message_stop': return this.#end()
-      case 'error': throw refusedInAnswer(this.#target, event['error'])
+      case 'message_stop':
+        return this.#end()
+      case 'error':
+        throw refusedInAnswer(this.#target, event['error'])
       // Pings, and events that came after this was written, say nothing.
     }
   }
@@ -84,14 +108,26 @@ class MessagesReader implements AnswerReader {
         this.#blocks.set(index, { type: 'text' })
         return this.#events.text(textOf(block['text']) ?? '')
       case 'thinking': {
-        const open: OpenBlock = { type: 'thinking', index: this.#events.openReasoning(), text: '', signature: textOf(block['signature']) ?? '' }
+        const open: OpenBlock = {
+          type: 'thinking',
+          index: this.#events.openReasoning(),
+          text: '',
+          signature: textOf(block['signature']) ?? '',
+        }
         this.#blocks.set(index, open)
         return this.#delta(open, block)
       }
       case 'redacted_thinking':
-        return void this.#blocks.set(index, { type: 'redacted', index: this.#events.openReasoning(), data: textOf(block['data']) ?? '' })
+        return void this.#blocks.set(index, {
+          type: 'redacted',
+          index: this.#events.openReasoning(),
+          data: textOf(block['data']) ?? '',
+        })
       case 'tool_use':
-        return void this.#blocks.set(index, { type: 'call', call: this.#events.openCall(textOf(block['id']), textOf(block['name']) ?? '') })
+        return void this.#blocks.set(index, {
+          type: 'call',
+          call: this.#events.openCall(textOf(block['id']), textOf(block['name']) ?? ''),
+        })
       // Blocks of tools that Anthropic itself runs are not asked for.
     }
   }
@@ -111,7 +147,8 @@ class MessagesReader implements AnswerReader {
     const open = this.#blocks.get(index)
     this.#blocks.delete(index)
     if (open?.type === 'thinking') this.#events.closeReasoning(open.index, open)
-    else if (open?.type === 'redacted') this.#events.closeReasoning(open.index, { redacted: true, encryptedContent: open.data })
+    else if (open?.type === 'redacted')
+      this.#events.closeReasoning(open.index, { redacted: true, encryptedContent: open.data })
     else if (open?.type === 'call') this.#events.closeCall(open.call)
   }
 
@@ -123,7 +160,9 @@ class MessagesReader implements AnswerReader {
     const cacheReadTokens = countOf(usage['cache_read_input_tokens'])
     this.#events.usage({
       inputTokens: fresh === undefined ? undefined : fresh + (cacheWriteTokens ?? 0) + (cacheReadTokens ?? 0),
-      outputTokens: countOf(usage['output_tokens']), cacheReadTokens, cacheWriteTokens,
+      outputTokens: countOf(usage['output_tokens']),
+      cacheReadTokens,
+      cacheWriteTokens,
       reasoningTokens: countOf(objectOf(usage['output_tokens_details'])?.['thinking_tokens']),
     })
   }

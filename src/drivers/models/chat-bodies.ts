@@ -6,14 +6,20 @@ export function chatBody(target: UpstreamTarget, request: ModelRequest): object 
   const hasTools = request.tools.length > 0
   return {
     model: target.upstreamModel,
-    messages: request.messages.flatMap((message, at) => [chatMessage(target, message), ...imagesAfter(request.messages, at)]),
+    messages: request.messages.flatMap((message, at) => [
+      chatMessage(target, message),
+      ...imagesAfter(request.messages, at),
+    ]),
     stream: request.stream,
     stream_options: request.stream ? { include_usage: true } : undefined,
-    tools: hasTools ? request.tools.map(({ name, description, parameters, strict }) => ({
-      type: 'function', function: { name, description: description ?? undefined, parameters, strict: strict ?? undefined },
-    })) : undefined,
+    tools: hasTools
+      ? request.tools.map(({ name, description, parameters, strict }) => ({
+          type: 'function',
+          function: { name, description: description ?? undefined, parameters, strict: strict ?? undefined },
+        }))
+      : undefined,
     tool_choice: hasTools ? toolChoice(request) : undefined,
-    parallel_tool_calls: hasTools ? request.parallelToolCalls ?? undefined : undefined,
+    parallel_tool_calls: hasTools ? (request.parallelToolCalls ?? undefined) : undefined,
     reasoning_effort: request.reasoningEffort ?? undefined,
     max_tokens: request.maxTokens ?? undefined,
     temperature: request.temperature ?? undefined,
@@ -38,18 +44,34 @@ function toolChoice({ toolChoice: choice }: ModelRequest): unknown {
 function imagesAfter(messages: readonly Message[], at: number): object[] {
   if (messages[at]?.role !== 'tool' || messages[at + 1]?.role === 'tool') return []
   const first = messages.findLastIndex(({ role }, place) => place <= at && role !== 'tool') + 1
-  const parts = messages.slice(first, at + 1).flatMap((message): UserPart[] => (message.role === 'tool' && message.images ? [{ type: 'text', text: `Images in the result of ${message.toolCallId}:` }, ...message.images] : []))
+  const parts = messages
+    .slice(first, at + 1)
+    .flatMap((message): UserPart[] =>
+      message.role === 'tool' && message.images
+        ? [{ type: 'text', text: `Images in the result of ${message.toolCallId}:` }, ...message.images]
+        : [],
+    )
   return parts.length === 0 ? [] : [{ role: 'user', content: userContent(parts) }]
 }
 
 function chatMessage(target: UpstreamTarget, message: Message): object {
   switch (message.role) {
-    case 'system': return { role: 'system', content: message.text }
-    case 'user': return { role: 'user', content: userContent(message.parts), name: message.name ?? undefined }
-    case 'tool': return { role: 'tool', tool_call_id: message.toolCallId, content: message.text }
+    case 'system':
+      return { role: 'system', content: message.text }
+    case 'user':
+      return { role: 'user', content: userContent(message.parts), name: message.name ?? undefined }
+    case 'tool':
+      return { role: 'tool', tool_call_id: message.toolCallId, content: message.text }
     case 'assistant': {
-      const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } }))
-      const details = target.reasoningReplay === 'none' ? [] : message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningDetails)
+      const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: text },
+      }))
+      const details =
+        target.reasoningReplay === 'none'
+          ? []
+          : message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningDetails)
       return {
         role: 'assistant',
         content: message.text === '' && calls.length > 0 ? null : message.text,
@@ -66,10 +88,17 @@ function userContent(parts: readonly UserPart[]): unknown {
   if (parts.length === 1 && only?.type === 'text') return only.text
   return parts.map((part) => {
     switch (part.type) {
-      case 'text': return { type: 'text', text: part.text }
-      case 'image': return { type: 'image_url', image_url: { url: part.url, detail: part.detail ?? undefined } }
-      case 'file': return { type: 'file', file: { filename: part.filename ?? undefined, file_data: `data:${part.mediaType};base64,${part.data}` } }
-      case 'audio': return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+      case 'text':
+        return { type: 'text', text: part.text }
+      case 'image':
+        return { type: 'image_url', image_url: { url: part.url, detail: part.detail ?? undefined } }
+      case 'file':
+        return {
+          type: 'file',
+          file: { filename: part.filename ?? undefined, file_data: `data:${part.mediaType};base64,${part.data}` },
+        }
+      case 'audio':
+        return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
     }
   })
 }
@@ -77,6 +106,17 @@ function userContent(parts: readonly UserPart[]): unknown {
 /** A block as OpenRouter gave it; its kind of detail is seen by what it holds. */
 function reasoningDetails({ id, text, signature, encryptedContent }: ReasoningBlock): object[] {
   const own = { id: id ?? undefined }
-  const shown = signature !== null ? [{ type: 'reasoning.text', text, signature, ...own }] : text !== '' ? [{ type: encryptedContent === null ? 'reasoning.text' : 'reasoning.summary', [encryptedContent === null ? 'text' : 'summary']: text, ...own }] : []
+  const shown =
+    signature !== null
+      ? [{ type: 'reasoning.text', text, signature, ...own }]
+      : text !== ''
+        ? [
+            {
+              type: encryptedContent === null ? 'reasoning.text' : 'reasoning.summary',
+              [encryptedContent === null ? 'text' : 'summary']: text,
+              ...own,
+            },
+          ]
+        : []
   return encryptedContent === null ? shown : [...shown, { type: 'reasoning.encrypted', data: encryptedContent, ...own }]
 }

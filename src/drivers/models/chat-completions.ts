@@ -11,18 +11,35 @@ import { brokenAnswer, errorIn, refusedInAnswer } from './upstream-errors.ts'
 import { bearerHeaders } from './wire-formats.ts'
 
 /** Asks an upstream that speaks chat completions. */
-export const askChatCompletions: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
-  path: '/chat/completions',
-  headers: bearerHeaders(target),
-  body: chatBody(target, request),
-}, (to, events) => new ChatReader(to, events), signal)
+export const askChatCompletions: AskUpstream = (target, request, signal) =>
+  askOverHttp(
+    target,
+    request,
+    {
+      path: '/chat/completions',
+      headers: bearerHeaders(target),
+      body: chatBody(target, request),
+    },
+    (to, events) => new ChatReader(to, events),
+    signal,
+  )
 
 /** What providers call the ends of answers, besides OpenAI's own names. */
 const finishReasons: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop', eos: 'stop', eos_token: 'stop', end_turn: 'stop', stop_sequence: 'stop',
-  length: 'length', max_tokens: 'length', model_length: 'length',
-  tool_calls: 'tool_calls', function_call: 'tool_calls', tool_use: 'tool_calls',
-  content_filter: 'content_filter', safety: 'content_filter', refusal: 'content_filter',
+  stop: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  model_length: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  tool_use: 'tool_calls',
+  content_filter: 'content_filter',
+  safety: 'content_filter',
+  refusal: 'content_filter',
 }
 
 /** The probabilities of tokens, as they are; undefined where there are none. */
@@ -51,7 +68,8 @@ class ChatReader implements AnswerReader {
 
   event(data: string): void {
     if (data === '[DONE]') {
-      if (this.#finish === null && !this.#events.hasContent && this.#calls.size === 0) throw brokenAnswer(this.#target, 'ended without an answer')
+      if (this.#finish === null && !this.#events.hasContent && this.#calls.size === 0)
+        throw brokenAnswer(this.#target, 'ended without an answer')
       return this.#end()
     }
     const chunk = objectOf(parseJson(this.#target, data))
@@ -106,11 +124,18 @@ class ChatReader implements AnswerReader {
       this.#events.refusal(refusal, ofRefusal)
     }
     const calls = delta['tool_calls']
-    if (Array.isArray(calls)) for (const [position, call] of listOf(calls).entries()) this.#call(objectOf(call), position)
+    if (Array.isArray(calls))
+      for (const [position, call] of listOf(calls).entries()) this.#call(objectOf(call), position)
   }
 
   #openBlock(): OpenBlock {
-    return this.#block ??= { index: this.#events.openReasoning(), text: '', id: '', signature: '', encryptedContent: '' }
+    return (this.#block ??= {
+      index: this.#events.openReasoning(),
+      text: '',
+      id: '',
+      signature: '',
+      encryptedContent: '',
+    })
   }
 
   #reasoning(text: string): void {
@@ -127,14 +152,17 @@ class ChatReader implements AnswerReader {
     const block = this.#openBlock()
     block.id ||= textOf(detail['id']) ?? ''
     block.signature += textOf(detail['signature']) ?? ''
-    block.encryptedContent += detail['type'] === 'reasoning.encrypted' ? textOf(detail['data']) ?? '' : ''
+    block.encryptedContent += detail['type'] === 'reasoning.encrypted' ? (textOf(detail['data']) ?? '') : ''
   }
 
   #closeBlock(): void {
     const block = this.#block
     if (!block) return
     this.#block = null
-    this.#events.closeReasoning(block.index, { ...block, redacted: block.encryptedContent !== '' && block.text === '' && this.#target.reasoningReplay === 'signature' })
+    this.#events.closeReasoning(block.index, {
+      ...block,
+      redacted: block.encryptedContent !== '' && block.text === '' && this.#target.reasoningReplay === 'signature',
+    })
   }
 
   #call(call: Values | null, position: number): void {
@@ -149,7 +177,7 @@ class ChatReader implements AnswerReader {
       if (this.#calls.size >= callsMax) throw brokenAnswer(this.#target, `called more than ${callsMax} tools`)
       const last = this.#calls.get(this.#current)
       if (last) this.#events.tellCall(last)
-      this.#calls.set(index, open = this.#events.openCall(id, name))
+      this.#calls.set(index, (open = this.#events.openCall(id, name)))
     } else if (open.number === null && name !== open.name) open.name += name
     this.#current = index
     const given = told['arguments']
@@ -171,9 +199,11 @@ class ChatReader implements AnswerReader {
     const input = objectOf(usage['prompt_tokens_details'])
     const output = objectOf(usage['completion_tokens_details'])
     this.#events.usage({
-      inputTokens: countOf(usage['prompt_tokens']), outputTokens: countOf(usage['completion_tokens']),
+      inputTokens: countOf(usage['prompt_tokens']),
+      outputTokens: countOf(usage['completion_tokens']),
       cacheReadTokens: countOf(input?.['cached_tokens']) ?? countOf(usage['prompt_cache_hit_tokens']),
-      cacheWriteTokens: countOf(input?.['cache_write_tokens']), reasoningTokens: countOf(output?.['reasoning_tokens']),
+      cacheWriteTokens: countOf(input?.['cache_write_tokens']),
+      reasoningTokens: countOf(output?.['reasoning_tokens']),
     })
   }
 

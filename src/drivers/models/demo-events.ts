@@ -3,10 +3,22 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import { sha256 } from '#src/platform/secrets.ts'
 import type { DemoStep } from './demo-script.ts'
 import { charactersPerToken, requestTokens, tokensOf } from './estimates.ts'
-import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, UpstreamTarget, Usage } from './model.ts'
+import type {
+  FinishReason,
+  ModelEvent,
+  ModelRequest,
+  ReasoningBlock,
+  ToolCall,
+  UpstreamTarget,
+  Usage,
+} from './model.ts'
 
 /** What will be told: reasoning and text, then calls. */
-export type DemoPlan = { steps: readonly Exclude<DemoStep, { type: 'tool' }>[]; calls: readonly ToolCall[]; callPaceMs: number }
+export type DemoPlan = {
+  steps: readonly Exclude<DemoStep, { type: 'tool' }>[]
+  calls: readonly ToolCall[]
+  callPaceMs: number
+}
 
 /** A piece has so many characters at most. */
 const pieces = /[^]{1,24}/gu
@@ -31,7 +43,12 @@ export function wholeCharacters(text: string, most: number): string {
 }
 
 /** Tells the plan; throws when the signal fires. */
-export async function* tellPlan(target: UpstreamTarget, request: ModelRequest, plan: DemoPlan, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+export async function* tellPlan(
+  target: UpstreamTarget,
+  request: ModelRequest,
+  plan: DemoPlan,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[]> {
   let batch: ModelEvent[] = []
   for (const { event, paceMs } of events(target, request, plan)) {
     if (paceMs > 0) {
@@ -49,7 +66,11 @@ export async function* tellPlan(target: UpstreamTarget, request: ModelRequest, p
   if (batch.length > 0) yield batch
 }
 
-function* events({ model, maxOutputTokens }: UpstreamTarget, request: ModelRequest, { steps, calls, callPaceMs }: DemoPlan): Generator<Paced> {
+function* events(
+  { model, maxOutputTokens }: UpstreamTarget,
+  request: ModelRequest,
+  { steps, calls, callPaceMs }: DemoPlan,
+): Generator<Paced> {
   const room = makeRoom(Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * charactersPerToken)
   let reasonedCharacters = 0
   let blocks = 0
@@ -62,7 +83,14 @@ function* events({ model, maxOutputTokens }: UpstreamTarget, request: ModelReque
         yield { event: { type: 'reasoning', index: blocks, text: piece.text }, paceMs: piece.paceMs }
       }
       reasonedCharacters += text.length
-      const block: ReasoningBlock = { id: null, text, model, signature: signReasoning(model, text).toString('base64url'), encryptedContent: null, redacted: false }
+      const block: ReasoningBlock = {
+        id: null,
+        text,
+        model,
+        signature: signReasoning(model, text).toString('base64url'),
+        encryptedContent: null,
+        redacted: false,
+      }
       yield { event: { type: 'reasoning_end', index: blocks++, block }, paceMs: 0 }
     } else {
       stopped = yield* told(beforeStop(room.take(textsOf(group)), request.stop))
@@ -74,11 +102,18 @@ function* events({ model, maxOutputTokens }: UpstreamTarget, request: ModelReque
     if (room.isFull()) break
     called = true
     yield { event: { type: 'tool', index, id: call.id, name: call.name }, paceMs: callPaceMs }
-    for (const { text } of room.take([{ text: call.arguments, paceMs: 0 }])) yield { event: { type: 'arguments', index, text }, paceMs: callPaceMs }
+    for (const { text } of room.take([{ text: call.arguments, paceMs: 0 }]))
+      yield { event: { type: 'arguments', index, text }, paceMs: callPaceMs }
   }
   const finishReason: FinishReason = room.isFull() ? 'length' : called ? 'tool_calls' : 'stop'
   const reasoningTokens = tokensOf(reasonedCharacters)
-  const usage: Usage = { inputTokens: requestTokens(request), outputTokens: tokensOf(room.taken() - reasonedCharacters) + reasoningTokens, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens }
+  const usage: Usage = {
+    inputTokens: requestTokens(request),
+    outputTokens: tokensOf(room.taken() - reasonedCharacters) + reasoningTokens,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    reasoningTokens,
+  }
   yield { event: { type: 'end', finishReason, usage }, paceMs: 0 }
 }
 
@@ -112,12 +147,17 @@ function* textsOf(group: DemoPlan['steps']): Generator<Piece> {
       continue
     }
     const together = Math.max(1, Math.floor(repeatedCharacters / text.length))
-    for (let left = step.count; left > 0; left -= together) yield { text: text.repeat(Math.min(left, together)), paceMs }
+    for (let left = step.count; left > 0; left -= together)
+      yield { text: text.repeat(Math.min(left, together)), paceMs }
   }
 }
 
 /** The token limit, in characters: lets pieces through as long as there is room, and half of one at the end. */
-function makeRoom(characters: number): { take: (texts: Iterable<Piece>) => Generator<Piece>; isFull: () => boolean; taken: () => number } {
+function makeRoom(characters: number): {
+  take: (texts: Iterable<Piece>) => Generator<Piece>
+  isFull: () => boolean
+  taken: () => number
+} {
   let left = characters
   let full = false
   return {
@@ -125,7 +165,8 @@ function makeRoom(characters: number): { take: (texts: Iterable<Piece>) => Gener
     taken: () => characters - left,
     *take(texts) {
       for (const { text: whole, paceMs } of texts) {
-        for (const [text] of whole.matchAll(pieces)) { // one after the other: most of a long text may have no room
+        for (const [text] of whole.matchAll(pieces)) {
+          // one after the other: most of a long text may have no room
           full = text.length > left
           const fitting = full ? wholeCharacters(text, left) : text
           left -= fitting.length

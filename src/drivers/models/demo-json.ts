@@ -22,7 +22,8 @@ export function sampleOf(root: unknown, text: string): unknown {
     if ('const' in at) return asGiven(at['const'])
     if (Array.isArray(at['enum'])) return asGiven(at['enum'][0])
     if (typeof at['$ref'] === 'string') return sample(follow(at['$ref'], root), depth + 1)
-    for (const choice of [at['anyOf'], at['oneOf'], at['allOf']]) if (Array.isArray(choice)) return sample(choice[0], depth + 1)
+    for (const choice of [at['anyOf'], at['oneOf'], at['allOf']])
+      if (Array.isArray(choice)) return sample(choice[0], depth + 1)
     const type = Array.isArray(at['type']) ? at['type'][0] : at['type']
     if (type === 'integer' || type === 'number') return least(at, 'minimum')
     if (type === 'boolean') return false

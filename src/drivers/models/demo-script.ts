@@ -31,7 +31,9 @@ const scriptWord = /^!(reason|say|tool\+?|repeat|forever|pace)(?:[ \t]+|$)/
  */
 export function dueTurn(messages: readonly Message[]): DemoDue {
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
-  const scriptAt = isScript(messages[lastUser]) ? lastUser : messages.findLastIndex((message) => message.role === 'system' && isScript(message))
+  const scriptAt = isScript(messages[lastUser])
+    ? lastUser
+    : messages.findLastIndex((message) => message.role === 'system' && isScript(message))
   if (scriptAt < 0) return { turn: null, turnsDone: 0, scriptAt: messages.length }
   const { turns, forever } = readTurns(textOf(messages[scriptAt]))
   const turnsDone = messages.slice(scriptAt + 1).filter(({ role }) => role === 'assistant').length
@@ -40,7 +42,10 @@ export function dueTurn(messages: readonly Message[]): DemoDue {
 
 /** The text of a message without its script lines. */
 export function textForPeople(message: Message | undefined): string {
-  return linesOf(textOf(message)).filter((line) => !scriptWord.test(line)).join('\n').trim()
+  return linesOf(textOf(message))
+    .filter((line) => !scriptWord.test(line))
+    .join('\n')
+    .trim()
 }
 
 function isScript(message: Message | undefined): boolean {
@@ -49,11 +54,18 @@ function isScript(message: Message | undefined): boolean {
 
 function textOf(message: Message | undefined): string {
   if (!message) return ''
-  return message.role === 'user' ? message.parts.filter((part): part is Extract<UserPart, { type: 'text' }> => part.type === 'text').map(({ text }) => text).join('\n') : message.text
+  return message.role === 'user'
+    ? message.parts
+        .filter((part): part is Extract<UserPart, { type: 'text' }> => part.type === 'text')
+        .map(({ text }) => text)
+        .join('\n')
+    : message.text
 }
 
 function linesOf(text: string): string[] {
-  return text.split('\n', linesMax).map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line).slice(0, lineLengthMax))
+  return text
+    .split('\n', linesMax)
+    .map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line).slice(0, lineLengthMax))
 }
 
 function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null } {
@@ -64,7 +76,11 @@ function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null 
     if (!match) continue
     const [begin, word = ''] = match
     const rest = line.slice(begin.length)
-    const wrong = (wanted: string): BerthError => new BerthError('invalid_messages', `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in the README.`)
+    const wrong = (wanted: string): BerthError =>
+      new BerthError(
+        'invalid_messages',
+        `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in the README.`,
+      )
     const current = turns.at(-1) ?? []
     const afterTool = current.at(-1)?.type === 'tool'
     if (word === 'pace') {

@@ -28,25 +28,39 @@ function checkReplayed({ slug, model }: UpstreamTarget, { messages }: ModelReque
   for (const message of messages) {
     if (message.role !== 'assistant') continue
     for (const block of message.reasoning) {
-      const fits = block.signature !== null && sameDigest(Buffer.from(block.signature, 'base64url'), signReasoning(model, block.text))
-      if (!fits) throw new BerthError('invalid_messages', 'A replayed reasoning block was changed: its signature does not fit its text. Send blocks back exactly as they came.', { upstream: slug })
+      const fits =
+        block.signature !== null &&
+        sameDigest(Buffer.from(block.signature, 'base64url'), signReasoning(model, block.text))
+      if (!fits)
+        throw new BerthError(
+          'invalid_messages',
+          'A replayed reasoning block was changed: its signature does not fit its text. Send blocks back exactly as they came.',
+          { upstream: slug },
+        )
     }
   }
 }
 
 function planAnswer(request: ModelRequest, due: DemoDue): DemoPlan {
-  const steps = (due.turn ?? []).filter((step) => step.type !== 'tool').filter(({ type }) => type !== 'reason' || request.reasoningEffort !== 'none')
+  const steps = (due.turn ?? [])
+    .filter((step) => step.type !== 'tool')
+    .filter(({ type }) => type !== 'reason' || request.reasoningEffort !== 'none')
   const scripted = (due.turn ?? []).filter((step) => step.type === 'tool')
   const calls = chooseCalls(request, scripted).map((call, place) => ({ ...call, id: callId(due, place, call) }))
   const reasons = request.reasoningEffort !== null && request.reasoningEffort !== 'none'
-  if (reasons && !steps.some((step) => step.type === 'reason')) steps.unshift({ type: 'reason', text: reasoningAbout(request), paceMs: 0 })
+  if (reasons && !steps.some((step) => step.type === 'reason'))
+    steps.unshift({ type: 'reason', text: reasoningAbout(request), paceMs: 0 })
   const nothingToSay = due.turn === null || scripted.length > 0 // a script's calls may not be allowed
-  if (nothingToSay && calls.length === 0 && !steps.some((step) => step.type !== 'reason')) steps.push({ type: 'say', text: usualAnswer(request), paceMs: 0 })
+  if (nothingToSay && calls.length === 0 && !steps.some((step) => step.type !== 'reason'))
+    steps.push({ type: 'say', text: usualAnswer(request), paceMs: 0 })
   return { steps, calls, callPaceMs: scripted[0]?.paceMs ?? 0 }
 }
 
 /** The script's calls as far as the request lets a model call; one of our own where it must call and the script does not. */
-function chooseCalls({ tools, toolChoice, parallelToolCalls, messages }: ModelRequest, scripted: readonly Extract<DemoStep, { type: 'tool' }>[]): Omit<ToolCall, 'id'>[] {
+function chooseCalls(
+  { tools, toolChoice, parallelToolCalls, messages }: ModelRequest,
+  scripted: readonly Extract<DemoStep, { type: 'tool' }>[],
+): Omit<ToolCall, 'id'>[] {
   if (tools.length === 0 || toolChoice === 'none') return []
   const named = typeof toolChoice === 'object' && toolChoice !== null ? toolChoice.name : null
   const allowed = scripted.filter(({ name }) => named === null || name === named)
@@ -54,12 +68,18 @@ function chooseCalls({ tools, toolChoice, parallelToolCalls, messages }: ModelRe
   if (named === null && toolChoice !== 'required') return []
   const tool = tools.find(({ name }) => name === named) ?? tools[0]
   const text = textForPeople(messages.findLast(({ role }) => role === 'user')).slice(0, repeatedTextMax)
-  return tool ? [{ name: tool.name, arguments: JSON.stringify(sampleOf({ type: 'object', ...tool.parameters }, text)) }] : []
+  return tool
+    ? [{ name: tool.name, arguments: JSON.stringify(sampleOf({ type: 'object', ...tool.parameters }, text)) }]
+    : []
 }
 
 /** Its own for every call of a conversation, and the same each time the conversation is the same. */
 function callId({ scriptAt, turnsDone }: DemoDue, place: number, call: Omit<ToolCall, 'id'>): string {
-  return `call_${sha256(JSON.stringify([scriptAt, turnsDone, place, call.name, call.arguments.slice(0, identifyingLength)])).toString('hex').slice(0, 24)}`
+  return `call_${sha256(
+    JSON.stringify([scriptAt, turnsDone, place, call.name, call.arguments.slice(0, identifyingLength)]),
+  )
+    .toString('hex')
+    .slice(0, 24)}`
 }
 
 function reasoningAbout({ messages, tools, reasoningEffort }: ModelRequest): string {
@@ -75,13 +95,18 @@ function usualAnswer({ messages, responseFormat }: ModelRequest): string {
   const sentences = [
     'I am the built-in demo model of Berth: I do not think, I follow scripts and repeat what I hear.',
     ...(heard === '' ? [] : [`You said: ${heard}`]),
-    ...(attached === 0 ? [] : [`You attached ${attached} ${attached === 1 ? 'thing' : 'things'} that I do not look at.`]),
-    ...(last?.role === 'tool' ? [`The last tool ${last.isError ? 'failed' : 'answered'}: ${shortened(last.text, repeatedResultMax)}`] : []),
+    ...(attached === 0
+      ? []
+      : [`You attached ${attached} ${attached === 1 ? 'thing' : 'things'} that I do not look at.`]),
+    ...(last?.role === 'tool'
+      ? [`The last tool ${last.isError ? 'failed' : 'answered'}: ${shortened(last.text, repeatedResultMax)}`]
+      : []),
   ]
-  if (responseFormat?.['type'] === 'json_object') return JSON.stringify({ model: 'berth/demo', answer: sentences.join(' ') })
+  if (responseFormat?.['type'] === 'json_object')
+    return JSON.stringify({ model: 'berth/demo', answer: sentences.join(' ') })
   if (responseFormat?.['type'] !== 'json_schema') return sentences.join(' ')
   const { schema } = Object(responseFormat['json_schema']) as { schema?: unknown } // OpenAI's form; anything else is no schema
-  return JSON.stringify(sampleOf({ type: 'object', ...Object(schema) as object }, heard))
+  return JSON.stringify(sampleOf({ type: 'object', ...(Object(schema) as object) }, heard))
 }
 
 function shortened(text: string, most: number): string {

@@ -28,7 +28,8 @@ export function textTokens(text: string): number {
 export function messageTokens(messages: readonly Message[]): number {
   let tokens = 0
   for (const message of messages) {
-    if (message.role === 'user') for (const part of message.parts) tokens += part.type === 'text' ? textTokens(part.text) : mediaTokens
+    if (message.role === 'user')
+      for (const part of message.parts) tokens += part.type === 'text' ? textTokens(part.text) : mediaTokens
     else tokens += textTokens(message.text)
     if (message.role === 'tool') tokens += (message.images?.length ?? 0) * mediaTokens
     if (message.role === 'assistant') for (const call of message.toolCalls) tokens += textTokens(call.arguments)

@@ -84,7 +84,8 @@ export class EventStream {
     const start = colon + (text.charCodeAt(colon + 1) === 0x20 ? 2 : 1)
     const value = start < end ? text.slice(start, end) : ''
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`
-    if (this.#data.length > lineBytesMax) throw new EventStreamError(`an event is longer than ${lineBytesMax} characters`)
+    if (this.#data.length > lineBytesMax)
+      throw new EventStreamError(`an event is longer than ${lineBytesMax} characters`)
   }
 
   #dispatch(): void {

@@ -18,7 +18,7 @@ export function jsonOf(text: string): unknown {
 
 /** An object; null for anything else, lists too. */
 export function objectOf(value: unknown): Values | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Values : null // its values are still unknown
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : null // its values are still unknown
 }
 
 /** A list; empty for anything else. */

@@ -11,12 +11,21 @@ type Knows = true | ((value: unknown) => boolean)
 const known: Readonly<Record<UpstreamKind, Readonly<Partial<Record<SelectiveParameter, Knows>>>>> = {
   'openai-compatible': Object.fromEntries([...passedParameters, 'seed', 'stop'].map((name) => [name, true])),
   openai: {
-    logprobs: true, top_logprobs: true, metadata: true, service_tier: true, verbosity: true,
-    prompt_cache_key: true, prompt_cache_options: true, prompt_cache_retention: true, safety_identifier: true,
+    logprobs: true,
+    top_logprobs: true,
+    metadata: true,
+    service_tier: true,
+    verbosity: true,
+    prompt_cache_key: true,
+    prompt_cache_options: true,
+    prompt_cache_retention: true,
+    safety_identifier: true,
   },
   anthropic: {
     stop: true,
-    metadata: (value) => isObject(value) && Object.keys(value).every((key) => key === 'user_id'), service_tier: isUsualTier, safety_identifier: true,
+    metadata: (value) => isObject(value) && Object.keys(value).every((key) => key === 'user_id'),
+    service_tier: isUsualTier,
+    safety_identifier: true,
   },
   // Its answers are the same for the same conversation, so every seed is honoured; notes and names change nothing of them.
   demo: { seed: true, stop: true, metadata: true, service_tier: isUsualTier, safety_identifier: true },
@@ -36,7 +45,9 @@ export function knowsAll(kind: UpstreamKind, { needed }: Pick<ModelRequest, 'nee
 /** The values that an upstream of this kind knows; the others ask for what happens anyway, or are hints. */
 export function valuesFor(kind: UpstreamKind, passed: PassedValues | undefined): PassedValues | undefined {
   if (!passed) return undefined
-  return Object.fromEntries(Object.entries(passed).filter(([name, value]) => knowsParameter(kind, name as PassedParameter, value))) // its keys are of this type
+  return Object.fromEntries(
+    Object.entries(passed).filter(([name, value]) => knowsParameter(kind, name as PassedParameter, value)),
+  ) // its keys are of this type
 }
 
 /** The tiers that mean what happens anyway. */

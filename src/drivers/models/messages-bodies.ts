@@ -1,6 +1,15 @@
 /** A request as Anthropic's messages want it. */
 import { jsonOf, objectOf } from './json-values.ts'
-import type { Message, ModelRequest, ReasoningBlock, ReasoningLevel, Tool, ToolCall, UpstreamTarget, UserPart } from './model.ts'
+import type {
+  Message,
+  ModelRequest,
+  ReasoningBlock,
+  ReasoningLevel,
+  Tool,
+  ToolCall,
+  UpstreamTarget,
+  UserPart,
+} from './model.ts'
 import { valuesFor } from './known-parameters.ts'
 import { upstreamError } from './upstream-errors.ts'
 import { cannotListen } from './wire-formats.ts'
@@ -9,7 +18,14 @@ type Block = Record<string, unknown>
 type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
 /** Tokens that a model may think for, by level. Anthropic takes no fewer than 1,024. Ours, but for that. */
-const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = { minimal: 1_024, low: 4_096, medium: 10_240, high: 24_576, xhigh: 32_768, max: 63_000 }
+const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = {
+  minimal: 1_024,
+  low: 4_096,
+  medium: 10_240,
+  high: 24_576,
+  xhigh: 32_768,
+  max: 63_000,
+}
 const thinkingTokensMin = 1_024
 /** What is left for the answer itself when the thinking is cut to fit. */
 const answerTokensMin = 1_024
@@ -47,7 +63,10 @@ export function messagesBody(target: UpstreamTarget, request: ModelRequest): obj
 function passedOn({ user, passed }: ModelRequest): Block {
   const { metadata, safety_identifier: identifier, service_tier: tier } = valuesFor('anthropic', passed) ?? {}
   const named = (metadata as { user_id?: unknown } | undefined)?.user_id ?? user ?? identifier // valuesFor lets through what has no other key
-  return { ...(named === undefined ? {} : { metadata: { user_id: named } }), ...(tier === undefined ? {} : { service_tier: tier === 'default' ? 'standard_only' : tier }) }
+  return {
+    ...(named === undefined ? {} : { metadata: { user_id: named } }),
+    ...(tier === undefined ? {} : { service_tier: tier === 'default' ? 'standard_only' : tier }),
+  }
 }
 
 /** Ours: the thinking is cut to fit what the caller allows; only where the least does not fit is more allowed (`maxTokens`). */
@@ -67,7 +86,9 @@ const jsonOnly = 'Answer with one JSON object and nothing else: no code fence, a
 
 /** Ours: what has tools comes again with a longer conversation, so what stands before it (tools, system) is cached. */
 function systemBlocks({ messages, tools, responseFormat }: ModelRequest): Block[] | undefined {
-  const blocks: Block[] = messages.flatMap((message) => (message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : []))
+  const blocks: Block[] = messages.flatMap((message) =>
+    message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : [],
+  )
   if (responseFormat?.['type'] === 'json_object') blocks.push({ type: 'text', text: jsonOnly })
   const last = blocks.at(-1)
   if (last && tools.length > 0) last['cache_control'] = { type: 'ephemeral' }
@@ -91,13 +112,30 @@ function turnsOf(target: UpstreamTarget, messages: readonly Message[]): Turn[] {
 
 function contentOf(target: UpstreamTarget, message: Exclude<Message, { role: 'system' }>): Block[] {
   switch (message.role) {
-    case 'user': return message.parts.flatMap((part) => partOf(target, part))
-    case 'tool': return [{ type: 'tool_result', tool_use_id: toolId(message.toolCallId), content: message.images ? [...textOf(message.text), ...message.images.flatMap((image) => partOf(target, image))] : message.text, ...(message.isError && { is_error: true }) }]
-    case 'assistant': return [
-      ...message.reasoning.filter(({ model }) => model === target.model).flatMap(thinkingOf),
-      ...textOf(message.text),
-      ...message.toolCalls.map((call) => ({ type: 'tool_use', id: toolId(call.id), name: call.name, input: inputOf(call) })),
-    ]
+    case 'user':
+      return message.parts.flatMap((part) => partOf(target, part))
+    case 'tool':
+      return [
+        {
+          type: 'tool_result',
+          tool_use_id: toolId(message.toolCallId),
+          content: message.images
+            ? [...textOf(message.text), ...message.images.flatMap((image) => partOf(target, image))]
+            : message.text,
+          ...(message.isError && { is_error: true }),
+        },
+      ]
+    case 'assistant':
+      return [
+        ...message.reasoning.filter(({ model }) => model === target.model).flatMap(thinkingOf),
+        ...textOf(message.text),
+        ...message.toolCalls.map((call) => ({
+          type: 'tool_use',
+          id: toolId(call.id),
+          name: call.name,
+          input: inputOf(call),
+        })),
+      ]
   }
 }
 
@@ -114,20 +152,39 @@ function textOf(text: string): Block[] {
 
 function partOf(target: UpstreamTarget, part: UserPart): Block[] {
   switch (part.type) {
-    case 'text': return textOf(part.text)
+    case 'text':
+      return textOf(part.text)
     case 'image': {
       const [, mediaType, data] = /^data:([^;,]+);base64,([^]*)$/.exec(part.url) ?? []
-      return [{ type: 'image', source: data === undefined ? { type: 'url', url: part.url } : { type: 'base64', media_type: mediaType, data } }]
+      return [
+        {
+          type: 'image',
+          source: data === undefined ? { type: 'url', url: part.url } : { type: 'base64', media_type: mediaType, data },
+        },
+      ]
     }
-    case 'file': return [{ type: 'document', source: documentSource(target, part), ...(part.filename !== null && { title: part.filename }) }]
-    case 'audio': throw cannotListen(target)
+    case 'file':
+      return [
+        {
+          type: 'document',
+          source: documentSource(target, part),
+          ...(part.filename !== null && { title: part.filename }),
+        },
+      ]
+    case 'audio':
+      throw cannotListen(target)
   }
 }
 
 function documentSource(target: UpstreamTarget, { mediaType, data }: Extract<UserPart, { type: 'file' }>): Block {
   if (mediaType === 'application/pdf') return { type: 'base64', media_type: mediaType, data }
-  if (mediaType.startsWith('text/')) return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') }
-  throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} reads files of PDF and of text only. Send one of these, or an image as an image.`)
+  if (mediaType.startsWith('text/'))
+    return { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') }
+  throw upstreamError(
+    target,
+    'invalid_parameter',
+    `The upstream ${target.slug} reads files of PDF and of text only. Send one of these, or an image as an image.`,
+  )
 }
 
 /** Anthropic's ids have letters, digits, `_` and `-`; a conversation with another model may have brought others. */
@@ -155,5 +212,7 @@ function toolChoice({ toolChoice: choice, parallelToolCalls }: ModelRequest): Bl
 /** Only a schema can be asked for; for `json_object` see systemBlocks. */
 function outputConfig({ responseFormat }: ModelRequest): Block | undefined {
   const wanted = responseFormat?.['json_schema'] as { schema?: unknown } | undefined // as OpenAI writes it; what is not there stays undefined
-  return responseFormat?.['type'] === 'json_schema' && wanted?.schema ? { format: { type: 'json_schema', schema: wanted.schema } } : undefined
+  return responseFormat?.['type'] === 'json_schema' && wanted?.schema
+    ? { format: { type: 'json_schema', schema: wanted.schema } }
+    : undefined
 }

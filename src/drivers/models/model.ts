@@ -46,7 +46,12 @@ export type Message =
   | { role: 'tool'; toolCallId: string; text: string; isError: boolean; images?: readonly ImagePart[] }
 
 /** A tool that the model may call; `parameters` is a JSON Schema. */
-export type Tool = { name: string; description: string | null; parameters: Readonly<Record<string, unknown>>; strict: boolean | null }
+export type Tool = {
+  name: string
+  description: string | null
+  parameters: Readonly<Record<string, unknown>>
+  strict: boolean | null
+}
 
 /** What is asked of a model. Null leaves a value to the provider. */
 export type ModelRequest = {
@@ -74,7 +79,13 @@ export type ModelRequest = {
 }
 
 /** Tokens. `inputTokens` includes those read from and written to the cache; `outputTokens` includes reasoning. */
-export type Usage = { inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number }
+export type Usage = {
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+  reasoningTokens: number
+}
 
 /** Why an answer ended. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'

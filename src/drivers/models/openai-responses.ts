@@ -8,11 +8,18 @@ import { brokenAnswer, refusedInAnswer } from './upstream-errors.ts'
 import { bearerHeaders } from './wire-formats.ts'
 
 /** Asks an upstream that speaks OpenAI's responses. */
-export const askResponses: AskUpstream = (target, request, signal) => askOverHttp(target, request, {
-  path: '/responses',
-  headers: bearerHeaders(target),
-  body: responsesBody(target, request),
-}, (to, events) => new ResponsesReader(to, events), signal)
+export const askResponses: AskUpstream = (target, request, signal) =>
+  askOverHttp(
+    target,
+    request,
+    {
+      path: '/responses',
+      headers: bearerHeaders(target),
+      body: responsesBody(target, request),
+    },
+    (to, events) => new ResponsesReader(to, events),
+    signal,
+  )
 
 /** An output item that is being told. */
 type OpenItem =
@@ -27,7 +34,11 @@ function chatToken(value: unknown): unknown {
   const token = objectOf(value)
   if (!token) return value
   const others = token['top_logprobs']
-  return { bytes: null, ...token, top_logprobs: Array.isArray(others) ? others.map((one) => ({ bytes: null, ...objectOf(one) })) : [] }
+  return {
+    bytes: null,
+    ...token,
+    top_logprobs: Array.isArray(others) ? others.map((one) => ({ bytes: null, ...objectOf(one) })) : [],
+  }
 }
 
 class ResponsesReader implements AnswerReader {
@@ -47,24 +58,36 @@ class ResponsesReader implements AnswerReader {
     if (!event) throw brokenAnswer(this.#target, 'sent something that is no answer')
     const item = this.#items.get(event['output_index'])
     switch (event['type']) {
-      case 'response.output_text.delta': return this.#text(item, textOf(event['delta']) ?? '', event['logprobs'])
-      case 'response.refusal.delta': return this.#refusal(item, textOf(event['delta']) ?? '')
-      case 'response.reasoning_summary_part.added': return this.#reasoning(item, item?.type === 'reasoning' && item.text !== '' ? '\n\n' : '')
-      case 'response.reasoning_summary_text.delta': case 'response.reasoning_text.delta': return this.#reasoning(item, textOf(event['delta']) ?? '')
+      case 'response.output_text.delta':
+        return this.#text(item, textOf(event['delta']) ?? '', event['logprobs'])
+      case 'response.refusal.delta':
+        return this.#refusal(item, textOf(event['delta']) ?? '')
+      case 'response.reasoning_summary_part.added':
+        return this.#reasoning(item, item?.type === 'reasoning' && item.text !== '' ? '\n\n' : '')
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return this.#reasoning(item, textOf(event['delta']) ?? '')
       case 'response.function_call_arguments.delta':
         if (item?.type === 'call') this.#events.arguments(item.call, textOf(event['delta']) ?? '')
         return
-      case 'response.output_item.added': return void this.#open(event['output_index'], objectOf(event['item']) ?? {})
-      case 'response.output_item.done': return this.#close(event['output_index'], objectOf(event['item']) ?? {})
-      case 'response.completed': case 'response.incomplete': return this.#end(objectOf(event['response']) ?? {})
-      case 'response.failed': throw refusedInAnswer(this.#target, objectOf(event['response'])?.['error'])
-      case 'error': throw refusedInAnswer(this.#target, objectOf(event['error']) ?? event)
+      case 'response.output_item.added':
+        return void this.#open(event['output_index'], objectOf(event['item']) ?? {})
+      case 'response.output_item.done':
+        return this.#close(event['output_index'], objectOf(event['item']) ?? {})
+      case 'response.completed':
+      case 'response.incomplete':
+        return this.#end(objectOf(event['response']) ?? {})
+      case 'response.failed':
+        throw refusedInAnswer(this.#target, objectOf(event['response'])?.['error'])
+      case 'error':
+        throw refusedInAnswer(this.#target, objectOf(event['error']) ?? event)
       // What else there is repeats these, or tells of tools that are not asked for.
     }
   }
 
   whole(response: Values): void {
-    if (response['status'] === 'failed' || !Array.isArray(response['output'])) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (response['status'] === 'failed' || !Array.isArray(response['output']))
+      throw brokenAnswer(this.#target, 'sent something that is no answer')
     if (response['output'].length > itemsMax) throw brokenAnswer(this.#target, `sent more than ${itemsMax} items`)
     for (const [index, value] of listOf(response['output']).entries()) this.#close(index, objectOf(value) ?? {})
     this.#end(response)
@@ -76,10 +99,14 @@ class ResponsesReader implements AnswerReader {
 
   #open(index: unknown, item: Values): OpenItem | undefined {
     if (this.#items.size >= itemsMax) throw brokenAnswer(this.#target, `opened more than ${itemsMax} items`)
-    const open: OpenItem | undefined = item['type'] === 'message' ? { type: 'message', hasText: false }
-      : item['type'] === 'reasoning' ? { type: 'reasoning', index: this.#events.openReasoning(), text: '' }
-        : item['type'] === 'function_call' ? { type: 'call', call: this.#events.openCall(textOf(item['call_id']), textOf(item['name']) ?? '') }
-          : undefined
+    const open: OpenItem | undefined =
+      item['type'] === 'message'
+        ? { type: 'message', hasText: false }
+        : item['type'] === 'reasoning'
+          ? { type: 'reasoning', index: this.#events.openReasoning(), text: '' }
+          : item['type'] === 'function_call'
+            ? { type: 'call', call: this.#events.openCall(textOf(item['call_id']), textOf(item['name']) ?? '') }
+            : undefined
     if (open) this.#items.set(index, open)
     return open
   }
@@ -111,8 +138,18 @@ class ResponsesReader implements AnswerReader {
         else this.#text(open, textOf(part?.['text']) ?? '', part?.['logprobs'])
       }
     } else if (open?.type === 'reasoning') {
-      if (open.text === '') this.#reasoning(open, listOf(item['summary']).map((part) => textOf(objectOf(part)?.['text']) ?? '').join('\n\n'))
-      this.#events.closeReasoning(open.index, { id: textOf(item['id']), text: open.text, encryptedContent: textOf(item['encrypted_content']) })
+      if (open.text === '')
+        this.#reasoning(
+          open,
+          listOf(item['summary'])
+            .map((part) => textOf(objectOf(part)?.['text']) ?? '')
+            .join('\n\n'),
+        )
+      this.#events.closeReasoning(open.index, {
+        id: textOf(item['id']),
+        text: open.text,
+        encryptedContent: textOf(item['encrypted_content']),
+      })
     } else if (open?.type === 'call') {
       if (!open.call.hasArguments) this.#events.arguments(open.call, textOf(item['arguments']) ?? '')
       this.#events.closeCall(open.call)
@@ -123,8 +160,10 @@ class ResponsesReader implements AnswerReader {
     const usage = objectOf(response['usage'])
     const input = objectOf(usage?.['input_tokens_details'])
     this.#events.usage({
-      inputTokens: countOf(usage?.['input_tokens']), outputTokens: countOf(usage?.['output_tokens']),
-      cacheReadTokens: countOf(input?.['cached_tokens']), cacheWriteTokens: countOf(input?.['cache_write_tokens']),
+      inputTokens: countOf(usage?.['input_tokens']),
+      outputTokens: countOf(usage?.['output_tokens']),
+      cacheReadTokens: countOf(input?.['cached_tokens']),
+      cacheWriteTokens: countOf(input?.['cache_write_tokens']),
       reasoningTokens: countOf(objectOf(usage?.['output_tokens_details'])?.['reasoning_tokens']),
     })
     const reason = objectOf(response['incomplete_details'])?.['reason']

@@ -15,22 +15,41 @@ const outputTokensMin = 16
  */
 export function responsesBody(target: UpstreamTarget, request: ModelRequest): object {
   // Ours: left out, the answer would run over what the caller wanted it to stop at.
-  if (request.stop.length > 0) throw upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} knows no stop sequences. Leave out stop, or use another model.`)
+  if (request.stop.length > 0)
+    throw upstreamError(
+      target,
+      'invalid_parameter',
+      `The upstream ${target.slug} knows no stop sequences. Leave out stop, or use another model.`,
+    )
   const reasons = target.reasoningReplay === 'encrypted_content'
   const hasTools = request.tools.length > 0
   const { logprobs, verbosity, ...passed } = valuesFor('openai', request.passed) ?? {}
-  const include = [...(reasons ? ['reasoning.encrypted_content'] : []), ...(logprobs === true ? ['message.output_text.logprobs'] : [])]
+  const include = [
+    ...(reasons ? ['reasoning.encrypted_content'] : []),
+    ...(logprobs === true ? ['message.output_text.logprobs'] : []),
+  ]
   return {
     model: target.upstreamModel,
     input: request.messages.flatMap((message) => itemsOf(target, message)),
     stream: request.stream,
     store: false,
     include: include.length > 0 ? include : undefined,
-    reasoning: reasons && request.reasoningEffort !== null ? { effort: request.reasoningEffort, summary: request.reasoningEffort === 'none' ? undefined : 'auto' } : undefined,
+    reasoning:
+      reasons && request.reasoningEffort !== null
+        ? { effort: request.reasoningEffort, summary: request.reasoningEffort === 'none' ? undefined : 'auto' }
+        : undefined,
     // Left out, `strict` would be true here, unlike in chat completions.
-    tools: hasTools ? request.tools.map(({ name, description, parameters, strict }) => ({ type: 'function', name, description: description ?? undefined, parameters, strict: strict ?? false })) : undefined,
+    tools: hasTools
+      ? request.tools.map(({ name, description, parameters, strict }) => ({
+          type: 'function',
+          name,
+          description: description ?? undefined,
+          parameters,
+          strict: strict ?? false,
+        }))
+      : undefined,
     tool_choice: hasTools ? toolChoice(request) : undefined,
-    parallel_tool_calls: hasTools ? request.parallelToolCalls ?? undefined : undefined,
+    parallel_tool_calls: hasTools ? (request.parallelToolCalls ?? undefined) : undefined,
     max_output_tokens: request.maxTokens === null ? undefined : Math.max(request.maxTokens, outputTokensMin),
     temperature: request.temperature ?? undefined,
     top_p: request.topP ?? undefined,
@@ -55,28 +74,60 @@ function textSettings({ responseFormat }: ModelRequest, verbosity: unknown): Ite
 
 function itemsOf(target: UpstreamTarget, message: Message): Item[] {
   switch (message.role) {
-    case 'system': return [{ role: 'system', content: message.text }]
-    case 'user': return [{ role: 'user', content: message.parts.map((part) => partOf(target, part)) }]
-    case 'tool': return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.images ? [{ type: 'input_text', text: message.text }, ...message.images.map((image) => partOf(target, image))] : message.text }]
-    case 'assistant': return [
-      ...message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningItem),
-      ...(message.text === '' ? [] : [{ role: 'assistant', content: message.text }]),
-      ...message.toolCalls.map(({ id, name, arguments: text }) => ({ type: 'function_call', call_id: id, name, arguments: text })),
-    ]
+    case 'system':
+      return [{ role: 'system', content: message.text }]
+    case 'user':
+      return [{ role: 'user', content: message.parts.map((part) => partOf(target, part)) }]
+    case 'tool':
+      return [
+        {
+          type: 'function_call_output',
+          call_id: message.toolCallId,
+          output: message.images
+            ? [{ type: 'input_text', text: message.text }, ...message.images.map((image) => partOf(target, image))]
+            : message.text,
+        },
+      ]
+    case 'assistant':
+      return [
+        ...message.reasoning.filter(({ model }) => model === target.model).flatMap(reasoningItem),
+        ...(message.text === '' ? [] : [{ role: 'assistant', content: message.text }]),
+        ...message.toolCalls.map(({ id, name, arguments: text }) => ({
+          type: 'function_call',
+          call_id: id,
+          name,
+          arguments: text,
+        })),
+      ]
   }
 }
 
 /** What is not sealed cannot be replayed, because nothing is stored there. */
 function reasoningItem({ id, text, encryptedContent }: ReasoningBlock): Item[] {
   if (encryptedContent === null) return []
-  return [{ type: 'reasoning', ...(id !== null && { id }), summary: text === '' ? [] : [{ type: 'summary_text', text }], encrypted_content: encryptedContent }]
+  return [
+    {
+      type: 'reasoning',
+      ...(id !== null && { id }),
+      summary: text === '' ? [] : [{ type: 'summary_text', text }],
+      encrypted_content: encryptedContent,
+    },
+  ]
 }
 
 function partOf(target: UpstreamTarget, part: UserPart): Item {
   switch (part.type) {
-    case 'text': return { type: 'input_text', text: part.text }
-    case 'image': return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' }
-    case 'file': return { type: 'input_file', filename: part.filename ?? 'file', file_data: `data:${part.mediaType};base64,${part.data}` }
-    case 'audio': throw cannotListen(target)
+    case 'text':
+      return { type: 'input_text', text: part.text }
+    case 'image':
+      return { type: 'input_image', image_url: part.url, detail: part.detail ?? 'auto' }
+    case 'file':
+      return {
+        type: 'input_file',
+        filename: part.filename ?? 'file',
+        file_data: `data:${part.mediaType};base64,${part.data}`,
+      }
+    case 'audio':
+      throw cannotListen(target)
   }
 }

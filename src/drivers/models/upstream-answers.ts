@@ -20,7 +20,13 @@ const errorMs = 5_000
  * Posts the request and reads the answer with the format's reader.
  * @throws BerthError what the upstream's status says; see model.ts.
  */
-export async function askOverHttp(target: UpstreamTarget, request: ModelRequest, question: UpstreamQuestion, makeReader: MakeReader, signal: AbortSignal): Promise<ModelAnswer> {
+export async function askOverHttp(
+  target: UpstreamTarget,
+  request: ModelRequest,
+  question: UpstreamQuestion,
+  makeReader: MakeReader,
+  signal: AbortSignal,
+): Promise<ModelAnswer> {
   const body = bodyText(question.body)
   const post: UpstreamPost = { ...question, body: typeof body === 'string' ? body : await body }
   const response = postUpstream(target, post, request.stream, signal)
@@ -30,10 +36,14 @@ export async function askOverHttp(target: UpstreamTarget, request: ModelRequest,
   if (status < 200 || status > 299) throw refusedByStatus(target, status, headers, await errorBody(response, signal))
   const events = new AnswerEvents(target, request)
   const reader = makeReader(target, events)
-  if (request.stream && type.startsWith('text/event-stream')) return new StreamedAnswer(target, response, reader, events)
+  if (request.stream && type.startsWith('text/event-stream'))
+    return new StreamedAnswer(target, response, reader, events)
   if (!/[/+]json\b/.test(type)) {
     response.leave()
-    throw brokenAnswer(target, `answered with ${type ? 'another type of content than was asked for' : 'content of no type'}`)
+    throw brokenAnswer(
+      target,
+      `answered with ${type ? 'another type of content than was asked for' : 'content of no type'}`,
+    )
   }
   return answerOfWhole(target, request, response, reader, events)
 }
@@ -52,8 +62,20 @@ async function errorBody(response: UpstreamResponse, signal: AbortSignal): Promi
 }
 
 /** An answer that comes whole. One that was to be a stream is an error, and tells which, if it is of any use. */
-async function answerOfWhole(target: UpstreamTarget, request: ModelRequest, response: UpstreamResponse, reader: AnswerReader, events: AnswerEvents): Promise<ModelAnswer> {
-  const body = objectOf(await readAnswer(await response.whole(), { parts: limits.answerParts, numbers: limits.answerNumbers }).catch((error: unknown) => { throw unreadable(target, error) }))
+async function answerOfWhole(
+  target: UpstreamTarget,
+  request: ModelRequest,
+  response: UpstreamResponse,
+  reader: AnswerReader,
+  events: AnswerEvents,
+): Promise<ModelAnswer> {
+  const body = objectOf(
+    await readAnswer(await response.whole(), { parts: limits.answerParts, numbers: limits.answerNumbers }).catch(
+      (error: unknown) => {
+        throw unreadable(target, error)
+      },
+    ),
+  )
   if (!body) throw brokenAnswer(target, 'sent something that is no answer')
   const error = errorIn(body)
   if (error) throw refusedInAnswer(target, error)
@@ -74,7 +96,10 @@ export function parseJson(target: UpstreamTarget, text: string): unknown {
 
 function unreadable(target: UpstreamTarget, error: unknown): unknown {
   if (!(error instanceof JsonAnswerError)) return error
-  return brokenAnswer(target, error.reason === 'not_json' ? 'sent something that is not JSON' : 'sent more values than an answer may have')
+  return brokenAnswer(
+    target,
+    error.reason === 'not_json' ? 'sent something that is not JSON' : 'sent more values than an answer may have',
+  )
 }
 
 const isOver: IteratorResult<readonly ModelEvent[]> = { value: undefined, done: true }
@@ -113,7 +138,10 @@ class StreamedAnswer implements AsyncIterableIterator<readonly ModelEvent[], und
       try {
         await this.#read()
       } catch (error) {
-        this.#failure = error instanceof EventStreamError ? brokenAnswer(this.#target, `sent something that cannot be read: ${error.message}`) : error
+        this.#failure =
+          error instanceof EventStreamError
+            ? brokenAnswer(this.#target, `sent something that cannot be read: ${error.message}`)
+            : error
         this.#response.leave()
       }
       const batch = this.#events.take()
@@ -152,4 +180,3 @@ class StreamedAnswer implements AsyncIterableIterator<readonly ModelEvent[], und
     if (this.#events.hasEnded) this.#response.finish()
   }
 }
-

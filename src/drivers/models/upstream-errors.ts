@@ -13,7 +13,12 @@ const sentenceCharactersMax = 500
 const retryAfterSecondsMax = 24 * 60 * 60
 
 /** An error of this upstream. */
-export function upstreamError(target: UpstreamTarget, code: ErrorCode, sentence: string, details: Record<string, unknown> = {}): BerthError {
+export function upstreamError(
+  target: UpstreamTarget,
+  code: ErrorCode,
+  sentence: string,
+  details: Record<string, unknown> = {},
+): BerthError {
   return new BerthError(code, sentence, { ...details, upstream: target.slug })
 }
 
@@ -23,7 +28,12 @@ export function brokenAnswer(target: UpstreamTarget, what: string): BerthError {
 }
 
 /** It refused: its status, its headers and as much of its body as was read. */
-export function refusedByStatus(target: UpstreamTarget, status: number, headers: IncomingHttpHeaders, body: string): BerthError {
+export function refusedByStatus(
+  target: UpstreamTarget,
+  status: number,
+  headers: IncomingHttpHeaders,
+  body: string,
+): BerthError {
   const reported = objectOf(jsonOf(body))
   return describe(target, status, reported && errorIn(reported), headers)
 }
@@ -43,46 +53,113 @@ export function errorIn(answer: Values): Values | null {
 
 /** HTTP statuses by the names that providers give their errors, in `type` or `code`. */
 const namedStatuses: Readonly<Record<string, number>> = {
-  invalid_request_error: 400, BadRequestError: 400, invalid_prompt: 400, context_length_exceeded: 400, string_above_max_length: 400,
-  authentication_error: 401, invalid_api_key: 401, billing_error: 402, permission_error: 403, not_found_error: 404, NotFoundError: 404,
-  model_not_found: 404, request_too_large: 413, rate_limit_error: 429, rate_limit_exceeded: 429, insufficient_quota: 429,
-  api_error: 500, server_error: 500, timeout_error: 504, overloaded_error: 529, server_is_overloaded: 529, slow_down: 529,
+  invalid_request_error: 400,
+  BadRequestError: 400,
+  invalid_prompt: 400,
+  context_length_exceeded: 400,
+  string_above_max_length: 400,
+  authentication_error: 401,
+  invalid_api_key: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  NotFoundError: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  api_error: 500,
+  server_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+  server_is_overloaded: 529,
+  slow_down: 529,
 }
 
 function statusOf(error: Values | null): number {
   if (!error) return 500
   for (const key of ['status', 'code', 'type']) {
     const value = error[key]
-    const status = typeof value === 'string' ? namedStatuses[value] ?? Number(value) : countOf(value)
+    const status = typeof value === 'string' ? (namedStatuses[value] ?? Number(value)) : countOf(value)
     if (status !== undefined && status >= 400 && status <= 599) return status
   }
   return 500
 }
 
-function describe(target: UpstreamTarget, status: number, error: Values | null, headers: IncomingHttpHeaders): BerthError {
+function describe(
+  target: UpstreamTarget,
+  status: number,
+  error: Values | null,
+  headers: IncomingHttpHeaders,
+): BerthError {
   const { slug } = target
   const said = saidBy(target, error)
   switch (status) {
-    case 401: case 402: case 403:
-      return upstreamError(target, 'upstream_error', `The upstream ${slug} refused this installation's own ${status === 402 ? 'account' : 'key'} (${status}). Tell your operator, or use another model.`)
-    case 408: case 504: return upstreamError(target, 'upstream_timeout', `The upstream ${slug} did not answer in time. Try again.`)
+    case 401:
+    case 402:
+    case 403:
+      return upstreamError(
+        target,
+        'upstream_error',
+        `The upstream ${slug} refused this installation's own ${status === 402 ? 'account' : 'key'} (${status}). Tell your operator, or use another model.`,
+      )
+    case 408:
+    case 504:
+      return upstreamError(target, 'upstream_timeout', `The upstream ${slug} did not answer in time. Try again.`)
     case 429: {
       const retryAfterSeconds = retryAfter(headers)
-      return upstreamError(target, 'upstream_rate_limited', `The upstream ${slug} has had too many requests. Try again ${retryAfterSeconds === undefined ? 'later' : `in ${retryAfterSeconds} seconds`}.`, retryAfterSeconds === undefined ? {} : { retryAfterSeconds })
+      return upstreamError(
+        target,
+        'upstream_rate_limited',
+        `The upstream ${slug} has had too many requests. Try again ${retryAfterSeconds === undefined ? 'later' : `in ${retryAfterSeconds} seconds`}.`,
+        retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
+      )
     }
-    case 503: case 529: return upstreamError(target, 'upstream_overloaded', `The upstream ${slug} has more to do than it can. Try again in a few seconds.`)
+    case 503:
+    case 529:
+      return upstreamError(
+        target,
+        'upstream_overloaded',
+        `The upstream ${slug} has more to do than it can. Try again in a few seconds.`,
+      )
     case 404: // an address or a model that is not there: not the caller's doing, and another upstream may have it
-      if (said) return upstreamError(target, 'upstream_error', `The upstream ${slug} does not have the model: ${said} Tell your operator, or use another model.`)
+      if (said)
+        return upstreamError(
+          target,
+          'upstream_error',
+          `The upstream ${slug} does not have the model: ${said} Tell your operator, or use another model.`,
+        )
       break
-    case 400: case 413: case 422:
-      if (isTooLong(error, said)) return upstreamError(target, 'context_length_exceeded', `The conversation is longer than the model can read: ${said || 'shorten it'}`)
-      return upstreamError(target, 'invalid_parameter', `The upstream ${slug} refused the request: ${said || `it answered ${status} and said no more.`}`)
+    case 400:
+    case 413:
+    case 422:
+      if (isTooLong(error, said))
+        return upstreamError(
+          target,
+          'context_length_exceeded',
+          `The conversation is longer than the model can read: ${said || 'shorten it'}`,
+        )
+      return upstreamError(
+        target,
+        'invalid_parameter',
+        `The upstream ${slug} refused the request: ${said || `it answered ${status} and said no more.`}`,
+      )
   }
-  return upstreamError(target, 'upstream_error', `The upstream ${slug} failed (${status}). Try again, or another model.`)
+  return upstreamError(
+    target,
+    'upstream_error',
+    `The upstream ${slug} failed (${status}). Try again, or another model.`,
+  )
 }
 
 function isTooLong(error: Values | null, said: string): boolean {
-  return error?.['code'] === 'context_length_exceeded' || /prompt is too long|maximum context length|context[_ ]length[_ ]exceeded|exceeds? the (?:available )?context (?:size|window)/i.test(said)
+  return (
+    error?.['code'] === 'context_length_exceeded' ||
+    /prompt is too long|maximum context length|context[_ ]length[_ ]exceeded|exceeds? the (?:available )?context (?:size|window)/i.test(
+      said,
+    )
+  )
 }
 
 /** The upstream's own sentence: without its key, control characters, or more than 500 characters. */
@@ -90,7 +167,10 @@ function saidBy({ apiKey }: UpstreamTarget, error: Values | null): string {
   const sentence = textOf(error?.['message']) ?? ''
   // The key first: cut in the middle it would not be found.
   const scrubbed = apiKey ? sentence.replaceAll(apiKey, '[key]') : sentence
-  return scrubbed.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim().slice(0, sentenceCharactersMax)
+  return scrubbed
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
+    .slice(0, sentenceCharactersMax)
 }
 
 /** Whole seconds, of a number of seconds or a date (RFC 9110, 10.2.3). */

@@ -37,10 +37,14 @@ function originOf(baseUrl: string): Origin {
   if (!origin) {
     const url = new URL(baseUrl)
     const pool = new Pool(url.origin, {
-      connections: connectionsMax, pipelining: 1, allowH2: false, connect: { timeout: connectMs },
-      keepAliveTimeout: keepAliveMs, maxHeaderSize: headerBytesMax,
+      connections: connectionsMax,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: connectMs },
+      keepAliveTimeout: keepAliveMs,
+      maxHeaderSize: headerBytesMax,
     })
-    origins.set(baseUrl, origin = { pool, path: url.pathname.replace(/\/$/, ''), open: 0 })
+    origins.set(baseUrl, (origin = { pool, path: url.pathname.replace(/\/$/, ''), open: 0 }))
   }
   return origin
 }
@@ -53,15 +57,33 @@ export type UpstreamPost = { path: string; headers: string[]; body: string | Buf
  * @param stream whether a stream is expected, which may be longer than an answer that comes whole.
  * @throws BerthError upstream_overloaded; the signal's reason when it is aborted.
  */
-export function postUpstream(target: UpstreamTarget, post: UpstreamPost, stream: boolean, signal: AbortSignal): UpstreamResponse {
+export function postUpstream(
+  target: UpstreamTarget,
+  post: UpstreamPost,
+  stream: boolean,
+  signal: AbortSignal,
+): UpstreamResponse {
   signal.throwIfAborted()
   const origin = originOf(target.baseUrl)
-  if (origin.open >= connectionsMax) throw upstreamError(target, 'upstream_overloaded', `Too many requests to the upstream ${target.slug} are open. Try again in a few seconds.`)
+  if (origin.open >= connectionsMax)
+    throw upstreamError(
+      target,
+      'upstream_overloaded',
+      `Too many requests to the upstream ${target.slug} are open. Try again in a few seconds.`,
+    )
   const response = new UpstreamResponse(target, origin, signal, stream ? streamBytesMax : wholeBytesMax)
-  origin.pool.dispatch({
-    path: `${origin.path}${post.path}`, method: 'POST', headers: post.headers, body: post.body,
-    headersTimeout: (target.firstByteSeconds ?? (stream ? firstByteSecondsDefault : wholeAnswerSecondsDefault)) * 1000, bodyTimeout: (target.silenceSeconds ?? silenceSecondsDefault) * 1000,
-  }, response)
+  origin.pool.dispatch(
+    {
+      path: `${origin.path}${post.path}`,
+      method: 'POST',
+      headers: post.headers,
+      body: post.body,
+      headersTimeout:
+        (target.firstByteSeconds ?? (stream ? firstByteSecondsDefault : wholeAnswerSecondsDefault)) * 1000,
+      bodyTimeout: (target.silenceSeconds ?? silenceSecondsDefault) * 1000,
+    },
+    response,
+  )
   return response
 }
 
@@ -123,7 +145,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   async whole(bytesMax = wholeBytesMax): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
-    while (bytes < bytesMax && (this.#chunks.length > 0 || (!this.#hasEnded && await this.more()))) {
+    while (bytes < bytesMax && (this.#chunks.length > 0 || (!this.#hasEnded && (await this.more())))) {
       for (let piece = this.shift(); piece; piece = this.shift()) {
         pieces.push(piece)
         bytes += piece.length
@@ -171,9 +193,19 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytesLeft -= chunk.length
-    if (this.#bytesLeft < 0) return this.#isLeft ? this.#abort(new Error('the upstream does not end its answer')) : this.#fail(brokenAnswer(this.#target, 'sent more than an answer may have'))
+    if (this.#bytesLeft < 0)
+      return this.#isLeft
+        ? this.#abort(new Error('the upstream does not end its answer'))
+        : this.#fail(brokenAnswer(this.#target, 'sent more than an answer may have'))
     if (this.#isLeft) return
-    if (performance.now() - this.#startedMs > answerMsMax) return this.#fail(upstreamError(this.#target, 'upstream_timeout', `The upstream ${this.#target.slug} did not end its answer in time.`))
+    if (performance.now() - this.#startedMs > answerMsMax)
+      return this.#fail(
+        upstreamError(
+          this.#target,
+          'upstream_timeout',
+          `The upstream ${this.#target.slug} did not end its answer in time.`,
+        ),
+      )
     this.#chunks.push(chunk)
     this.#queuedBytes += chunk.length
     if (this.#queuedBytes > queuedBytesMax) controller.pause()
@@ -237,9 +269,19 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     const { slug } = this.#target
     const code = error.code ?? error.name
     log.warn({ upstream: slug, code, answered: this.status }, 'an upstream failed')
-    if (/TIMEOUT/.test(code)) return upstreamError(this.#target, 'upstream_timeout', `The upstream ${slug} ${this.status === 0 ? 'did not answer in time' : 'stopped in the middle of its answer'}. Try again.`)
+    if (/TIMEOUT/.test(code))
+      return upstreamError(
+        this.#target,
+        'upstream_timeout',
+        `The upstream ${slug} ${this.status === 0 ? 'did not answer in time' : 'stopped in the middle of its answer'}. Try again.`,
+      )
     if (/^HPE_|HEADERS_OVERFLOW/.test(code)) return brokenAnswer(this.#target, 'sent something that is not HTTP')
     if (this.status > 0) return brokenAnswer(this.#target, 'cut its answer off')
-    return brokenAnswer(this.#target, code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' ? 'closed the connection without an answer' : 'cannot be reached')
+    return brokenAnswer(
+      this.#target,
+      code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'
+        ? 'closed the connection without an answer'
+        : 'cannot be reached',
+    )
   }
 }

@@ -2,7 +2,13 @@
 import { requestTokens, tokensOf } from './estimates.ts'
 import type { ModelEvent, ModelRequest, Usage } from './model.ts'
 
-const usageNames: readonly (keyof Usage)[] = ['inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens']
+const usageNames: readonly (keyof Usage)[] = [
+  'inputTokens',
+  'outputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'reasoningTokens',
+]
 
 /** The count of one answer. */
 export class UsageCount {
@@ -65,7 +71,9 @@ export class UsageCount {
     const outputTokens = told.outputTokens ?? tokensOf(this.#characters) + reasoningEstimate
     const cacheReadTokens = Math.min(told.cacheReadTokens ?? 0, inputTokens)
     return {
-      inputTokens, outputTokens, cacheReadTokens,
+      inputTokens,
+      outputTokens,
+      cacheReadTokens,
       cacheWriteTokens: Math.min(told.cacheWriteTokens ?? 0, inputTokens - cacheReadTokens),
       reasoningTokens: Math.min(told.reasoningTokens ?? reasoningEstimate, outputTokens),
     }

@@ -10,5 +10,9 @@ export function bearerHeaders({ apiKey }: Pick<UpstreamTarget, 'apiKey'>): strin
 
 /** The 400 for audio where a format has no place for it. */
 export function cannotListen(target: UpstreamTarget): BerthError {
-  return upstreamError(target, 'invalid_parameter', `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`)
+  return upstreamError(
+    target,
+    'invalid_parameter',
+    `The upstream ${target.slug} cannot listen to audio. Send text, or use another model.`,
+  )
 }

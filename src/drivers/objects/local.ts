@@ -19,7 +19,10 @@ const algorithm = 'BERTH-HMAC-SHA256'
 const expirySecondsMax = 7 * 86_400
 
 /** Makes the store; nothing is on disk before the first file. */
-export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir' | 'publicUrl'>, sealer: Sealer): ObjectStore {
+export function createLocalObjects(
+  { dataDir, publicUrl }: Pick<Config, 'dataDir' | 'publicUrl'>,
+  sealer: Sealer,
+): ObjectStore {
   const root = join(dataDir, 'objects')
   const place = (key: string): string => {
     if (!isObjectKey(key)) throw new Error('not a key of the object store')
@@ -34,12 +37,20 @@ export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir
   }
   const canonicalUrl = (key: string): string => `${publicUrl}${objectsPath}/${key}`
   return {
-    find, canonicalUrl,
-    put: (key, body, limitBytes, pace) => stage(join(root, 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256: digest }) => {
-      mkdirSync(dirname(place(key)), { recursive: true, mode: 0o700 })
-      renameSync(path, place(key))
-      return { sizeBytes, sha256: digest }
-    }, pace),
+    find,
+    canonicalUrl,
+    put: (key, body, limitBytes, pace) =>
+      stage(
+        join(root, 'incoming'),
+        body,
+        limitBytes,
+        async ({ path, sizeBytes, sha256: digest }) => {
+          mkdirSync(dirname(place(key)), { recursive: true, mode: 0o700 })
+          renameSync(path, place(key))
+          return { sizeBytes, sha256: digest }
+        },
+        pace,
+      ),
     clear: () => clearStaging(join(root, 'incoming')),
     async read(key, range) {
       if (!(await find(key))) throw notFound('file')
@@ -50,8 +61,12 @@ export function createLocalObjects({ dataDir, publicUrl }: Pick<Config, 'dataDir
     },
     async signedUrl(method, key, { expiresInSeconds, fileName = '' }) {
       const parameters = new URLSearchParams({
-        'X-Amz-Algorithm': algorithm, 'X-Amz-Date': amzDate(), 'X-Amz-Expires': String(expiresInSeconds),
-        ...(fileName ? { 'response-content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"` } : {}),
+        'X-Amz-Algorithm': algorithm,
+        'X-Amz-Date': amzDate(),
+        'X-Amz-Expires': String(expiresInSeconds),
+        ...(fileName
+          ? { 'response-content-disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"` }
+          : {}),
       })
       parameters.set('X-Amz-Signature', signature(sealer, method, key, parameters))
       return `${canonicalUrl(key)}?${parameters.toString()}`
@@ -66,7 +81,8 @@ export function isSigned(sealer: Sealer, method: SignedMethod, key: string, quer
   parameters.delete('X-Amz-Signature')
   if (!isObjectKey(key) || parameters.get('X-Amz-Algorithm') !== algorithm) return false
   if (!sameDigest(sha256(given), sha256(signature(sealer, method, key, parameters)))) return false
-  const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(parameters.get('X-Amz-Date') ?? '') ?? []
+  const [, year, month, day, hour, minute, second] =
+    /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(parameters.get('X-Amz-Date') ?? '') ?? []
   const signedMs = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
   const expiresInSeconds = Number(parameters.get('X-Amz-Expires'))
   return expiresInSeconds > 0 && expiresInSeconds <= expirySecondsMax && nowMs() < signedMs + expiresInSeconds * 1000

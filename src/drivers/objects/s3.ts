@@ -15,7 +15,10 @@ const ownExpirySeconds = 300
 const silenceMs = 60_000
 
 /** Makes the store; `dataDir` is where a file waits until it is whole, because S3 wants its size first. */
-export function createS3Objects({ endpoint, bucket, region, accessKeyId, secretAccessKey }: S3Settings, dataDir: string): ObjectStore {
+export function createS3Objects(
+  { endpoint, bucket, region, accessKeyId, secretAccessKey }: S3Settings,
+  dataDir: string,
+): ObjectStore {
   const client = new AwsClient({ accessKeyId, secretAccessKey, region, service: 's3' })
   const canonicalUrl = (key: string): string => {
     if (!isObjectKey(key)) throw new Error('not a key of the object store')
@@ -24,23 +27,46 @@ export function createS3Objects({ endpoint, bucket, region, accessKeyId, secretA
   const sign = async (method: string, key: string, expiresInSeconds: number, fileName?: string): Promise<string> => {
     const url = new URL(canonicalUrl(key))
     url.searchParams.set('X-Amz-Expires', String(expiresInSeconds))
-    if (fileName) url.searchParams.set('response-content-disposition', `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`)
+    if (fileName)
+      url.searchParams.set(
+        'response-content-disposition',
+        `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
+      )
     return (await client.sign(url, { method, aws: { signQuery: true } })).url
   }
-  const send = async (method: 'GET' | 'HEAD' | 'PUT' | 'DELETE', key: string, options: { headers?: Record<string, string>; body?: Readable } = {}): Promise<Dispatcher.ResponseData> => {
-    const answer = await request(await sign(method, key, ownExpirySeconds), { method, headersTimeout: silenceMs, bodyTimeout: silenceMs, ...options })
+  const send = async (
+    method: 'GET' | 'HEAD' | 'PUT' | 'DELETE',
+    key: string,
+    options: { headers?: Record<string, string>; body?: Readable } = {},
+  ): Promise<Dispatcher.ResponseData> => {
+    const answer = await request(await sign(method, key, ownExpirySeconds), {
+      method,
+      headersTimeout: silenceMs,
+      bodyTimeout: silenceMs,
+      ...options,
+    })
     if (answer.statusCode === 404 || answer.statusCode < 300) return answer
     await answer.body.dump()
     throw new Error(`the object store answered ${method} with ${answer.statusCode}`)
   }
   return {
     canonicalUrl,
-    put: (key, body, limitBytes, pace) => stage(join(dataDir, 'objects', 'incoming'), body, limitBytes, async ({ path, sizeBytes, sha256 }) => {
-      const answer = await send('PUT', key, { headers: { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' }, body: createReadStream(path) })
-      await answer.body.dump()
-      if (answer.statusCode === 404) throw new Error(`the object store has no bucket named ${bucket}`)
-      return { sizeBytes, sha256 }
-    }, pace),
+    put: (key, body, limitBytes, pace) =>
+      stage(
+        join(dataDir, 'objects', 'incoming'),
+        body,
+        limitBytes,
+        async ({ path, sizeBytes, sha256 }) => {
+          const answer = await send('PUT', key, {
+            headers: { 'content-length': String(sizeBytes), 'content-type': 'application/octet-stream' },
+            body: createReadStream(path),
+          })
+          await answer.body.dump()
+          if (answer.statusCode === 404) throw new Error(`the object store has no bucket named ${bucket}`)
+          return { sizeBytes, sha256 }
+        },
+        pace,
+      ),
     clear: () => clearStaging(join(dataDir, 'objects', 'incoming')),
     async find(key) {
       const { statusCode, headers, body } = await send('HEAD', key)
@@ -48,7 +74,11 @@ export function createS3Objects({ endpoint, bucket, region, accessKeyId, secretA
       return statusCode === 404 ? undefined : { sizeBytes: Number(headers['content-length']) }
     },
     async read(key, range) {
-      const { statusCode, body } = await send('GET', key, range ? { headers: { range: `bytes=${range.startByte}-${range.endByte}` } } : {})
+      const { statusCode, body } = await send(
+        'GET',
+        key,
+        range ? { headers: { range: `bytes=${range.startByte}-${range.endByte}` } } : {},
+      )
       if (statusCode !== 404) return body
       await body.dump()
       throw notFound('file')

@@ -23,7 +23,13 @@ const separator = '~'
  * Writes the stream to disk and hands the file on; afterwards it is removed, if it is still there.
  * @throws BerthError request_too_large; timeout for one that does not keep the pace; whatever the stream, the disk or the taker throws.
  */
-export async function stage<Result>(folder: string, body: Readable, limitBytes: number, take: (file: StagedFile) => Promise<Result>, pace?: Pace): Promise<Result> {
+export async function stage<Result>(
+  folder: string,
+  body: Readable,
+  limitBytes: number,
+  take: (file: StagedFile) => Promise<Result>,
+  pace?: Pace,
+): Promise<Result> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, `${processName}${separator}${newUuid()}`)
   const digest = startSha256()
@@ -31,16 +37,24 @@ export async function stage<Result>(folder: string, body: Readable, limitBytes: 
   const closed = once(file, 'close')
   closed.catch(() => undefined) // the pipeline below tells of it
   let sizeBytes = 0
-  const stopWatching = pace ? watchPace(body, pace, () => sizeBytes) : () => { /* nobody has to hurry */ }
-  try {
-    await pipeline(body, async function* (pieces: AsyncIterable<Buffer>) {
-      for await (const piece of pieces) {
-        sizeBytes += piece.length
-        if (sizeBytes > limitBytes) throw tooLarge(limitBytes)
-        digest.update(piece)
-        yield piece
+  const stopWatching = pace
+    ? watchPace(body, pace, () => sizeBytes)
+    : () => {
+        /* nobody has to hurry */
       }
-    }, file)
+  try {
+    await pipeline(
+      body,
+      async function* (pieces: AsyncIterable<Buffer>) {
+        for await (const piece of pieces) {
+          sizeBytes += piece.length
+          if (sizeBytes > limitBytes) throw tooLarge(limitBytes)
+          digest.update(piece)
+          yield piece
+        }
+      },
+      file,
+    )
     stopWatching()
     return await take({ path, sizeBytes, sha256: digest.hex() })
   } finally {
@@ -57,7 +71,8 @@ function watchPace(body: Readable, { stalledSeconds, bytesPerSecondMin }: Pace, 
   const timer = setInterval(() => {
     periods++
     const size = sizeBytes()
-    if (size === before || size < bytesPerSecondMin * stalledSeconds * (periods - 1)) body.destroy(new BerthError('timeout', 'The file came too slowly, so it was given up. Send it again.'))
+    if (size === before || size < bytesPerSecondMin * stalledSeconds * (periods - 1))
+      body.destroy(new BerthError('timeout', 'The file came too slowly, so it was given up. Send it again.'))
     before = size
   }, stalledSeconds * 1000)
   return () => clearInterval(timer)

@@ -31,7 +31,11 @@ export type ObjectStore = {
   /** Removes a file. Idempotent. */
   remove(key: string): Promise<void>
   /** An address that anybody may use for this until it expires. `fileName` is what a browser calls the download. */
-  signedUrl(method: SignedMethod, key: string, options: { expiresInSeconds: number; fileName?: string }): Promise<string>
+  signedUrl(
+    method: SignedMethod,
+    key: string,
+    options: { expiresInSeconds: number; fileName?: string },
+  ): Promise<string>
   /** The address of a file without a signature: it names the file, and opens nothing. */
   canonicalUrl(key: string): string
 }
@@ -52,5 +56,8 @@ export function keyOfUrl(store: ObjectStore, url: string): string | undefined {
 
 /** The error for a file longer than it may be. */
 export function tooLarge(limitBytes: number): BerthError {
-  return new BerthError('request_too_large', `The file is larger than ${Math.floor(limitBytes / 1024 / 1024)} MiB, which is the most. Store less.`)
+  return new BerthError(
+    'request_too_large',
+    `The file is larger than ${Math.floor(limitBytes / 1024 / 1024)} MiB, which is the most. Store less.`,
+  )
 }

@@ -30,7 +30,12 @@ export type Slots = {
 const pollMs = 2_000
 
 /** Starts taking jobs. */
-export function startSlots<Data>(queue: string, source: JobSource<Data>, { concurrency, touchMs }: { concurrency: number; touchMs: number }, handler: (job: TakenJob<Data>) => Promise<void>): Slots {
+export function startSlots<Data>(
+  queue: string,
+  source: JobSource<Data>,
+  { concurrency, touchMs }: { concurrency: number; touchMs: number },
+  handler: (job: TakenJob<Data>) => Promise<void>,
+): Slots {
   const running = new Map<TakenJob<Data>, Promise<void>>()
   const complete = together(source.complete)
   let stopping = false
@@ -46,7 +51,9 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
     const working = work({ complete, fail: source.fail }, handler, job, (error) => {
       if (!stopping) log.error({ job: queue, data: job.data, err: error }, 'a job failed and will be tried again')
     })
-      .catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'how a job ended could not be recorded; it will run again'))
+      .catch((error: Error) =>
+        log.warn({ job: queue, reason: error.message }, 'how a job ended could not be recorded; it will run again'),
+      )
       .finally(() => {
         running.delete(job)
         rouse?.()
@@ -65,7 +72,9 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
   const loop = async (): Promise<void> => {
     while (!stopping) {
       if (due && running.size < concurrency) {
-        await take().catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'jobs could not be fetched; trying again soon'))
+        await take().catch((error: Error) =>
+          log.warn({ job: queue, reason: error.message }, 'jobs could not be fetched; trying again soon'),
+        )
         continue
       }
       await new Promise<void>((resolve) => {
@@ -80,7 +89,12 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
   }
   const looping = loop()
   const touching = setInterval(() => {
-    if (running.size > 0) source.touch([...running.keys()]).catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'running jobs could not say that they run'))
+    if (running.size > 0)
+      source
+        .touch([...running.keys()])
+        .catch((error: Error) =>
+          log.warn({ job: queue, reason: error.message }, 'running jobs could not say that they run'),
+        )
   }, touchMs)
 
   return {
@@ -90,16 +104,30 @@ export function startSlots<Data>(queue: string, source: JobSource<Data>, { concu
       rouse?.()
       await looping
       let limit: NodeJS.Timeout | undefined
-      await Promise.race([Promise.all(running.values()), new Promise<void>((resolve) => (limit = setTimeout(resolve, limitMs)))])
+      await Promise.race([
+        Promise.all(running.values()),
+        new Promise<void>((resolve) => (limit = setTimeout(resolve, limitMs))),
+      ])
       clearTimeout(limit)
       clearInterval(touching)
-      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped'))).catch((error: Error) => log.warn({ job: queue, reason: error.message }, 'jobs could not be given back; they run again once their worker counts as silent'))
+      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped'))).catch(
+        (error: Error) =>
+          log.warn(
+            { job: queue, reason: error.message },
+            'jobs could not be given back; they run again once their worker counts as silent',
+          ),
+      )
     },
   }
 }
 
 /** Handles one job and records how it ended. */
-async function work<Data>(record: { complete: (job: TakenJob<Data>) => Promise<void>; fail: JobSource<Data>['fail'] }, handler: (job: TakenJob<Data>) => Promise<void>, job: TakenJob<Data>, onFailure: (error: unknown) => void): Promise<void> {
+async function work<Data>(
+  record: { complete: (job: TakenJob<Data>) => Promise<void>; fail: JobSource<Data>['fail'] },
+  handler: (job: TakenJob<Data>) => Promise<void>,
+  job: TakenJob<Data>,
+  onFailure: (error: unknown) => void,
+): Promise<void> {
   try {
     await handler(job)
     await record.complete(job)

@@ -9,7 +9,11 @@ const batchesMax = 100
  * @param find the next rows, at most so many, without those of these ids (UUIDs); a row that was cleared is not found again.
  * @param clear must leave the row findable when it throws.
  */
-export async function sweep<Row extends { id: string }>(what: string, find: (batchMax: number, stuckIds: readonly string[]) => Promise<Row[]>, clear: (row: Row) => Promise<void>): Promise<void> {
+export async function sweep<Row extends { id: string }>(
+  what: string,
+  find: (batchMax: number, stuckIds: readonly string[]) => Promise<Row[]>,
+  clear: (row: Row) => Promise<void>,
+): Promise<void> {
   const stuckIds: string[] = []
   for (let batch = 0; batch < batchesMax; batch++) {
     const rows = await find(batchMax, stuckIds)

@@ -12,7 +12,9 @@ import { limits } from '#src/platform/limits.ts'
 export class JsonAnswerError extends Error {
   readonly reason: 'not_json' | 'too_many_parts'
   constructor(reason: JsonAnswerError['reason'], cause?: unknown) {
-    super(reason === 'not_json' ? 'the answer is not valid JSON' : 'the answer has more values than may be read', { cause })
+    super(reason === 'not_json' ? 'the answer is not valid JSON' : 'the answer has more values than may be read', {
+      cause,
+    })
     this.name = 'JsonAnswerError'
     this.reason = reason
   }
@@ -30,13 +32,17 @@ export async function readAnswer(bytes: Buffer, most: AnswerLimits): Promise<unk
   try {
     return await readInPieces(bytes, { ...most, anyText: true })
   } catch (error) {
-    throw new JsonAnswerError(error instanceof BerthError && error.code === 'request_too_large' ? 'too_many_parts' : 'not_json', error)
+    throw new JsonAnswerError(
+      error instanceof BerthError && error.code === 'request_too_large' ? 'too_many_parts' : 'not_json',
+      error,
+    )
   }
 }
 
 /** Reads an answer of at most 1 MiB at once, after a look at how many commas, colons and brackets it has. @throws JsonAnswerError */
 export function readInlineAnswer(text: string, partsMax: number = limits.answerEventParts): unknown {
-  if (text.length > limits.jsonInlineBytes && hasManyParts(Buffer.from(text), partsMax)) throw new JsonAnswerError('too_many_parts')
+  if (text.length > limits.jsonInlineBytes && hasManyParts(Buffer.from(text), partsMax))
+    throw new JsonAnswerError('too_many_parts')
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -10,7 +10,8 @@ export function isOfBase64(text: string): boolean {
   for (; text.length - at > pieceLength; at += pieceLength) {
     const piece = text.slice(at, at + pieceLength)
     // What Node's decoder skips, or stops at, is missing from what it wrote; it also reads the form for addresses.
-    if (scratch.write(piece, 0, 'base64') !== (pieceLength / 4) * 3 || piece.includes('-') || piece.includes('_')) return false
+    if (scratch.write(piece, 0, 'base64') !== (pieceLength / 4) * 3 || piece.includes('-') || piece.includes('_'))
+      return false
   }
   return ending.test(text.slice(at))
 }

@@ -46,7 +46,11 @@ async function parseLargeJson(bytes: Buffer, bytesMax: number, refusesUnknownKey
   await nextTurn() // its chunks were put together just now, which is a step of its own
   if (!isUtf8(bytes)) throw notUtf8()
   await nextTurn()
-  return readInPieces(bytes, { parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts, numbers: limits.jsonNumbers, refusesUnknownKeys })
+  return readInPieces(bytes, {
+    parts: bytesMax > limits.agentsBodyBytes ? limits.conversationParts : limits.jsonParts,
+    numbers: limits.jsonNumbers,
+    refusesUnknownKeys,
+  })
 }
 
 function notUtf8(): BerthError {
@@ -84,7 +88,11 @@ export function checkJson<Value>(value: Value, refusesUnknownKeys = false): Valu
 function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void {
   if (typeof value === 'string') return checkText(value)
   if (typeof value !== 'object' || value === null) return
-  if (depth > limits.jsonDepth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`)
+  if (depth > limits.jsonDepth)
+    throw new BerthError(
+      'invalid_request',
+      `The JSON is nested deeper than ${limits.jsonDepth} levels. Send a flatter value.`,
+    )
   if (Array.isArray(value)) {
     for (const item of value) check(item, depth + 1, refusesUnknownKeys)
     return
@@ -99,24 +107,40 @@ function check(value: unknown, depth: number, refusesUnknownKeys: boolean): void
 }
 
 function checkText(text: string): void {
-  if (text.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
-  if (!text.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
+  if (text.includes('\0'))
+    throw new BerthError(
+      'invalid_request',
+      'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.',
+    )
+  if (!text.isWellFormed())
+    throw new BerthError(
+      'invalid_request',
+      'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.',
+    )
 }
 
 /** Makes the app and its scopes read bodies as JSON and refuse every other type. How large one may be is each route's `bodyLimit`. */
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('rawBody', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>(/^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i, { parseAs: 'buffer' }, (request, body, done) => {
-    request.rawBody = body
-    const { refusesUnknownKeys = false } = request.routeOptions.config
-    if (body.length > limits.jsonInlineBytes) return void parseLargeJson(body, request.routeOptions.bodyLimit, refusesUnknownKeys).then((value) => done(null, value), done)
-    try {
-      done(null, parseJson(body, refusesUnknownKeys))
-    } catch (error) {
-      done(error as BerthError) // parseJson throws nothing else
-    }
-  })
+  app.addContentTypeParser<Buffer>(
+    /^application\/(?:[\w.-]+\+)?json(?:\s*;|$)/i,
+    { parseAs: 'buffer' },
+    (request, body, done) => {
+      request.rawBody = body
+      const { refusesUnknownKeys = false } = request.routeOptions.config
+      if (body.length > limits.jsonInlineBytes)
+        return void parseLargeJson(body, request.routeOptions.bodyLimit, refusesUnknownKeys).then(
+          (value) => done(null, value),
+          done,
+        )
+      try {
+        done(null, parseJson(body, refusesUnknownKeys))
+      } catch (error) {
+        done(error as BerthError) // parseJson throws nothing else
+      }
+    },
+  )
   app.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined)
     else done(new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'))
@@ -124,9 +148,18 @@ export function acceptJsonBodies(app: FastifyInstance): void {
 }
 
 const frameworkErrors: Readonly<Record<string, BerthError>> = {
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new BerthError('invalid_request', 'The body is not as long as its content-length says.'),
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: new BerthError('invalid_request', 'Send JSON, with the header content-type: application/json.'),
-  FST_ERR_BAD_URL: new BerthError('invalid_request', 'The address is not well formed: its percent signs do not make sense.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: new BerthError(
+    'invalid_request',
+    'The body is not as long as its content-length says.',
+  ),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new BerthError(
+    'invalid_request',
+    'Send JSON, with the header content-type: application/json.',
+  ),
+  FST_ERR_BAD_URL: new BerthError(
+    'invalid_request',
+    'The address is not well formed: its percent signs do not make sense.',
+  ),
   FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
 }
 
@@ -135,9 +168,11 @@ const discardedBytesMax = 64 * 1024 * 1024
 
 /** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */
 export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
-  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string') return thrown
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string')
+    return thrown
   // Node's error for a client that left in the middle of its body; nobody reads the answer, but it is no failure of ours.
-  if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted') return new BerthError('invalid_request', 'The connection ended before the body did.')
+  if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted')
+    return new BerthError('invalid_request', 'The connection ended before the body did.')
   if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
     readOn(request, reply)
     return bodyTooLarge(request.routeOptions.bodyLimit)
@@ -147,7 +182,10 @@ export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: 
 
 /** The 413 for a body, with the limit. */
 export function bodyTooLarge(bytesMax: number): BerthError {
-  return new BerthError('request_too_large', `The body is larger than the ${inUnits(bytesMax)} that this address takes. Send less at once.`)
+  return new BerthError(
+    'request_too_large',
+    `The body is larger than the ${inUnits(bytesMax)} that this address takes. Send less at once.`,
+  )
 }
 
 /** Bytes as people read them: `4 MiB`, `700 KiB`. */

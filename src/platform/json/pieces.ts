@@ -16,7 +16,14 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
  * @property depth how deep they may be nested; 64 levels unless said.
  * @property anyText texts may hold what cannot be stored: NUL and halves of surrogate pairs.
  */
-export type JsonLimits = { parts: number; numbers: number; refusesUnknownKeys?: boolean; keys?: number; depth?: number; anyText?: boolean }
+export type JsonLimits = {
+  parts: number
+  numbers: number
+  refusesUnknownKeys?: boolean
+  keys?: number
+  depth?: number
+  anyText?: boolean
+}
 
 /** How long a step may take, ms; looked at after so many tokens or so much text. */
 const stepMs = 8
@@ -30,8 +37,23 @@ type List = { list: Json[]; object: null; key: ''; keys: 0 }
 type Fields = { list: null; object: Record<string, Json>; key: string; keys: number }
 type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | 'colon' | 'comma' | 'end'
 
-const code = { quote: 0x22, backslash: 0x5c, comma: 0x2c, colon: 0x3a, openList: 0x5b, closeList: 0x5d, openObject: 0x7b, closeObject: 0x7d, u: 0x75, space: 0x20 } as const
-const literals: readonly [string, Json][] = [['true', true], ['false', false], ['null', null]]
+const code = {
+  quote: 0x22,
+  backslash: 0x5c,
+  comma: 0x2c,
+  colon: 0x3a,
+  openList: 0x5b,
+  closeList: 0x5d,
+  openObject: 0x7b,
+  closeObject: 0x7d,
+  u: 0x75,
+  space: 0x20,
+} as const
+const literals: readonly [string, Json][] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+]
 
 /** The 400 for what is no JSON. */
 export function notJson(): BerthError {
@@ -58,7 +80,12 @@ export function hasManyParts(bytes: Buffer, most: number): boolean {
     const byte = bytes[at]!
     if (isText && byte === code.backslash) at++
     else if (byte === code.quote) isText = !isText
-    else if (!isText && (byte === code.comma || byte === code.colon || byte === code.openList || byte === code.openObject) && ++parts > most) return true
+    else if (
+      !isText &&
+      (byte === code.comma || byte === code.colon || byte === code.openList || byte === code.openObject) &&
+      ++parts > most
+    )
+      return true
   }
   return false
 }
@@ -87,10 +114,12 @@ class PieceReader {
       const from = this.#at
       if (this.#text) this.#readText(this.#text)
       else if (isSpace(this.#bytes[this.#at])) this.#skipSpace()
-      else if (this.#at < this.#bytes.length) this.#readToken(this.#bytes[this.#at]!) // it is there: its place was just looked at
+      else if (this.#at < this.#bytes.length)
+        this.#readToken(this.#bytes[this.#at]!) // it is there: its place was just looked at
       else if (this.#expected === 'end') return true
       else throw notJson()
-      if ((this.#at - from > longTokenBytes || tokens % tokensBetweenLooks === 0) && performance.now() >= untilMs) return false
+      if ((this.#at - from > longTokenBytes || tokens % tokensBetweenLooks === 0) && performance.now() >= untilMs)
+        return false
     }
   }
 
@@ -106,16 +135,20 @@ class PieceReader {
       case 'value or ]':
         if (byte === code.closeList) return this.#close()
         return this.#readValue(byte)
-      case 'value': return this.#readValue(byte)
+      case 'value':
+        return this.#readValue(byte)
       case 'key or }':
         if (byte === code.closeObject) return this.#close()
         return this.#beginText(byte)
-      case 'key': return this.#beginText(byte)
-      case 'colon': return this.#expect(byte === code.colon, 'value')
+      case 'key':
+        return this.#beginText(byte)
+      case 'colon':
+        return this.#expect(byte === code.colon, 'value')
       case 'comma':
         if (byte === (open?.list ? code.closeList : code.closeObject)) return this.#close()
         return this.#expect(byte === code.comma, open?.list ? 'value' : 'key')
-      case 'end': throw notJson()
+      case 'end':
+        throw notJson()
     }
   }
 
@@ -130,8 +163,13 @@ class PieceReader {
     if (byte === code.openList || byte === code.openObject) {
       this.#countPart()
       const { depth = limits.jsonDepth } = this.#most
-      if (this.#open.length >= depth) throw new BerthError('invalid_request', `The JSON is nested deeper than ${depth} levels. Send a flatter value.`)
-      this.#open.push(byte === code.openList ? { list: [], object: null, key: '', keys: 0 } : { list: null, object: {}, key: '', keys: 0 })
+      if (this.#open.length >= depth)
+        throw new BerthError('invalid_request', `The JSON is nested deeper than ${depth} levels. Send a flatter value.`)
+      this.#open.push(
+        byte === code.openList
+          ? { list: [], object: null, key: '', keys: 0 }
+          : { list: null, object: {}, key: '', keys: 0 },
+      )
       return this.#expect(true, byte === code.openList ? 'value or ]' : 'key or }')
     }
     if (++this.#numbers > this.#most.numbers) throw tooMany('numbers', this.#most.numbers)
@@ -184,7 +222,7 @@ class PieceReader {
     const isWhole = bytes[end] === code.quote
     const piece = bytes.toString('utf8', start, end)
     this.#at = isWhole ? end + 1 : end
-    this.#addText(text, hasEscape ? parse(`"${piece}"`) as string : piece, hasEscape, isWhole) // JSON in quotes is text
+    this.#addText(text, hasEscape ? (parse(`"${piece}"`) as string) : piece, hasEscape, isWhole) // JSON in quotes is text
     if (!isWhole) return
     this.#text = null
     text.said.charCodeAt(text.said.length >> 1) // V8 puts its pieces together now, and not where it is used
@@ -195,20 +233,29 @@ class PieceReader {
   #addText(text: { said: string; half: string }, piece: string, hasEscape: boolean, isWhole: boolean): void {
     let more = text.half + piece
     text.half = ''
-    if (hasEscape && !this.#most.anyText && piece.includes('\0')) throw new BerthError('invalid_request', 'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.')
+    if (hasEscape && !this.#most.anyText && piece.includes('\0'))
+      throw new BerthError(
+        'invalid_request',
+        'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.',
+      )
     const last = more.charCodeAt(more.length - 1)
     if (!isWhole && last >= 0xd800 && last <= 0xdbff) {
       text.half = more.slice(-1)
       more = more.slice(0, -1)
     }
-    if (!this.#most.anyText && !more.isWellFormed()) throw new BerthError('invalid_request', 'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.')
+    if (!this.#most.anyText && !more.isWellFormed())
+      throw new BerthError(
+        'invalid_request',
+        'A text holds half of a surrogate pair, so it is not Unicode. Send whole characters.',
+      )
     text.said += more
   }
 
   #takeText(said: string): void {
     const open = this.#open.at(-1)
     if (!open?.object || (this.#expected !== 'key' && this.#expected !== 'key or }')) return this.#take(said)
-    if (++open.keys > (this.#most.keys ?? limits.jsonKeys)) throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // each time they are listed takes long
+    if (++open.keys > (this.#most.keys ?? limits.jsonKeys))
+      throw tooMany('keys in one object', this.#most.keys ?? limits.jsonKeys) // each time they are listed takes long
     open.key = said
     if (said === '__proto__' && this.#most.refusesUnknownKeys) throw prototypeKey()
     this.#expected = 'colon'
@@ -234,7 +281,10 @@ class PieceReader {
 }
 
 function tooMany(what: string, most: number): BerthError {
-  return new BerthError('request_too_large', `The body holds more than ${most} ${what}, which is the most. Send less at once.`)
+  return new BerthError(
+    'request_too_large',
+    `The body holds more than ${most} ${what}, which is the most. Send less at once.`,
+  )
 }
 
 function isSpace(byte: number | undefined): boolean {
@@ -242,7 +292,9 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 function isOfNumber(byte: number): boolean {
-  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || byte === 0x65 || byte === 0x45
+  return (
+    (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2b || byte === 0x2e || byte === 0x65 || byte === 0x45
+  )
 }
 
 function parse(text: string): unknown {

@@ -27,7 +27,8 @@ function measure(value: unknown, left: number): number {
     for (const item of value) if ((rest = measure(item, rest)) <= 0) return rest
     return rest
   }
-  for (const key in value) if ((rest = measure((value as Record<string, unknown>)[key], rest - key.length)) <= 0) return rest
+  for (const key in value)
+    if ((rest = measure((value as Record<string, unknown>)[key], rest - key.length)) <= 0) return rest
   return rest
 }
 
@@ -77,7 +78,7 @@ function* textOf(value: unknown): Generator<string> {
 
 function* textOfText(text: string): Generator<string> {
   yield '"'
-  for (let start = 0; start < text.length;) {
+  for (let start = 0; start < text.length; ) {
     let end = Math.min(text.length, start + textPieceLength)
     const last = text.charCodeAt(end - 1)
     if (last >= 0xd800 && last <= 0xdbff && end < text.length) end++ // a pair of surrogates stays together

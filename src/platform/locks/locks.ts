@@ -14,21 +14,39 @@ let held = 0
  * a process that dies lets go; what must not be done twice is therefore also checked where it is written.
  * @throws BerthError service_unavailable when the lock cannot be had in 25 s.
  */
-export async function withLock<Result>(databaseUrl: string, name: string, work: () => Promise<Result>): Promise<Result> {
-  const busy = new BerthError('service_unavailable', 'Too much of this is under way at the moment. Try again in a few seconds.', { retryAfterSeconds: 5 })
+export async function withLock<Result>(
+  databaseUrl: string,
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const busy = new BerthError(
+    'service_unavailable',
+    'Too much of this is under way at the moment. Try again in a few seconds.',
+    { retryAfterSeconds: 5 },
+  )
   if (held >= locksAtOnceMax) throw busy
   held++
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'berth-lock', keepAlive: true, connectionTimeoutMillis: connectMs, options: `-c lock_timeout=${waitMs}` })
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'berth-lock',
+    keepAlive: true,
+    connectionTimeoutMillis: connectMs,
+    options: `-c lock_timeout=${waitMs}`,
+  })
   client.on('error', (error) => log.warn({ reason: error.message }, 'the connection of a lock was lost'))
   try {
     await client.connect()
-    await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name]).catch((error: Error & { code?: string }) => {
-      throw error.code === lockNotAvailable ? busy : error
-    })
+    await client
+      .query('select pg_advisory_lock(hashtextextended($1, 0))', [name])
+      .catch((error: Error & { code?: string }) => {
+        throw error.code === lockNotAvailable ? busy : error
+      })
     return await work()
   } finally {
     held--
-    await client.end().catch((error: Error) => log.debug({ reason: error.message }, 'the connection of a lock did not close cleanly'))
+    await client
+      .end()
+      .catch((error: Error) => log.debug({ reason: error.message }, 'the connection of a lock did not close cleanly'))
   }
 }
 

@@ -43,5 +43,9 @@ export const processName = `${hostname()}.${process.pid}.${markProcess(process.p
 /** Whether the process of this name is known to be dead; of other hosts' nothing is known. */
 export function isDeadProcess(name: string): boolean {
   const [startedTicks, pid, ...host] = name.split('.').reverse()
-  return host.reverse().join('.') === hostname() && startedTicks !== '0' && !isRunning({ pid: Number(pid), startedTicks: Number(startedTicks) })
+  return (
+    host.reverse().join('.') === hostname() &&
+    startedTicks !== '0' &&
+    !isRunning({ pid: Number(pid), startedTicks: Number(startedTicks) })
+  )
 }

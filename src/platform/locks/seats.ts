@@ -28,7 +28,14 @@ export type Seats<Item> = {
 /** What seats must know of items. An aside is told only to those who are here and want asides. */
 export type Handed<Item> = { sizeBytes(item: Item): number; isAside(item: Item): boolean }
 
-type Queue<Item> = { items: Item[]; bytes: number; behind: boolean; over: boolean; hearsAsides: boolean; wake: (() => void) | null }
+type Queue<Item> = {
+  items: Item[]
+  bytes: number
+  behind: boolean
+  over: boolean
+  hearsAsides: boolean
+  wake: (() => void) | null
+}
 
 /** Makes a room with no one in it. */
 export function createSeats<Item>({ sizeBytes, isAside }: Handed<Item>): Seats<Item> {

@@ -1,6 +1,13 @@
 /** Log lines for people: the time, how bad it is, what happened, and what belongs to it; a stack below. */
 
-const levels: Readonly<Record<number, string>> = { 10: 'trace', 20: 'debug', 30: 'info', 40: 'warn', 50: 'ERROR', 60: 'FATAL' }
+const levels: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'ERROR',
+  60: 'FATAL',
+}
 const levelWidth = 5
 const timeOfDay = { from: 'yyyy-mm-ddT'.length, to: 'yyyy-mm-ddThh:mm:ss'.length } as const
 
@@ -18,9 +25,15 @@ export function prettyLine(json: string): string {
     String(time).slice(timeOfDay.from, timeOfDay.to),
     (levels[Number(level)] ?? String(level)).padEnd(levelWidth),
     printable(String(msg ?? '')),
-    ...Object.entries(rest).map(([name, value]) => `${printable(name)}=${printable(typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value))}`),
+    ...Object.entries(rest).map(
+      ([name, value]) =>
+        `${printable(name)}=${printable(typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value))}`,
+    ),
   ]
-  const below = String(error?.stack ?? error?.message ?? '').split('\n').filter(Boolean).map((line) => `    ${printable(line)}\n`)
+  const below = String(error?.stack ?? error?.message ?? '')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => `    ${printable(line)}\n`)
   return `${parts.filter(Boolean).join(' ')}\n${below.join('')}`
 }
 

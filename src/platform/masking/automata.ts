@@ -10,7 +10,8 @@ export type Automaton = {
   /** The state so many bytes before this one. */
   before(state: number, bytes: number): number
   isState(number: number): boolean
-  longest: Int32Array; waiting: Int32Array
+  longest: Int32Array
+  waiting: Int32Array
 }
 
 /** So many bytes are taken up before others may go on. */
@@ -34,7 +35,13 @@ export async function createAutomatonInSteps(strings: readonly Buffer[]): Promis
 function* make(strings: readonly Buffer[]): Generator<void, Automaton> {
   const most = strings.reduce((sum, { length }) => sum + length, 1)
   const { childOf, add } = createChildren(most)
-  const [parent, fallback, longest, waiting, depth] = Array.from({ length: 5 }, () => new Int32Array(most)) as [Int32Array, Int32Array, Int32Array, Int32Array, Int32Array] // five are made
+  const [parent, fallback, longest, waiting, depth] = Array.from({ length: 5 }, () => new Int32Array(most)) as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+  ] // five are made
   const byteOf = new Uint8Array(most)
   const hasChild = new Uint8Array(most)
   let count = 1
@@ -77,16 +84,25 @@ function* make(strings: readonly Buffer[]): Generator<void, Automaton> {
     for (let left = bytes; left > 0 && state !== 0; left--) state = parent[state]!
     return state
   }
-  return { next, before, longest, waiting, isState: (number) => Number.isInteger(number) && number >= 0 && number < count }
+  return {
+    next,
+    before,
+    longest,
+    waiting,
+    isState: (number) => Number.isInteger(number) && number >= 0 && number < count,
+  }
 }
 
 /** The children of all states, by state and byte, in one table of numbers: lists of them are slow where a state has many. */
-function createChildren(most: number): { childOf: (state: number, byte: number) => number; add: (state: number, byte: number, child: number) => void } {
+function createChildren(most: number): {
+  childOf: (state: number, byte: number) => number
+  add: (state: number, byte: number, child: number) => void
+} {
   const places = 2 ** Math.ceil(Math.log2(most * 2))
   const keys = new Float64Array(places) // state and byte together take more than 32 bits
   const children = new Int32Array(places)
   const placeOf = (key: number, state: number, byte: number): number => {
-    let place = (Math.imul(state, 0x9e3779b1) ^ Math.imul(byte + 1, 0x85ebca6b)) >>> 0 & (places - 1)
+    let place = ((Math.imul(state, 0x9e3779b1) ^ Math.imul(byte + 1, 0x85ebca6b)) >>> 0) & (places - 1)
     while (children[place] !== 0 && keys[place] !== key) place = (place + 1) & (places - 1)
     return place
   }

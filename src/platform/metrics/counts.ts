@@ -42,9 +42,12 @@ export async function checkRoughCount(db: Db, organizationId: string, counted: C
 }
 
 async function countUpTo(db: Db, { rows, most }: Counted): Promise<number> {
-  return (await getOne<{ count: number }>(db, sql`select count(*) from (select 1 from ${rows} limit ${most}) counted`)).count
+  return (await getOne<{ count: number }>(db, sql`select count(*) from (select 1 from ${rows} limit ${most}) counted`))
+    .count
 }
 
 function tooMany({ nouns, most, advice }: Counted): BerthError {
-  return new BerthError('rate_limited', `Your organization has ${most} ${nouns}, which is all it may have. ${advice}`, { retryAfterSeconds })
+  return new BerthError('rate_limited', `Your organization has ${most} ${nouns}, which is all it may have. ${advice}`, {
+    retryAfterSeconds,
+  })
 }

@@ -16,11 +16,19 @@ const rememberedMs = 5_000
 const busyShare = 0.02
 
 type Samples = Readonly<Partial<Record<string, readonly Sample[]>>>
-type Source = { read: () => Promise<Samples>; samples: Samples; up: boolean; reading: Promise<void> | null; freshUntilMs: number }
+type Source = {
+  read: () => Promise<Samples>
+  samples: Samples
+  up: boolean
+  reading: Promise<void> | null
+  freshUntilMs: number
+}
 
 const sources = new Map<string, Source>()
 new Gauge({
-  name: 'berth_metrics_source_up', help: 'Whether the last reading of this source of metrics worked; when it is 0, its metrics are missing.', labelNames: ['source'],
+  name: 'berth_metrics_source_up',
+  help: 'Whether the last reading of this source of metrics worked; when it is 0, its metrics are missing.',
+  labelNames: ['source'],
   async collect() {
     await Promise.all([...sources.values()].map(latest))
     for (const [source, { up }] of sources) this.set({ source }, up ? 1 : 0)
@@ -28,7 +36,11 @@ new Gauge({
 })
 
 /** Adds a source with its gauges. Added again, as by a test that starts a second Berth, it is read the new way. */
-export function addMetricSource<Name extends string>(name: string, gauges: Readonly<Record<Name, GaugeShape>>, read: () => Promise<Readonly<Record<Name, readonly Sample[]>>>): void {
+export function addMetricSource<Name extends string>(
+  name: string,
+  gauges: Readonly<Record<Name, GaugeShape>>,
+  read: () => Promise<Readonly<Record<Name, readonly Sample[]>>>,
+): void {
   const known = sources.get(name)
   const source: Source = known ?? { read, samples: {}, up: false, reading: null, freshUntilMs: 0 }
   Object.assign(source, { read, freshUntilMs: 0 })
@@ -36,7 +48,9 @@ export function addMetricSource<Name extends string>(name: string, gauges: Reado
   sources.set(name, source)
   for (const [gauge, { help, labels = [] }] of Object.entries<GaugeShape>(gauges)) {
     new Gauge({
-      name: gauge, help, labelNames: [...labels],
+      name: gauge,
+      help,
+      labelNames: [...labels],
       async collect() {
         await latest(source)
         this.reset()

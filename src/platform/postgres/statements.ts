@@ -34,10 +34,13 @@ class LargeJson {
 const stored = { parts: Infinity, numbers: Infinity, keys: Infinity, depth: Infinity, anyText: true }
 
 function readJson(text: string): unknown {
-  return text.length > limits.jsonInlineBytes ? new LargeJson(text) : JSON.parse(text) as unknown
+  return text.length > limits.jsonInlineBytes ? new LargeJson(text) : (JSON.parse(text) as unknown)
 }
 
-const types: pg.CustomTypesConfig = { getTypeParser: (type: number, format?: 'text' | 'binary') => (isJson(type) ? readJson : pg.types.getTypeParser(type, format as 'text')) }
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (type: number, format?: 'text' | 'binary') =>
+    isJson(type) ? readJson : pg.types.getTypeParser(type, format as 'text'),
+}
 
 function isJson(type: number): boolean {
   return type === builtins.JSONB || type === builtins.JSON
@@ -71,10 +74,21 @@ export async function runForeignStatement(on: Runner, text: string, values: read
   return send(on, text, values, (column) => column)
 }
 
-async function send(on: Runner, text: string, values: readonly unknown[], rename: (column: string) => string): Promise<Answer> {
+async function send(
+  on: Runner,
+  text: string,
+  values: readonly unknown[],
+  rename: (column: string) => string,
+): Promise<Answer> {
   try {
     const name = values.length > 0 ? nameOf(text) : undefined // begin and commit need no plan
-    const { rows, fields, command, rowCount } = await on.query({ name, text, values: values as unknown[], rowMode: 'array', types }) // pg only reads them
+    const { rows, fields, command, rowCount } = await on.query({
+      name,
+      text,
+      values: values as unknown[],
+      rowMode: 'array',
+      types,
+    }) // pg only reads them
     if (fields.some(({ dataTypeID }) => isJson(dataTypeID))) await readLarge(rows)
     return { rows: rows.length === 0 ? [] : named(rows, fields, rename), command, rowCount }
   } catch (error) {
@@ -106,7 +120,11 @@ function nameOf(text: string): string | undefined {
   return name
 }
 
-function named(rows: readonly unknown[][], fields: readonly { name: string }[], rename: (column: string) => string): Record<string, unknown>[] {
+function named(
+  rows: readonly unknown[][],
+  fields: readonly { name: string }[],
+  rename: (column: string) => string,
+): Record<string, unknown>[] {
   const keys = fields.map((field) => rename(field.name))
   return rows.map((values) => {
     const row: Record<string, unknown> = {}

@@ -29,7 +29,11 @@ export function nearestKey(key: string, known: Iterable<string>): string | undef
   for (const name of known) {
     const candidate = bare(name)
     const distance = candidate === wanted ? 0 : beginAlike(wanted, candidate) ? 1 : editDistance(wanted, candidate)
-    if (distance <= Math.floor(Math.max(wanted.length, candidate.length) / 3) && (nearest === undefined || distance < nearest.distance)) nearest = { name, distance }
+    if (
+      distance <= Math.floor(Math.max(wanted.length, candidate.length) / 3) &&
+      (nearest === undefined || distance < nearest.distance)
+    )
+      nearest = { name, distance }
   }
   return nearest?.name
 }
@@ -42,7 +46,10 @@ function beginAlike(one: string, other: string): boolean {
 
 /** Without what spellings differ in: `memoryMb` and `memory_mb` are one. */
 function bare(key: string): string {
-  return key.slice(0, comparedLength).toLowerCase().replace(/[^a-z0-9]/g, '')
+  return key
+    .slice(0, comparedLength)
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '')
 }
 
 /** How many letters must be added, taken away, changed or swapped with the next. At most 64 × 64 steps. */

@@ -60,7 +60,12 @@ export type Followers<Item, Position> = {
    * The items after a position without gap or repeat, and then those that come; ends after the last.
    * @param shows which items to tell, asides too; all that stand in the table without it.
    */
-  follow(call: Place & { signal?: AbortSignal }, id: string, after: Position, shows?: (item: Item) => boolean): AsyncIterableIterator<Item>
+  follow(
+    call: Place & { signal?: AbortSignal },
+    id: string,
+    after: Position,
+    shows?: (item: Item) => boolean,
+  ): AsyncIterableIterator<Item>
 }
 
 type Hub<Item, Position> = { seats: Seats<Item>; watch: Watch<Item, Position>; stop: AbortController }
@@ -127,7 +132,12 @@ export function createFollowers<Item, Position>(kind: Followed<Item, Position>):
   }
 }
 
-function openHub<Item, Position>(kind: Followed<Item, Position>, { db, pubsub }: Place, id: string, forget: (hub: Hub<Item, Position>) => void): Hub<Item, Position> {
+function openHub<Item, Position>(
+  kind: Followed<Item, Position>,
+  { db, pubsub }: Place,
+  id: string,
+  forget: (hub: Hub<Item, Position>) => void,
+): Hub<Item, Position> {
   const stop = new AbortController()
   const { signal } = stop
   const seats = createSeats(kind)
@@ -162,7 +172,11 @@ function openHub<Item, Position>(kind: Followed<Item, Position>, { db, pubsub }:
     }
   }
   readOn()
-    .catch((error: Error) => signal.aborted || log.warn({ reason: error.message }, `${kind.name} could not be read; those who follow it come back`)) // told to them as the end of their stream
+    .catch(
+      (error: Error) =>
+        signal.aborted ||
+        log.warn({ reason: error.message }, `${kind.name} could not be read; those who follow it come back`),
+    ) // told to them as the end of their stream
     .finally(() => {
       forget(hub)
       stop.abort()

@@ -11,9 +11,16 @@ const open = new Map<string, number>()
  * @returns how to count it as over; further calls do nothing.
  * @throws BerthError rate_limited when they have that many.
  */
-export function beginStream(kind: 'sse' | 'graphql-sse' | 'websocket' | 'chat', whose: string, most: number = limits.streamsPerCaller): () => void {
+export function beginStream(
+  kind: 'sse' | 'graphql-sse' | 'websocket' | 'chat',
+  whose: string,
+  most: number = limits.streamsPerCaller,
+): () => void {
   const count = open.get(whose) ?? 0
-  if (count >= most) throw new BerthError('rate_limited', `You have ${most} streams open, which is all you may have. Close one first.`, { retryAfterSeconds: 1 })
+  if (count >= most)
+    throw new BerthError('rate_limited', `You have ${most} streams open, which is all you may have. Close one first.`, {
+      retryAfterSeconds: 1,
+    })
   open.set(whose, count + 1)
   openStreams.inc({ kind })
   let over = false

@@ -15,7 +15,12 @@ export type RowEvents<Event extends { position: number }> = {
 const batchMax = 100
 
 /** The events of a row after a position, then new ones as they come; ends after the last, or when the caller leaves. */
-export async function* eventsAfter<Event extends { position: number }>(call: { pubsub: Pubsub; signal?: AbortSignal }, id: string, position: number, { topic, read, isLast, isOver }: RowEvents<Event>): AsyncIterableIterator<Event> {
+export async function* eventsAfter<Event extends { position: number }>(
+  call: { pubsub: Pubsub; signal?: AbortSignal },
+  id: string,
+  position: number,
+  { topic, read, isLast, isOver }: RowEvents<Event>,
+): AsyncIterableIterator<Event> {
   const left = new AbortController()
   const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
   const notices = call.pubsub.subscribe(topic, id, signal)

@@ -11,7 +11,13 @@ import { readPrivately, sameDigest, sha256, storePrivately } from '#src/platform
 const codeBytes = 24
 
 /** Whether a page of this Berth may ask for a token at all: on this machine only, which VMs do not pass for. */
-export function offersSignIn({ localSignIn, builtInIssuer, publicUrl, port, vmHostPorts }: Pick<Config, 'localSignIn' | 'builtInIssuer' | 'publicUrl' | 'port' | 'vmHostPorts'>): boolean {
+export function offersSignIn({
+  localSignIn,
+  builtInIssuer,
+  publicUrl,
+  port,
+  vmHostPorts,
+}: Pick<Config, 'localSignIn' | 'builtInIssuer' | 'publicUrl' | 'port' | 'vmHostPorts'>): boolean {
   return localSignIn && builtInIssuer && isLocalHost(new URL(publicUrl).host) && !vmHostPorts.includes(port)
 }
 

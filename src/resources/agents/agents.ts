@@ -4,7 +4,20 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listBy, listOf, numberOfPage, page, pageSize, readListPage, wholeNumber, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
+import {
+  cursorId,
+  listBy,
+  listOf,
+  numberOfPage,
+  page,
+  pageSize,
+  readListPage,
+  wholeNumber,
+  type List,
+  type ListWindow,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
@@ -22,11 +35,19 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
   const id = newUuid()
   const definition = JSON.stringify(readDefinition(call.config, fields))
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, organizationId, { rows: sql`agents where organization_id = ${organizationId}`, nouns: 'agents', most: limits.agentsMax, advice: 'Delete those that nobody needs.' })
-    return getOne<Agent>(tx, sql`
+    await checkCount(tx, organizationId, {
+      rows: sql`agents where organization_id = ${organizationId}`,
+      nouns: 'agents',
+      most: limits.agentsMax,
+      advice: 'Delete those that nobody needs.',
+    })
+    return getOne<Agent>(
+      tx,
+      sql`
       with made as (insert into agents (id, organization_id, owner_user_id, version, definition) values (${id}, ${organizationId}, ${userId}, 1, ${definition}) returning *),
         versioned as (insert into agent_versions (agent_id, version, definition) select id, version, definition from made)
-      select * from made`)
+      select * from made`,
+    )
   })
 }
 
@@ -58,9 +79,12 @@ export async function listAgentVersions(call: Call, publicId: string, window: Li
   const { id } = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
   const limit = wholeNumber('limit', window.limit ?? limits.agentsListMax, 1, limits.agentsListMax)
   const below = numberOfPage('v', window.page)
-  const rows = await findAll<Agent>(call.db, sql`
+  const rows = await findAll<Agent>(
+    call.db,
+    sql`
     select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id
-    where a.id = ${id} and (${below}::bigint is null or v.version < ${below}::bigint) order by v.version desc limit ${limit + 1}`)
+    where a.id = ${id} and (${below}::bigint is null or v.version < ${below}::bigint) order by v.version desc limit ${limit + 1}`,
+  )
   return listBy(({ version }) => `v${version}`, rows, limit)
 }
 
@@ -69,20 +93,40 @@ export async function listAgentVersions(call: Call, publicId: string, window: Li
  * @param version what the caller saw; null where the client may leave it out (decisions.md §5, POST).
  * @throws BerthError not_found, resource_archived, agent_version_mismatch; as createAgent.
  */
-export async function updateAgent(call: Call, publicId: string, version: number | null | undefined, fields: AgentFields): Promise<Agent> {
+export async function updateAgent(
+  call: Call,
+  publicId: string,
+  version: number | null | undefined,
+  fields: AgentFields,
+): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
   return transaction(call.db, async (tx) => {
     const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
-    if (agent.archivedAt) throw new BerthError('resource_archived', 'This agent is archived, so it cannot be changed. Create a new one.')
+    if (agent.archivedAt)
+      throw new BerthError('resource_archived', 'This agent is archived, so it cannot be changed. Create a new one.')
     if (version !== null && version !== undefined && version !== agent.version) {
-      throw new BerthError('agent_version_mismatch', `The agent is at version ${agent.version} by now. Read it again, and send that version with your change.`)
+      throw new BerthError(
+        'agent_version_mismatch',
+        `The agent is at version ${agent.version} by now. Read it again, and send that version with your change.`,
+      )
     }
     const definition = changeDefinition(call.config, agent.definition, fields)
     if (sameDefinition(agent.definition, definition)) return agent
-    if (agent.version >= limits.agentVersionsMax) throw new BerthError('rate_limited', `This agent has ${limits.agentVersionsMax} versions, which is all it may have. Create a new agent.`, { retryAfterSeconds: 60 })
+    if (agent.version >= limits.agentVersionsMax)
+      throw new BerthError(
+        'rate_limited',
+        `This agent has ${limits.agentVersionsMax} versions, which is all it may have. Create a new agent.`,
+        { retryAfterSeconds: 60 },
+      )
     const text = JSON.stringify(definition)
-    await change(tx, sql`insert into agent_versions (agent_id, version, definition) values (${agent.id}, ${agent.version + 1}, ${text})`)
-    return getOne<Agent>(tx, sql`update agents set version = version + 1, definition = ${text}, updated_at = now() where id = ${agent.id} returning *`)
+    await change(
+      tx,
+      sql`insert into agent_versions (agent_id, version, definition) values (${agent.id}, ${agent.version + 1}, ${text})`,
+    )
+    return getOne<Agent>(
+      tx,
+      sql`update agents set version = version + 1, definition = ${text}, updated_at = now() where id = ${agent.id} returning *`,
+    )
   })
 }
 
@@ -92,7 +136,10 @@ export async function archiveAgent(call: Call, publicId: string): Promise<Agent>
   return transaction(call.db, async (tx) => {
     const agent = await readAgent(tx, scope, publicId, sql`for no key update`)
     if (agent.archivedAt) return agent
-    return getOne<Agent>(tx, sql`update agents set archived_at = now(), updated_at = now() where id = ${agent.id} returning *`)
+    return getOne<Agent>(
+      tx,
+      sql`update agents set archived_at = now(), updated_at = now() where id = ${agent.id} returning *`,
+    )
   })
 }
 
@@ -101,7 +148,8 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'agents:delete')
   await transaction(call.db, async (tx) => {
     const { id } = await readAgent(tx, scope, publicId, sql`for update`) // nothing that refers to it can be inserted from here on
-    if (await hasActiveWork(tx, id)) throw new BerthError('work_active', 'This agent has work that is not over. Stop its sessions, then delete it.')
+    if (await hasActiveWork(tx, id))
+      throw new BerthError('work_active', 'This agent has work that is not over. Stop its sessions, then delete it.')
     await endWorkOf(call, tx, id)
     await change(tx, sql`delete from agents where id = ${id}`)
   })
@@ -112,8 +160,17 @@ function scopeOf({ caller }: Call, { organizationId }: AgentFilter): Scope {
   return allowInKnown(caller, 'agents:read', decodeId('organization', organizationId))
 }
 
-async function readAgents({ db }: Call, scope: Scope, filter: AgentFilter, most: number, after: string | null): Promise<Agent[]> {
-  return findAll<Agent>(db, sql`
+async function readAgents(
+  { db }: Call,
+  scope: Scope,
+  filter: AgentFilter,
+  most: number,
+  after: string | null,
+): Promise<Agent[]> {
+  return findAll<Agent>(
+    db,
+    sql`
     select * from agents where ${ownedByCaller(scope)} and (${filter.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter)} and (${after}::uuid is null or id < ${after})
-    order by id desc limit ${most}`)
+    order by id desc limit ${most}`,
+  )
 }

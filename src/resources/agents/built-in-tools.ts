@@ -5,8 +5,12 @@ import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'
 
 /** A built-in tool. `inputSchema` is JSON Schema; `requiresEnvironment`: it works inside the session's VM. */
 export type BuiltInTool = {
-  name: string; toolset: BuiltInToolset; description: string; inputSchema: Readonly<Record<string, unknown>>
-  requiresEnvironment: boolean; defaultPermissionPolicy: PermissionPolicy
+  name: string
+  toolset: BuiltInToolset
+  description: string
+  inputSchema: Readonly<Record<string, unknown>>
+  requiresEnvironment: boolean
+  defaultPermissionPolicy: PermissionPolicy
 }
 
 type Properties = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -15,8 +19,22 @@ const text = (description: string): Record<string, unknown> => ({ type: 'string'
 const count = (description: string): Record<string, unknown> => ({ type: 'integer', minimum: 0, description })
 
 /** A tool whose call is allowed unless the agent says otherwise. */
-function tool(toolset: BuiltInToolset, name: string, requiresEnvironment: boolean, description: string, properties: Properties, required: readonly string[]): BuiltInTool {
-  return { name, toolset, description, requiresEnvironment, inputSchema: { type: 'object', properties, required, additionalProperties: false }, defaultPermissionPolicy: { type: 'always_allow' } }
+function tool(
+  toolset: BuiltInToolset,
+  name: string,
+  requiresEnvironment: boolean,
+  description: string,
+  properties: Properties,
+  required: readonly string[],
+): BuiltInTool {
+  return {
+    name,
+    toolset,
+    description,
+    requiresEnvironment,
+    inputSchema: { type: 'object', properties, required, additionalProperties: false },
+    defaultPermissionPolicy: { type: 'always_allow' },
+  }
 }
 
 const inVm = true
@@ -26,29 +44,127 @@ const ours = 'berth_toolset_v1'
 
 /** Every built-in tool. The inputs of the first eight are those of the toolset of that name, which clients know. */
 export const builtInTools: readonly BuiltInTool[] = [
-  tool(standard, 'bash', inVm, 'Runs a command in the shell of the session’s VM and answers its output and exit code.', {
-    command: text('What to run. Leave it out only to restart.'), restart: { type: 'boolean', description: 'Starts the shell anew instead of running a command.' }, timeout_ms: count('Milliseconds the command may take: 120000 unless given, 600000 at most.'),
-  }, []),
-  tool(standard, 'read', inVm, 'Reads a file.', {
-    file_path: text('The file.'), view_range: { type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 2, description: 'First and last line, counted from 1; a last line of 0 means the end.' },
-  }, ['file_path']),
-  tool(standard, 'write', inVm, 'Writes a whole file, over what was there.', { file_path: text('The file.'), content: text('All of its new content.') }, ['file_path', 'content']),
-  tool(standard, 'edit', inVm, 'Replaces a piece of a file, which must occur exactly once unless all are to be replaced.', {
-    file_path: text('The file.'), old_string: text('What to replace.'), new_string: text('What to put in its place.'), replace_all: { type: 'boolean', description: 'Replaces every occurrence.' },
-  }, ['file_path', 'old_string', 'new_string']),
-  tool(standard, 'glob', inVm, 'Lists files whose paths match a pattern, newest first.', { pattern: text('Such as src/**/*.ts.'), path: text('The folder to look in.') }, ['pattern']),
-  tool(standard, 'grep', inVm, 'Finds lines that match a regular expression.', { pattern: text('The regular expression.'), path: text('The file or folder to look in.') }, ['pattern']),
+  tool(
+    standard,
+    'bash',
+    inVm,
+    'Runs a command in the shell of the session’s VM and answers its output and exit code.',
+    {
+      command: text('What to run. Leave it out only to restart.'),
+      restart: { type: 'boolean', description: 'Starts the shell anew instead of running a command.' },
+      timeout_ms: count('Milliseconds the command may take: 120000 unless given, 600000 at most.'),
+    },
+    [],
+  ),
+  tool(
+    standard,
+    'read',
+    inVm,
+    'Reads a file.',
+    {
+      file_path: text('The file.'),
+      view_range: {
+        type: 'array',
+        items: { type: 'integer' },
+        minItems: 2,
+        maxItems: 2,
+        description: 'First and last line, counted from 1; a last line of 0 means the end.',
+      },
+    },
+    ['file_path'],
+  ),
+  tool(
+    standard,
+    'write',
+    inVm,
+    'Writes a whole file, over what was there.',
+    { file_path: text('The file.'), content: text('All of its new content.') },
+    ['file_path', 'content'],
+  ),
+  tool(
+    standard,
+    'edit',
+    inVm,
+    'Replaces a piece of a file, which must occur exactly once unless all are to be replaced.',
+    {
+      file_path: text('The file.'),
+      old_string: text('What to replace.'),
+      new_string: text('What to put in its place.'),
+      replace_all: { type: 'boolean', description: 'Replaces every occurrence.' },
+    },
+    ['file_path', 'old_string', 'new_string'],
+  ),
+  tool(
+    standard,
+    'glob',
+    inVm,
+    'Lists files whose paths match a pattern, newest first.',
+    { pattern: text('Such as src/**/*.ts.'), path: text('The folder to look in.') },
+    ['pattern'],
+  ),
+  tool(
+    standard,
+    'grep',
+    inVm,
+    'Finds lines that match a regular expression.',
+    { pattern: text('The regular expression.'), path: text('The file or folder to look in.') },
+    ['pattern'],
+  ),
   tool(standard, 'web_fetch', outside, 'Reads a page of the web as text.', { url: text('Its address.') }, ['url']),
-  tool(standard, 'web_search', outside, 'Searches the web, when the operator has set a search engine up.', { query: text('What to look for.') }, ['query']),
-  tool(ours, 'ask_user', outside, 'Asks the user a question and waits for the answer.', {
-    question: text('The question.'), options: { type: 'array', items: { type: 'string' }, maxItems: 10, description: 'Answers to choose from.' },
-  }, ['question']),
-  tool(ours, 'remember', outside, 'Keeps something for later sessions.', {
-    body: text('What to keep.'), category: { type: 'string', enum: ['preference', 'fact', 'instruction', 'project', 'other'], description: 'What kind of thing it is.' },
-  }, ['body']),
+  tool(
+    standard,
+    'web_search',
+    outside,
+    'Searches the web, when the operator has set a search engine up.',
+    { query: text('What to look for.') },
+    ['query'],
+  ),
+  tool(
+    ours,
+    'ask_user',
+    outside,
+    'Asks the user a question and waits for the answer.',
+    {
+      question: text('The question.'),
+      options: { type: 'array', items: { type: 'string' }, maxItems: 10, description: 'Answers to choose from.' },
+    },
+    ['question'],
+  ),
+  tool(
+    ours,
+    'remember',
+    outside,
+    'Keeps something for later sessions.',
+    {
+      body: text('What to keep.'),
+      category: {
+        type: 'string',
+        enum: ['preference', 'fact', 'instruction', 'project', 'other'],
+        description: 'What kind of thing it is.',
+      },
+    },
+    ['body'],
+  ),
   tool(ours, 'recall', outside, 'Looks through what was kept.', { query: text('What to look for.') }, ['query']),
-  tool(ours, 'ask_peer', outside, 'Asks another agent’s session and waits for its answer.', { session_id: text('The session to ask.'), text: text('The request.') }, ['session_id', 'text']),
-  tool(ours, 'deploy', inVm, 'Publishes a port of the VM under an address of its own.', { service_name: text('A name for it.'), port: { type: 'integer', minimum: 1, maximum: 65_535, description: 'The port it listens on.' } }, ['service_name', 'port']),
+  tool(
+    ours,
+    'ask_peer',
+    outside,
+    'Asks another agent’s session and waits for its answer.',
+    { session_id: text('The session to ask.'), text: text('The request.') },
+    ['session_id', 'text'],
+  ),
+  tool(
+    ours,
+    'deploy',
+    inVm,
+    'Publishes a port of the VM under an address of its own.',
+    {
+      service_name: text('A name for it.'),
+      port: { type: 'integer', minimum: 1, maximum: 65_535, description: 'The port it listens on.' },
+    },
+    ['service_name', 'port'],
+  ),
 ]
 
 const byName = new Map(builtInTools.map((one) => [one.name, one]))

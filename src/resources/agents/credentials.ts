@@ -4,7 +4,17 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
-import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import {
+  change,
+  findAll,
+  getOne,
+  isSqlState,
+  sql,
+  sqlState,
+  transaction,
+  type Db,
+  type Tx,
+} from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credentials/auth.ts'
 import { archivedColumns, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
@@ -29,16 +39,29 @@ export async function createCredential(call: Call, vaultId: string, input: Crede
   return transaction(call.db, async (tx) => {
     const { archivedAt } = await lockVault(tx, scope, vaultId)
     if (archivedAt) throw vaultArchived()
-    const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from vault_credentials where vault_id = ${vault.id} and archived_at is null`)
-    if (count >= limits.credentialsPerVault) throw new BerthError('invalid_request', `A vault has at most ${limits.credentialsPerVault} credentials. Archive one first.`)
-    const credential = await getOne<Credential>(tx, sql`
+    const { count } = await getOne<{ count: number }>(
+      tx,
+      sql`select count(*) from vault_credentials where vault_id = ${vault.id} and archived_at is null`,
+    )
+    if (count >= limits.credentialsPerVault)
+      throw new BerthError(
+        'invalid_request',
+        `A vault has at most ${limits.credentialsPerVault} credentials. Archive one first.`,
+      )
+    const credential = await getOne<Credential>(
+      tx,
+      sql`
       insert into vault_credentials (id, vault_id, display_name, auth, key_kind, key, sealed_secrets, metadata)
-      values (${id}, ${vault.id}, ${displayName}, ${JSON.stringify(auth)}::jsonb, ${keyKind}, ${key}, ${sealSecrets(call.sealer, id, secrets)}, ${JSON.stringify(metadata)}::jsonb) returning *`)
+      values (${id}, ${vault.id}, ${displayName}, ${JSON.stringify(auth)}::jsonb, ${keyKind}, ${key}, ${sealSecrets(call.sealer, id, secrets)}, ${JSON.stringify(metadata)}::jsonb) returning *`,
+    )
     await addVaultEvent(tx, vault.id, 'vault_credential.created', id)
     return credential
   }).catch((error: unknown) => {
     if (!isSqlState(error, sqlState.uniqueViolation, keyConstraint)) throw error
-    throw new BerthError('credential_key_taken', `This vault has a credential for this ${keyKind} already. Archive it first, or use another vault.`)
+    throw new BerthError(
+      'credential_key_taken',
+      `This vault has a credential for this ${keyKind} already. Archive it first, or use another vault.`,
+    )
   })
 }
 
@@ -55,33 +78,63 @@ export async function listCredentials(call: Call, vaultId: string, input: ListIn
 }
 
 /** The same as a connection. @throws BerthError not_found, invalid_request. */
-export async function pageCredentials(call: Call, vaultId: string, { first, after, includeArchived }: PageInput): Promise<Page<Credential>> {
+export async function pageCredentials(
+  call: Call,
+  vaultId: string,
+  { first, after, includeArchived }: PageInput,
+): Promise<Page<Credential>> {
   const vault = await readVault(call.db, allow(call.caller, 'vaults:read'), vaultId)
   const size = pageSize(first)
-  return page('credential', await readCredentials(call.db, vault, cursorId('credential', after), size + 1, includeArchived), size, after)
+  return page(
+    'credential',
+    await readCredentials(call.db, vault, cursorId('credential', after), size + 1, includeArchived),
+    size,
+    after,
+  )
 }
 
-function readCredentials(db: Db, { id }: Vault, after: string | null, most: number, includeArchived: boolean | null | undefined): Promise<Credential[]> {
-  return findAll(db, sql`
+function readCredentials(
+  db: Db,
+  { id }: Vault,
+  after: string | null,
+  most: number,
+  includeArchived: boolean | null | undefined,
+): Promise<Credential[]> {
+  return findAll(
+    db,
+    sql`
     select * from vault_credentials where vault_id = ${id} and (${after}::uuid is null or id < ${after}) and (${includeArchived ?? false} or archived_at is null)
-    order by id desc limit ${most}`)
+    order by id desc limit ${most}`,
+  )
 }
 
 /**
  * Renames a credential, or gives a static_bearer a new token.
  * @throws BerthError not_found, vault_archived, resource_archived, mcp_server_url_immutable, secret_name_immutable, invalid_request.
  */
-export async function updateCredential(call: Call, vaultId: string, id: string, input: CredentialInput): Promise<Credential> {
+export async function updateCredential(
+  call: Call,
+  vaultId: string,
+  id: string,
+  input: CredentialInput,
+): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (vault.archivedAt) throw vaultArchived()
-    if (before.archivedAt) throw new BerthError('resource_archived', 'This credential is archived, so it cannot be changed. Create another one.')
+    if (before.archivedAt)
+      throw new BerthError(
+        'resource_archived',
+        'This credential is archived, so it cannot be changed. Create another one.',
+      )
     const secrets = readNewToken(call.config, before, input.auth)
     const displayName = input.displayName === undefined ? before.displayName : readDisplayName(input.displayName)
     const metadata = mergeMetadata(before.metadata, input.metadata)
     const sealed = secrets ? sealSecrets(call.sealer, before.id, secrets) : before.sealedSecrets
-    const credential = await getOne<Credential>(tx, sql`
+    const credential = await getOne<Credential>(
+      tx,
+      sql`
       update vault_credentials set display_name = ${displayName}, metadata = ${JSON.stringify(metadata)}::jsonb, sealed_secrets = ${sealed},
-        token_generation = token_generation + ${secrets ? 1 : 0}, updated_at = now() where id = ${before.id} returning *`)
+        token_generation = token_generation + ${secrets ? 1 : 0}, updated_at = now() where id = ${before.id} returning *`,
+    )
     await addVaultEvent(tx, vault.id, 'vault_credential.updated', before.id)
     return credential
   })
@@ -91,7 +144,10 @@ export async function updateCredential(call: Call, vaultId: string, id: string, 
 export async function archiveCredential(call: Call, vaultId: string, id: string): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (before.archivedAt) return before
-    const credential = await getOne<Credential>(tx, sql`update vault_credentials set ${archivedColumns} where id = ${before.id} returning *`)
+    const credential = await getOne<Credential>(
+      tx,
+      sql`update vault_credentials set ${archivedColumns} where id = ${before.id} returning *`,
+    )
     await addVaultEvent(tx, vault.id, 'vault_credential.archived', before.id)
     return credential
   })
@@ -107,7 +163,12 @@ export async function deleteCredential(call: Call, vaultId: string, id: string):
 }
 
 /** Changes one credential while its vault is held. */
-async function changeCredential(call: Call, vaultId: string, id: string, work: (tx: Tx, vault: Vault, before: Credential) => Promise<Credential>): Promise<Credential> {
+async function changeCredential(
+  call: Call,
+  vaultId: string,
+  id: string,
+  work: (tx: Tx, vault: Vault, before: Credential) => Promise<Credential>,
+): Promise<Credential> {
   const scope = allow(call.caller, 'vaults:write')
   await readCredential(call.db, scope, vaultId, id) // absent vault or absent credential: the same answer
   return transaction(call.db, async (tx) => {

@@ -4,8 +4,28 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import {
+  cursorId,
+  listOf,
+  page,
+  pageSize,
+  readListPage,
+  type List,
+  type ListWindow,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
+import {
+  change,
+  findAll,
+  getOne,
+  isSqlState,
+  sql,
+  sqlState,
+  transaction,
+  type Db,
+  type Tx,
+} from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
@@ -17,7 +37,13 @@ import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 
 /** The fields of an environment as a caller gives them: absent means the default, or unchanged. */
-export type EnvironmentFields = { name?: unknown; description?: unknown; config?: unknown; metadata?: unknown; scope?: string | null }
+export type EnvironmentFields = {
+  name?: unknown
+  description?: unknown
+  config?: unknown
+  metadata?: unknown
+  scope?: string | null
+}
 
 /** Makes an environment. Its VM is made at its first use. @throws BerthError invalid_request, invalid_template, environment_name_taken. */
 export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
@@ -25,11 +51,17 @@ export async function createEnvironment(call: Call, fields: EnvironmentFields): 
   await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
   checkScope(fields)
   const config = readEnvironmentConfig(fields.config)
-  const given = { name: readName(fields.name), description: readDescription(fields.description), metadata: readMetadata(fields.metadata) }
-  return namesOnce(transaction(call.db, async (tx) => {
-    await checkTemplate(tx, scope, config)
-    return insertEnvironment(tx, scope, { ...given, config, ephemeral: false })
-  }))
+  const given = {
+    name: readName(fields.name),
+    description: readDescription(fields.description),
+    metadata: readMetadata(fields.metadata),
+  }
+  return namesOnce(
+    transaction(call.db, async (tx) => {
+      await checkTemplate(tx, scope, config)
+      return insertEnvironment(tx, scope, { ...given, config, ephemeral: false })
+    }),
+  )
 }
 
 /**
@@ -39,7 +71,13 @@ export async function createEnvironment(call: Call, fields: EnvironmentFields): 
 export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: unknown): Promise<Environment> {
   const config = readEnvironmentConfig(given)
   await checkTemplate(tx, scope, config)
-  return insertEnvironment(tx, scope, { name: `run-${newUuid()}`, description: null, metadata: {}, config, ephemeral: true })
+  return insertEnvironment(tx, scope, {
+    name: `run-${newUuid()}`,
+    description: null,
+    metadata: {},
+    config,
+    ephemeral: true,
+  })
 }
 
 /** The environment of this id. @throws BerthError not_found. */
@@ -48,17 +86,30 @@ export async function getEnvironment(call: Call, publicId: string): Promise<Envi
 }
 
 /** The caller's environments, newest first, as the documented list shows them. */
-export async function listEnvironments(call: Call, includeArchived: boolean, window: ListWindow): Promise<List<Environment>> {
+export async function listEnvironments(
+  call: Call,
+  includeArchived: boolean,
+  window: ListWindow,
+): Promise<List<Environment>> {
   const scope = allow(call.caller, 'environments:read')
   const { limit, after } = readListPage('environment', window)
   return listOf('environment', await readEnvironments(call.db, scope, includeArchived, limit + 1, after), limit)
 }
 
 /** The same as a page. */
-export async function pageEnvironments(call: Call, includeArchived: boolean, { first, after }: PageWindow): Promise<Page<Environment>> {
+export async function pageEnvironments(
+  call: Call,
+  includeArchived: boolean,
+  { first, after }: PageWindow,
+): Promise<Page<Environment>> {
   const scope = allow(call.caller, 'environments:read')
   const size = pageSize(first)
-  return page('environment', await readEnvironments(call.db, scope, includeArchived, size + 1, cursorId('environment', after)), size, after)
+  return page(
+    'environment',
+    await readEnvironments(call.db, scope, includeArchived, size + 1, cursorId('environment', after)),
+    size,
+    after,
+  )
 }
 
 /**
@@ -69,18 +120,23 @@ export async function pageEnvironments(call: Call, includeArchived: boolean, { f
 export async function updateEnvironment(call: Call, publicId: string, fields: EnvironmentFields): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
   checkScope(fields)
-  return namesOnce(transaction(call.db, async (tx) => {
-    const before = await readEnvironment(tx, scope, publicId, sql`for no key update`)
-    if (before.status === 'archived') throw environmentArchived()
-    const config = readEnvironmentConfig(fields.config, before.config)
-    await checkTemplate(tx, scope, config)
-    const name = fields.name === undefined ? before.name : readName(fields.name)
-    const description = fields.description === undefined ? before.description : readDescription(fields.description)
-    const metadata = mergeMetadata(before.metadata, fields.metadata)
-    if (config.type !== 'self_hosted') await applyNetworking(call, tx, before.vmId, config.networking)
-    return getOne<Environment>(tx, sql`
-      update environments set name = ${name}, description = ${description}, config = ${JSON.stringify(config)}, metadata = ${JSON.stringify(metadata)}, updated_at = now() where id = ${before.id} returning *`)
-  }))
+  return namesOnce(
+    transaction(call.db, async (tx) => {
+      const before = await readEnvironment(tx, scope, publicId, sql`for no key update`)
+      if (before.status === 'archived') throw environmentArchived()
+      const config = readEnvironmentConfig(fields.config, before.config)
+      await checkTemplate(tx, scope, config)
+      const name = fields.name === undefined ? before.name : readName(fields.name)
+      const description = fields.description === undefined ? before.description : readDescription(fields.description)
+      const metadata = mergeMetadata(before.metadata, fields.metadata)
+      if (config.type !== 'self_hosted') await applyNetworking(call, tx, before.vmId, config.networking)
+      return getOne<Environment>(
+        tx,
+        sql`
+      update environments set name = ${name}, description = ${description}, config = ${JSON.stringify(config)}, metadata = ${JSON.stringify(metadata)}, updated_at = now() where id = ${before.id} returning *`,
+      )
+    }),
+  )
 }
 
 /** Archives an environment and tears its VM down; its name is free again. Again changes nothing. @throws BerthError not_found. */
@@ -91,7 +147,13 @@ export async function archiveEnvironment(call: Call, publicId: string): Promise<
     if (environment.status === 'archived') return environment
     await releaseVm(call, tx, environment)
     await failSessionsOf(tx, environment.id)
-    const archived = await moveEnvironment(tx, environment.id, 'archived', null, sql`updated_at = now(), archived_at = now(), vm_id = null, prepared_vm_id = null`)
+    const archived = await moveEnvironment(
+      tx,
+      environment.id,
+      'archived',
+      null,
+      sql`updated_at = now(), archived_at = now(), vm_id = null, prepared_vm_id = null`,
+    )
     if (!archived) throw new Error('an environment that is not archived could not be archived')
     return archived
   })
@@ -119,11 +181,23 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
   await publish(tx, inFlightTopic, environment.organizationId)
 }
 
-async function insertEnvironment(tx: Tx, { organizationId, userId }: Scope, given: Pick<Environment, 'name' | 'description' | 'metadata' | 'config' | 'ephemeral'>): Promise<Environment> {
-  await checkCount(tx, organizationId, { rows: sql`environments where organization_id = ${organizationId}`, nouns: 'environments', most: limits.environmentsMax, advice: 'Delete those that nobody needs.' })
-  const environment = await getOne<Environment>(tx, sql`
+async function insertEnvironment(
+  tx: Tx,
+  { organizationId, userId }: Scope,
+  given: Pick<Environment, 'name' | 'description' | 'metadata' | 'config' | 'ephemeral'>,
+): Promise<Environment> {
+  await checkCount(tx, organizationId, {
+    rows: sql`environments where organization_id = ${organizationId}`,
+    nouns: 'environments',
+    most: limits.environmentsMax,
+    advice: 'Delete those that nobody needs.',
+  })
+  const environment = await getOne<Environment>(
+    tx,
+    sql`
     insert into environments (id, organization_id, owner_user_id, name, description, config, metadata, status, ephemeral, event_position)
-    values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`)
+    values (${newUuid()}, ${organizationId}, ${userId}, ${given.name}, ${given.description}, ${JSON.stringify(given.config)}, ${JSON.stringify(given.metadata)}, 'ready', ${given.ephemeral}, 1) returning *`,
+  )
   await addEnvironmentEvent(tx, environment)
   return environment
 }
@@ -132,21 +206,38 @@ async function checkTemplate(tx: Tx, scope: Scope, config: EnvironmentConfig): P
   if (config.type !== 'self_hosted') await readTemplate(tx, scope, config.template_id)
 }
 
-async function readEnvironments(db: Db, scope: Scope, includeArchived: boolean, most: number, after: string | null): Promise<Environment[]> {
-  return findAll<Environment>(db, sql`
+async function readEnvironments(
+  db: Db,
+  scope: Scope,
+  includeArchived: boolean,
+  most: number,
+  after: string | null,
+): Promise<Environment[]> {
+  return findAll<Environment>(
+    db,
+    sql`
     select * from environments where ${ownedByCaller(scope)} and not ephemeral and (${includeArchived} or status <> 'archived') and (${after}::uuid is null or id < ${after})
-    order by id desc limit ${most}`)
+    order by id desc limit ${most}`,
+  )
 }
 
 function checkScope({ scope }: EnvironmentFields): void {
-  if (scope !== undefined && scope !== null && scope !== 'account') throw new BerthError('invalid_request', 'scope must be account: an environment is its owner’s alone, and cannot be shared with the organization.')
+  if (scope !== undefined && scope !== null && scope !== 'account')
+    throw new BerthError(
+      'invalid_request',
+      'scope must be account: an environment is its owner’s alone, and cannot be shared with the organization.',
+    )
 }
 
 async function namesOnce<Result>(writing: Promise<Result>): Promise<Result> {
   try {
     return await writing
   } catch (error) {
-    if (isSqlState(error, sqlState.uniqueViolation, 'environments_name')) throw new BerthError('environment_name_taken', 'You have an environment of this name already. Choose another name, or archive that one.')
+    if (isSqlState(error, sqlState.uniqueViolation, 'environments_name'))
+      throw new BerthError(
+        'environment_name_taken',
+        'You have an environment of this name already. Choose another name, or archive that one.',
+      )
     throw error
   }
 }

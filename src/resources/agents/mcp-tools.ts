@@ -8,7 +8,13 @@ import { credentialFor, type BearerCredential } from './credentials/use.ts'
 import { listServerTools, type McpTool } from './mcp/servers.ts'
 
 /** What one server answered. `error` is a sentence when the status is not `ok`. */
-export type McpServerTools = { serverName: string; url: string; status: 'ok' | 'auth_required' | 'unreachable'; error: string | null; tools: McpTool[] }
+export type McpServerTools = {
+  serverName: string
+  url: string
+  status: 'ok' | 'auth_required' | 'unreachable'
+  error: string | null
+  tools: McpTool[]
+}
 
 /** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
@@ -18,15 +24,33 @@ export async function listMcpTools(call: Call, agentId: string): Promise<McpServ
 }
 
 /** The caller's own credential for this address, from the newest of their vaults that has one, among as many as a session may have; null when none has. */
-async function bearerFor(call: Call, { organizationId, userId, vmId }: Scope, url: string): Promise<BearerCredential | null> {
+async function bearerFor(
+  call: Call,
+  { organizationId, userId, vmId }: Scope,
+  url: string,
+): Promise<BearerCredential | null> {
   if (userId === null || vmId !== null) return null // the token inside a VM opens no vaults
-  const vaults = await findAll<{ id: string }>(call.db, sql`
-    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`)
-  return credentialFor(call, { organizationId, userId }, vaults.map(({ id }) => id), url)
+  const vaults = await findAll<{ id: string }>(
+    call.db,
+    sql`
+    select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`,
+  )
+  return credentialFor(
+    call,
+    { organizationId, userId },
+    vaults.map(({ id }) => id),
+    url,
+  )
 }
 
 async function askServer(call: Call, scope: Scope, { name, url }: McpServer): Promise<McpServerTools> {
   const outcome = await listServerTools(call, { url, bearer: () => bearerFor(call, scope, url) })
   const ok = outcome.status === 'ok'
-  return { serverName: name, url, status: outcome.status, error: ok ? null : outcome.error, tools: ok ? outcome.result : [] }
+  return {
+    serverName: name,
+    url,
+    status: outcome.status,
+    error: ok ? null : outcome.error,
+    tools: ok ? outcome.result : [],
+  }
 }

@@ -14,14 +14,29 @@ export const ownerLeft = 'The owner of this session does not belong to the organ
  * Ends what runs for somebody who leaves: sessions at work are broken off, and the VMs of their environments, which
  * nobody else may reach, are deleted. Environments first, then sessions, as everybody locks them.
  */
-export async function endWorkOfMember(services: Pick<Background, 'jobs' | 'config'>, tx: Tx, organizationId: string, userId: string): Promise<void> {
-  const environments = await findAll<Environment>(tx, sql`select * from environments where organization_id = ${organizationId} and owner_user_id = ${userId} and vm_id is not null order by id for no key update`)
+export async function endWorkOfMember(
+  services: Pick<Background, 'jobs' | 'config'>,
+  tx: Tx,
+  organizationId: string,
+  userId: string,
+): Promise<void> {
+  const environments = await findAll<Environment>(
+    tx,
+    sql`select * from environments where organization_id = ${organizationId} and owner_user_id = ${userId} and vm_id is not null order by id for no key update`,
+  )
   for (const environment of environments) {
     await releaseVm(services, tx, environment)
-    if (environment.status === 'provisioning') await moveEnvironment(tx, environment.id, 'error', 'Its owner left the organization.')
-    await change(tx, sql`update environments set vm_id = null, prepared_vm_id = null, updated_at = now() where id = ${environment.id}`)
+    if (environment.status === 'provisioning')
+      await moveEnvironment(tx, environment.id, 'error', 'Its owner left the organization.')
+    await change(
+      tx,
+      sql`update environments set vm_id = null, prepared_vm_id = null, updated_at = now() where id = ${environment.id}`,
+    )
   }
-  const sessions = await findAll<Pick<Session, 'id'>>(tx, sql`
-    select id from sessions where organization_id = ${organizationId} and owner_user_id = ${userId} and status in ('running', 'rescheduling') order by id for no key update`)
+  const sessions = await findAll<Pick<Session, 'id'>>(
+    tx,
+    sql`
+    select id from sessions where organization_id = ${organizationId} and owner_user_id = ${userId} and status in ('running', 'rescheduling') order by id for no key update`,
+  )
   for (const { id } of sessions) await breakOff(tx, id, 'unknown_error', ownerLeft)
 }

@@ -11,11 +11,26 @@ import { createEphemeralEnvironment } from './environments.ts'
 import { demandVm } from './environments/vms.ts'
 import { messageOf } from './sessions/event-shapes.ts'
 import { readShape } from './agents/field-rules.ts'
-import { beginSession, readLabels, resolveAgent, resolveEnvironment, resolveVaults, type SessionAgent } from './sessions/plans.ts'
+import {
+  beginSession,
+  readLabels,
+  resolveAgent,
+  resolveEnvironment,
+  resolveVaults,
+  type SessionAgent,
+} from './sessions/plans.ts'
 import type { Session } from './sessions/rows.ts'
 
 /** What to run: exactly one of `agent`, `builtin` and `mode`. */
-export type RunOrder = { agent?: unknown; builtin?: unknown; mode?: unknown; input?: unknown; vaultIds?: unknown; environmentId?: string | null; metadata?: unknown }
+export type RunOrder = {
+  agent?: unknown
+  builtin?: unknown
+  mode?: unknown
+  input?: unknown
+  vaultIds?: unknown
+  environmentId?: string | null
+  metadata?: unknown
+}
 
 /** What was begun; `sandboxId` is the stored id of the VM, null for a session without one. */
 export type Run = { session: Session; sandboxId: string | null }
@@ -34,7 +49,8 @@ export async function createRun(call: Call, order: RunOrder): Promise<Run> {
   const named = ([order.agent, order.builtin, order.mode] as const).filter((one) => one !== undefined && one !== null)
   if (named.length !== 1) throw new BerthError('invalid_request', 'Give exactly one of agent, builtin and mode.')
   const isMode = order.mode !== undefined && order.mode !== null
-  if (isMode && order.environmentId) throw new BerthError('invalid_request', 'A mode brings its own environment; leave environment_id out.')
+  if (isMode && order.environmentId)
+    throw new BerthError('invalid_request', 'A mode brings its own environment; leave environment_id out.')
   const text = readShape(input, order.input, 'input')
   const labels = readLabels({ metadata: order.metadata })
   return transaction(call.db, async (tx) => {
@@ -42,16 +58,33 @@ export async function createRun(call: Call, order: RunOrder): Promise<Run> {
     const chosen = await resolveEnvironment(tx, scope, order.environmentId)
     const environment = chosen ?? (needsVm ? await freshEnvironment(call, tx, scope) : undefined)
     const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
-    const session = await beginSession(call, tx, scope, { agent, environmentId: environment?.id ?? null, vaultIds, ...labels, budgetNanoUsd: null, source: 'run', initialEvents: text ? [messageOf(text)] : [] })
+    const session = await beginSession(call, tx, scope, {
+      agent,
+      environmentId: environment?.id ?? null,
+      vaultIds,
+      ...labels,
+      budgetNanoUsd: null,
+      source: 'run',
+      initialEvents: text ? [messageOf(text)] : [],
+    })
     if (!environment || environment.config.type === 'self_hosted') return { session, sandboxId: null }
     await demandVm(call, tx, environment.id, {})
     return { session, sandboxId: (await findEnvironmentRow(tx, environment.id))?.vmId ?? null }
   })
 }
 
-async function chooseAgent(call: Call, tx: Tx, scope: Scope, { agent, builtin, mode }: RunOrder): Promise<{ agent: SessionAgent; needsVm: boolean }> {
-  if (agent !== undefined && agent !== null) return { agent: await resolveAgent(call, tx, scope, agent), needsVm: false }
-  const name = builtin !== undefined && builtin !== null ? readShape(builtinName, builtin, 'builtin') : readShape(modeName, mode, 'mode')
+async function chooseAgent(
+  call: Call,
+  tx: Tx,
+  scope: Scope,
+  { agent, builtin, mode }: RunOrder,
+): Promise<{ agent: SessionAgent; needsVm: boolean }> {
+  if (agent !== undefined && agent !== null)
+    return { agent: await resolveAgent(call, tx, scope, agent), needsVm: false }
+  const name =
+    builtin !== undefined && builtin !== null
+      ? readShape(builtinName, builtin, 'builtin')
+      : readShape(modeName, mode, 'mode')
   const { definition, needsVm } = builtinAgent(call.config, name)
   return { agent: { agentId: null, builtinAgent: name, version: 1, definition }, needsVm }
 }

@@ -14,7 +14,15 @@ import { checkOutcomes, definedBy } from './outcomes/rows.ts'
 import { pendingOf } from './sessions/pending-work.ts'
 import { stepJob } from './sessions/jobs.ts'
 import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './sessions/log.ts'
-import { checkAtWork, eventColumns, isAtWork, readSession, sessionOver, type Session, type SessionEvent } from './sessions/rows.ts'
+import {
+  checkAtWork,
+  eventColumns,
+  isAtWork,
+  readSession,
+  sessionOver,
+  type Session,
+  type SessionEvent,
+} from './sessions/rows.ts'
 import { maskedEvents, sessionMasker } from './sessions/secrets.ts'
 import { moveSession, waitOn } from './sessions/states.ts'
 import { refuseSecretsToVmTokens } from './sessions/plans.ts'
@@ -33,7 +41,12 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   const batch = readEventBatch(given)
   const id = decodeId('session', publicId)
   if (id && !scope.vmId && batch.every(isMessage) && definedBy(batch).length === 0) {
-    const stored = await appendToWorking(call.db, id, batch, sql`${ownedByCaller(scope)} and cardinality(vault_ids) = 0 and not keeps_secrets`)
+    const stored = await appendToWorking(
+      call.db,
+      id,
+      batch,
+      sql`${ownedByCaller(scope)} and cardinality(vault_ids) = 0 and not keeps_secrets`,
+    )
     if (stored.length > 0) return stored.map(wireEvent)
   }
   return transaction(call.db, async (tx) => {
@@ -48,7 +61,12 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
   })
 }
 
-async function accept({ config, jobs }: Pick<Call, 'config' | 'jobs'>, tx: Tx, session: Session, batch: readonly NewEvent[]): Promise<SessionEvent[]> {
+async function accept(
+  { config, jobs }: Pick<Call, 'config' | 'jobs'>,
+  tx: Tx,
+  session: Session,
+  batch: readonly NewEvent[],
+): Promise<SessionEvent[]> {
   const { id, stopReason } = session
   const interrupts = batch.some(({ type }) => type === 'user.interrupt')
   if (isAtWork(session)) {
@@ -57,14 +75,27 @@ async function accept({ config, jobs }: Pick<Call, 'config' | 'jobs'>, tx: Tx, s
     return stored
   }
   const waitsFor = stopReason?.type === 'requires_action' ? stopReason.event_ids : []
-  const rest = waitsFor.filter((one) => !batch.some(({ data = {} }) => data['tool_use_id'] === one || data['custom_tool_use_id'] === one))
+  const rest = waitsFor.filter(
+    (one) => !batch.some(({ data = {} }) => data['tool_use_id'] === one || data['custom_tool_use_id'] === one),
+  )
   if (rest.length > 0 && !interrupts) {
-    if (batch.some(isMessage)) throw new BerthError('requires_action_pending', `This session waits for answers to ${rest.length} tool uses; its stop_reason names them. Answer them, or interrupt it, before you send a message.`)
-    return rest.length < waitsFor.length ? waitOn(tx, id, { type: 'requires_action', event_ids: rest }, batch) : appendEvents(tx, id, batch)
+    if (batch.some(isMessage))
+      throw new BerthError(
+        'requires_action_pending',
+        `This session waits for answers to ${rest.length} tool uses; its stop_reason names them. Answer them, or interrupt it, before you send a message.`,
+      )
+    return rest.length < waitsFor.length
+      ? waitOn(tx, id, { type: 'requires_action', event_ids: rest }, batch)
+      : appendEvents(tx, id, batch)
   }
   const stopsSomething = waitsFor.length > 0
   const hasWork = batch.some((event) => isMessage(event) || isAnswer(event)) || (interrupts && stopsSomething)
-  if (!hasWork) return appendEvents(tx, id, batch.map((event) => (event.type === 'user.interrupt' ? { ...event, queued: false } : event)))
+  if (!hasWork)
+    return appendEvents(
+      tx,
+      id,
+      batch.map((event) => (event.type === 'user.interrupt' ? { ...event, queued: false } : event)),
+    )
   await checkAtWork(config, tx, session.organizationId)
   const moved = await moveSession(tx, id, { to: 'running', before: batch })
   if (!moved) throw new Error('an idle session that is locked could not run')
@@ -81,10 +112,24 @@ function isAnswer({ type }: NewEvent): boolean {
   return answerTypes.includes(type)
 }
 
-const wanted: Readonly<Record<string, { needs: 'confirmation' | 'result'; uses: readonly string[]; sentence: string }>> = {
-  'user.tool_confirmation': { needs: 'confirmation', uses: ['agent.tool_use', 'agent.mcp_tool_use'], sentence: 'tool_use_id names no tool use that waits for a confirmation.' },
-  'user.custom_tool_result': { needs: 'result', uses: ['agent.custom_tool_use'], sentence: 'custom_tool_use_id names no custom tool use that waits for its result.' },
-  'user.tool_result': { needs: 'result', uses: ['agent.tool_use'], sentence: 'tool_use_id names no tool use that this client runs: only those of a self-hosted environment are.' },
+const wanted: Readonly<
+  Record<string, { needs: 'confirmation' | 'result'; uses: readonly string[]; sentence: string }>
+> = {
+  'user.tool_confirmation': {
+    needs: 'confirmation',
+    uses: ['agent.tool_use', 'agent.mcp_tool_use'],
+    sentence: 'tool_use_id names no tool use that waits for a confirmation.',
+  },
+  'user.custom_tool_result': {
+    needs: 'result',
+    uses: ['agent.custom_tool_use'],
+    sentence: 'custom_tool_use_id names no custom tool use that waits for its result.',
+  },
+  'user.tool_result': {
+    needs: 'result',
+    uses: ['agent.tool_use'],
+    sentence: 'tool_use_id names no tool use that this client runs: only those of a self-hosted environment are.',
+  },
 }
 
 /** Each answer must be to something that waits for it, and each waits for one. @throws BerthError invalid_request. */
@@ -92,16 +137,23 @@ async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]
   const answers = batch.map((event, index) => ({ ...event, index, to: answeredText(event) })).filter(isAnswer)
   if (answers.length === 0) return
   const ids = answers.flatMap(({ to }) => decodeId('sessionEvent', to) ?? [])
-  const log = await findAll<SessionEvent>(tx, sql`
+  const log = await findAll<SessionEvent>(
+    tx,
+    sql`
     select ${eventColumns} from session_events where session_id = ${session.id} and id = any(${ids}::uuid[])
-    union all select ${eventColumns} from session_events where session_id = ${session.id} and answers = any(${ids}::uuid[])`)
-  const atClient = answers.some(({ type }) => type === 'user.tool_result') && session.environmentId ? (await findEnvironmentRow(tx, session.environmentId))?.config.type === 'self_hosted' : false
+    union all select ${eventColumns} from session_events where session_id = ${session.id} and answers = any(${ids}::uuid[])`,
+  )
+  const atClient =
+    answers.some(({ type }) => type === 'user.tool_result') && session.environmentId
+      ? (await findEnvironmentRow(tx, session.environmentId))?.config.type === 'self_hosted'
+      : false
   const open = new Map(pendingOf(log, { toolsRunAtClient: atClient }).toolUses.map((use) => [use.event.id, use]))
   for (const { type, to, index } of answers) {
     const rule = wanted[type]
     const id = decodeId('sessionEvent', to) ?? ''
     const use = open.get(id)
-    if (!rule || !use || use.needs !== rule.needs || !rule.uses.includes(use.event.type)) throw new BerthError('invalid_request', `events[${index}].${rule?.sentence ?? 'type is not right.'}`)
+    if (!rule || !use || use.needs !== rule.needs || !rule.uses.includes(use.event.type))
+      throw new BerthError('invalid_request', `events[${index}].${rule?.sentence ?? 'type is not right.'}`)
     open.delete(id) // the same answer twice in one batch is one too many
   }
 }
@@ -111,7 +163,8 @@ function answeredText({ data = {} }: NewEvent): string {
 }
 
 /** Which events a list shows, and in which order; the oldest first without it. */
-export type EventFilter = CreatedFilter & ListWindow & { order?: 'asc' | 'desc' | null; types?: readonly string[] | null }
+export type EventFilter = CreatedFilter &
+  ListWindow & { order?: 'asc' | 'desc' | null; types?: readonly string[] | null }
 
 /** A page of a log. */
 export type EventList = { data: WireEvent[]; hasMore: boolean; nextPage: string | null }
@@ -123,7 +176,11 @@ export async function listEvents(call: Call, publicId: string, filter: EventFilt
 }
 
 /** The same for a session that may be read already. */
-export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string, filter: EventFilter): Promise<EventList> {
+export async function readEventList(
+  { db }: Pick<Call, 'db'>,
+  sessionId: string,
+  filter: EventFilter,
+): Promise<EventList> {
   const limit = wholeNumber('limit', filter.limit ?? limits.eventListDefault, 1, limits.eventListMax)
   const strange = filter.types?.find((type) => !eventTypes.includes(type))
   if (strange !== undefined) throw new BerthError('invalid_request', 'types names a type of event that there is not.')
@@ -131,7 +188,9 @@ export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string,
   const direction = filter.order === 'desc' ? sql`desc` : sql`asc`
   const beyond = filter.order === 'desc' ? sql`position < ${after}` : sql`position > ${after}`
   const types = filter.types ?? null
-  const rows = await findAll<SessionEvent & { found: number }>(db, sql`
+  const rows = await findAll<SessionEvent & { found: number }>(
+    db,
+    sql`
     select * from (
       select next.*, sum(size_bytes) over (order by position ${direction}) - size_bytes as before, count(*) over () as found
       from (
@@ -139,7 +198,8 @@ export async function readEventList({ db }: Pick<Call, 'db'>, sessionId: string,
         where session_id = ${sessionId} and (${after}::bigint is null or ${beyond}) and (${types}::text[] is null or type = any(${types}::text[]))
           and ${createdWithin(filter)}
         order by position ${direction} limit ${limit + 1}) next) page
-    where before = 0 or before + size_bytes <= ${limits.eventPageBytes} order by position ${direction} limit ${limit}`)
+    where before = 0 or before + size_bytes <= ${limits.eventPageBytes} order by position ${direction} limit ${limit}`,
+  )
   const last = rows.at(-1)
   const hasMore = last !== undefined && last.found > rows.length
   return { data: rows.map(wireEvent), hasMore, nextPage: hasMore ? `p${last.position}` : null }

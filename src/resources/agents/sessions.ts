@@ -6,7 +6,16 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listBothWays, page, pageSize, type ListWindow, type Page, type PageWindow, type TwoWayList } from '#src/platform/pages.ts'
+import {
+  cursorId,
+  listBothWays,
+  page,
+  pageSize,
+  type ListWindow,
+  type Page,
+  type PageWindow,
+  type TwoWayList,
+} from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -18,7 +27,14 @@ import { readInitialEvents } from './sessions/event-shapes.ts'
 import { mergeMetadata, readShape, readText } from './agents/field-rules.ts'
 import { checkOutcomes, definedBy, endedOutcomes, openOutcome } from './outcomes/rows.ts'
 import { appendEvents, takeEvents } from './sessions/log.ts'
-import { beginSession, readLabels, refuseSecretsToVmTokens, resolveAgent, resolveEnvironment, resolveVaults } from './sessions/plans.ts'
+import {
+  beginSession,
+  readLabels,
+  refuseSecretsToVmTokens,
+  resolveAgent,
+  resolveEnvironment,
+  resolveVaults,
+} from './sessions/plans.ts'
 import { isAtWork, readSession, sessionOver, wireAgent, type Session, type SessionStatus } from './sessions/rows.ts'
 import { forgetSessionSecrets, sessionMasker } from './sessions/secrets.ts'
 import { afterAppending, moveSession } from './sessions/states.ts'
@@ -26,13 +42,33 @@ import { budgetOf, readBudget } from './sessions/usage.ts'
 
 /** What a session is begun with, as a caller gives it; `agent` or `agentId`. */
 export type SessionOrder = {
-  agent?: unknown; agentId?: string | null; environmentId?: string | null; vaultIds?: unknown; title?: unknown; metadata?: unknown; budget?: unknown; resources?: unknown; initialEvents?: unknown
+  agent?: unknown
+  agentId?: string | null
+  environmentId?: string | null
+  vaultIds?: unknown
+  title?: unknown
+  metadata?: unknown
+  budget?: unknown
+  resources?: unknown
+  initialEvents?: unknown
 }
 /** What may be changed of a session: absent is unchanged. `agent` holds `tools` and `mcp_servers`. */
-export type SessionChange = { title?: unknown; metadata?: unknown; budget?: unknown; vaultIds?: unknown; agent?: unknown }
+export type SessionChange = {
+  title?: unknown
+  metadata?: unknown
+  budget?: unknown
+  vaultIds?: unknown
+  agent?: unknown
+}
 /** Which sessions a list shows; conditions hold together. `order` is by creation, newest first without it. */
 export type SessionFilter = CreatedFilter & {
-  agentId?: string | null; agentVersion?: number | null; deploymentId?: string | null; archived?: 'exclude' | 'include' | 'only' | null; includeArchived?: boolean | null; statuses?: readonly SessionStatus[] | null; order?: 'asc' | 'desc' | null
+  agentId?: string | null
+  agentVersion?: number | null
+  deploymentId?: string | null
+  archived?: 'exclude' | 'include' | 'only' | null
+  includeArchived?: boolean | null
+  statuses?: readonly SessionStatus[] | null
+  order?: 'asc' | 'desc' | null
 }
 
 /** Begins a session. @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, unknown_tool. */
@@ -42,13 +78,28 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   const budgetNanoUsd = readBudget(order.budget)
   const initialEvents = readInitialEvents(order.initialEvents)
   checkOutcomes({ outcomes: [] }, definedBy(initialEvents))
-  readShape(z.array(z.unknown()).max(0, 'there are none to mount; clone a repository in the environment’s config, or send documents as events'), order.resources ?? [], 'resources')
-  if (order.agentId && order.agent !== undefined && order.agent !== null) throw new BerthError('invalid_request', 'agent and agent_id are one; give one of them.')
+  readShape(
+    z
+      .array(z.unknown())
+      .max(0, 'there are none to mount; clone a repository in the environment’s config, or send documents as events'),
+    order.resources ?? [],
+    'resources',
+  )
+  if (order.agentId && order.agent !== undefined && order.agent !== null)
+    throw new BerthError('invalid_request', 'agent and agent_id are one; give one of them.')
   return transaction(call.db, async (tx) => {
     const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
     const environment = await resolveEnvironment(tx, scope, order.environmentId)
     const vaultIds = await resolveVaults(tx, scope, order.vaultIds)
-    return beginSession(call, tx, scope, { agent, environmentId: environment?.id ?? null, vaultIds, ...labels, budgetNanoUsd, source: 'user', initialEvents })
+    return beginSession(call, tx, scope, {
+      agent,
+      environmentId: environment?.id ?? null,
+      vaultIds,
+      ...labels,
+      budgetNanoUsd,
+      source: 'user',
+      initialEvents,
+    })
   })
 }
 
@@ -58,13 +109,23 @@ export async function getSession(call: Call, publicId: string): Promise<Session>
 }
 
 /** The caller's sessions, as the documented list shows them. @throws BerthError invalid_request. */
-export async function listSessions(call: Call, filter: SessionFilter, window: ListWindow): Promise<TwoWayList<Session>> {
+export async function listSessions(
+  call: Call,
+  filter: SessionFilter,
+  window: ListWindow,
+): Promise<TwoWayList<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  return listBothWays('session', window, ({ most, after, backwards }) => readSessions(call.db, scope, filter, most, after, backwards))
+  return listBothWays('session', window, ({ most, after, backwards }) =>
+    readSessions(call.db, scope, filter, most, after, backwards),
+  )
 }
 
 /** The same as a page. */
-export async function pageSessions(call: Call, filter: SessionFilter, { first, after }: PageWindow): Promise<Page<Session>> {
+export async function pageSessions(
+  call: Call,
+  filter: SessionFilter,
+  { first, after }: PageWindow,
+): Promise<Page<Session>> {
   const scope = allow(call.caller, 'sessions:read')
   const size = pageSize(first)
   return page('session', await readSessions(call.db, scope, filter, size + 1, cursorId('session', after)), size, after)
@@ -89,9 +150,13 @@ export async function updateSession(call: Call, publicId: string, given: Session
       metadata: mergeMetadata(before.metadata, given.metadata),
       budgetNanoUsd: given.budget === undefined ? before.budgetNanoUsd : readBudget(given.budget),
       vaultIds: given.vaultIds === undefined ? before.vaultIds : await resolveVaults(tx, scope, given.vaultIds),
-      agentDefinition: changeDefinition(call.config, before.agentDefinition, { tools: agent?.tools, mcpServers: agent?.mcp_servers }),
+      agentDefinition: changeDefinition(call.config, before.agentDefinition, {
+        tools: agent?.tools,
+        mcpServers: agent?.mcp_servers,
+      }),
     }
-    if (after.title !== before.title && after.title !== null) after.title = (await sessionMasker({ db: tx, sealer: call.sealer }, after)).text(after.title)
+    if (after.title !== before.title && after.title !== null)
+      after.title = (await sessionMasker({ db: tx, sealer: call.sealer }, after)).text(after.title)
     const changed = {
       ...(after.title === before.title ? {} : { title: after.title }),
       ...(JSON.stringify(after.metadata) === JSON.stringify(before.metadata) ? {} : { metadata: after.metadata }),
@@ -100,9 +165,12 @@ export async function updateSession(call: Call, publicId: string, given: Session
     }
     const sameVaults = JSON.stringify(after.vaultIds) === JSON.stringify(before.vaultIds)
     if (Object.keys(changed).length === 0 && sameVaults) return before
-    const session = await getOne<Session>(tx, sql`
+    const session = await getOne<Session>(
+      tx,
+      sql`
       update sessions set title = ${after.title}, metadata = ${JSON.stringify(after.metadata)}, budget_nano_usd = ${after.budgetNanoUsd}, vault_ids = ${after.vaultIds}::uuid[],
-        agent_definition = ${JSON.stringify(after.agentDefinition)}, updated_at = now() where id = ${before.id} returning *`)
+        agent_definition = ${JSON.stringify(after.agentDefinition)}, updated_at = now() where id = ${before.id} returning *`,
+    )
     return afterAppending(session, await appendEvents(tx, session.id, [{ type: 'session.updated', data: changed }]))
   })
 }
@@ -116,22 +184,43 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if (session.archivedAt) return session
-    if (isAtWork(session)) throw new BerthError('session_running', 'This session is at work. Send user.interrupt and wait until it is idle, then archive it.')
-    const outcomes = openOutcome(session) ? sql`${JSON.stringify(endedOutcomes(session, timestamp(nowMs())))}::jsonb` : sql`outcomes`
+    if (isAtWork(session))
+      throw new BerthError(
+        'session_running',
+        'This session is at work. Send user.interrupt and wait until it is idle, then archive it.',
+      )
+    const outcomes = openOutcome(session)
+      ? sql`${JSON.stringify(endedOutcomes(session, timestamp(nowMs())))}::jsonb`
+      : sql`outcomes`
     const archived = sql`archived_at = now(), updated_at = now(), outcomes = ${outcomes}`
     // Ours: what was sent and not come to, such as one of two confirmations, counts as processed: nobody waits for it any more.
-    const queued = await findAll<{ id: string }>(tx, sql`select id from session_events where session_id = ${session.id} and processed_at is null`)
-    await takeEvents(tx, session.id, queued.map(({ id }) => id))
-    const moved = session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
+    const queued = await findAll<{ id: string }>(
+      tx,
+      sql`select id from session_events where session_id = ${session.id} and processed_at is null`,
+    )
+    await takeEvents(
+      tx,
+      session.id,
+      queued.map(({ id }) => id),
+    )
+    const moved =
+      session.status === 'terminated' ? undefined : await moveSession(tx, session.id, { to: 'terminated' }, archived)
     if (session.environmentId) await discardEnvironment(call, tx, session.environmentId)
     await forgetSessionSecrets(tx, session.id)
-    return moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
+    return (
+      moved?.session ?? getOne<Session>(tx, sql`update sessions set ${archived} where id = ${session.id} returning *`)
+    )
   })
 }
 
 function checkFilter({ agentId, agentVersion, archived, includeArchived }: SessionFilter): void {
-  if (agentVersion !== undefined && agentVersion !== null && !agentId) throw new BerthError('invalid_request', 'agent_version goes with agent_id; give both.')
-  if (archived && archived !== 'include' && includeArchived) throw new BerthError('invalid_request', `include_archived says something else than archived, which is ${archived}; give one of them.`)
+  if (agentVersion !== undefined && agentVersion !== null && !agentId)
+    throw new BerthError('invalid_request', 'agent_version goes with agent_id; give both.')
+  if (archived && archived !== 'include' && includeArchived)
+    throw new BerthError(
+      'invalid_request',
+      `include_archived says something else than archived, which is ${archived}; give one of them.`,
+    )
 }
 
 /** The id that a filter names: null without the filter, undefined for a text that is none, also an empty one. */
@@ -139,7 +228,14 @@ function idIn(kind: 'agent' | 'deployment', given: string | null | undefined): s
   return given === null || given === undefined ? null : decodeId(kind, given)
 }
 
-async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: number, after: string | null, backwards = false): Promise<Session[]> {
+async function readSessions(
+  db: Db,
+  scope: Scope,
+  filter: SessionFilter,
+  most: number,
+  after: string | null,
+  backwards = false,
+): Promise<Session[]> {
   checkFilter(filter)
   const [agentId, deploymentId] = [idIn('agent', filter.agentId), idIn('deployment', filter.deploymentId)]
   if (agentId === undefined || deploymentId === undefined) return [] // nothing has an id that is none
@@ -155,5 +251,8 @@ async function readSessions(db: Db, scope: Scope, filter: SessionFilter, most: n
     createdWithin(filter),
     ascending ? sql`(${after}::uuid is null or id > ${after})` : sql`(${after}::uuid is null or id < ${after})`,
   ]
-  return findAll<Session>(db, sql`select * from sessions where ${sql.join(conditions, sql` and `)} order by id ${ascending ? sql`asc` : sql`desc`} limit ${most}`)
+  return findAll<Session>(
+    db,
+    sql`select * from sessions where ${sql.join(conditions, sql` and `)} order by id ${ascending ? sql`asc` : sql`desc`} limit ${most}`,
+  )
 }

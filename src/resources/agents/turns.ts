@@ -18,10 +18,18 @@ export const turnLimits = {
 } as const
 
 /** The part of an event that decides. */
-export type TurnEvent = Pick<SessionEvent, 'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'position' | 'takenPosition'>
+export type TurnEvent = Pick<
+  SessionEvent,
+  'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'position' | 'takenPosition'
+>
 
 /** What decides beside the log. `openOutcome`: the public id of the outcome to be reached. */
-export type TurnFacts = { toolsRunAtClient: boolean; isBudgetReached: boolean; openOutcome: string | null; nowMs: number }
+export type TurnFacts = {
+  toolsRunAtClient: boolean
+  isBudgetReached: boolean
+  openOutcome: string | null
+  nowMs: number
+}
 
 /**
  * The next thing to do. `take`: what clients sent that counts as processed with it.
@@ -45,10 +53,13 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   const run = toolUses.filter(({ needs }) => needs === 'run')
   const refuse = toolUses.filter(({ needs }) => needs === 'refuse')
   if (run.length > 0 || refuse.length > 0) return { do: 'call', take: answers, run, refuse }
-  if (waitingFor.length > 0) return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
-  if (facts.openOutcome !== null && openEvaluation(log)?.data['outcome_id'] === facts.openOutcome) return { do: 'evaluate', take: answers } // what has begun is ended, whatever came since
+  if (waitingFor.length > 0)
+    return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
+  if (facts.openOutcome !== null && openEvaluation(log)?.data['outcome_id'] === facts.openOutcome)
+    return { do: 'evaluate', take: answers } // what has begun is ended, whatever came since
   const isTurnDone = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
-  if (isTurnDone && !isUngraded(log, facts.openOutcome)) return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
+  if (isTurnDone && !isUngraded(log, facts.openOutcome))
+    return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
   if (facts.isBudgetReached) return { do: 'rest', take: answers, stopReason: { type: 'budget_reached' }, limit: null }
   const limit = limitReached(log, facts.nowMs)
   if (limit) return { do: 'rest', take: answers, stopReason: { type: 'retries_exhausted' }, limit }
@@ -83,7 +94,8 @@ export function openEvaluation<Event extends TurnEvent>(log: readonly Event[]): 
 /** How often the request that is due has failed since it was due. */
 export function failuresInARow(log: readonly TurnEvent[]): number {
   const since = Math.max(settledAt(log), lastAnswerAt(log), lastEvaluationAt(log))
-  return log.filter(({ type, data, position }) => type === 'session.error' && position > since && isModelError(data)).length
+  return log.filter(({ type, data, position }) => type === 'session.error' && position > since && isModelError(data))
+    .length
 }
 
 /** Which turn it is: that of the last thing that was said to the model. */
@@ -93,27 +105,46 @@ export function turnIdOf(log: readonly TurnEvent[]): string {
 
 /** How many of a turn's requests the model has answered. */
 export function modelStepsOf(log: readonly TurnEvent[]): number {
-  const since = Math.max(0, ...log.filter(({ type, processedAt }) => promptTypes.includes(type) && processedAt !== null).map(placeOf))
+  const since = Math.max(
+    0,
+    ...log.filter(({ type, processedAt }) => promptTypes.includes(type) && processedAt !== null).map(placeOf),
+  )
   return log.filter((event) => isAnswer(event) && event.position > since).length
 }
 
 /** Whether the model has not answered something that was said to it, or that a tool or a grader answered, since the session last came to rest. */
 function isModelDue(log: readonly TurnEvent[]): boolean {
   const since = Math.max(settledAt(log), lastAnswerAt(log))
-  return log.some((event) => placeOf(event) > since && (resultTypes.includes(event.type) || feedbackOf(event) !== null || (promptTypes.includes(event.type) && event.processedAt !== null)))
+  return log.some(
+    (event) =>
+      placeOf(event) > since &&
+      (resultTypes.includes(event.type) ||
+        feedbackOf(event) !== null ||
+        (promptTypes.includes(event.type) && event.processedAt !== null)),
+  )
 }
 
 /** Whether the model has answered since the session last came to rest, and its answer was not graded for this outcome. */
 function isUngraded(log: readonly TurnEvent[], outcomeId: string | null): boolean {
   const answered = lastAnswerAt(log)
-  return outcomeId !== null && answered > settledAt(log) && !log.some(({ type, data, position }) => type === 'span.outcome_evaluation_end' && position > answered && data['outcome_id'] === outcomeId)
+  return (
+    outcomeId !== null &&
+    answered > settledAt(log) &&
+    !log.some(
+      ({ type, data, position }) =>
+        type === 'span.outcome_evaluation_end' && position > answered && data['outcome_id'] === outcomeId,
+    )
+  )
 }
 
 function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
-  if (modelStepsOf(log) >= turnLimits.modelSteps) return `The turn took ${turnLimits.modelSteps} requests to the model, which is the most. Send a message to go on.`
+  if (modelStepsOf(log) >= turnLimits.modelSteps)
+    return `The turn took ${turnLimits.modelSteps} requests to the model, which is the most. Send a message to go on.`
   const began = beginOfRun(log)?.processedAt
   const late = began && nowMs - Date.parse(began) > turnLimits.turnSeconds * 1000
-  return late ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the longest. Send a message to go on.` : null
+  return late
+    ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the longest. Send a message to go on.`
+    : null
 }
 
 /** Where the session last went to work. */
@@ -124,7 +155,10 @@ function beginOfRun<Event extends TurnEvent>(log: readonly Event[]): Event | und
 
 /** Where the session last came to rest with nothing left open; a rest for the client's answers is in the middle of a turn. */
 function settledAt(log: readonly TurnEvent[]): number {
-  return log.findLast(({ type, data }) => type === 'session.status_idle' && stopTypeOf(data) !== 'requires_action')?.position ?? 0
+  return (
+    log.findLast(({ type, data }) => type === 'session.status_idle' && stopTypeOf(data) !== 'requires_action')
+      ?.position ?? 0
+  )
 }
 
 function lastAnswerAt(log: readonly TurnEvent[]): number {

@@ -3,7 +3,17 @@ import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type ListWindow, type Page, type PageWindow } from '#src/platform/pages.ts'
+import {
+  cursorId,
+  listOf,
+  page,
+  pageSize,
+  readListPage,
+  type List,
+  type ListWindow,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -24,10 +34,18 @@ export async function createVault(call: Call, input: VaultInput): Promise<Vault>
   const scope = allow(call.caller, 'vaults:write')
   const [displayName, metadata] = [readName(input.displayName, 'display_name'), readMetadata(input.metadata)]
   return transaction(call.db, async (tx) => {
-    await checkCount(tx, scope.organizationId, { rows: sql`vaults where organization_id = ${scope.organizationId}`, nouns: 'vaults', most: limits.vaultsMax, advice: 'Delete those that nobody needs.' })
-    const vault = await getOne<Vault>(tx, sql`
+    await checkCount(tx, scope.organizationId, {
+      rows: sql`vaults where organization_id = ${scope.organizationId}`,
+      nouns: 'vaults',
+      most: limits.vaultsMax,
+      advice: 'Delete those that nobody needs.',
+    })
+    const vault = await getOne<Vault>(
+      tx,
+      sql`
       insert into vaults (id, organization_id, owner_user_id, display_name, metadata)
-      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${displayName}, ${JSON.stringify(metadata)}::jsonb) returning *`)
+      values (${newUuid()}, ${scope.organizationId}, ${scope.userId}, ${displayName}, ${JSON.stringify(metadata)}::jsonb) returning *`,
+    )
     await addVaultEvent(tx, vault.id, 'vault.created')
     return vault
   })
@@ -49,13 +67,27 @@ export async function listVaults(call: Call, input: ListInput): Promise<List<Vau
 export async function pageVaults(call: Call, { first, after, includeArchived }: PageInput): Promise<Page<Vault>> {
   const scope = allow(call.caller, 'vaults:read')
   const size = pageSize(first)
-  return page('vault', await readVaults(call.db, scope, cursorId('vault', after), size + 1, includeArchived), size, after)
+  return page(
+    'vault',
+    await readVaults(call.db, scope, cursorId('vault', after), size + 1, includeArchived),
+    size,
+    after,
+  )
 }
 
-function readVaults(db: Db, scope: Scope, after: string | null, most: number, includeArchived: boolean | null | undefined): Promise<Vault[]> {
-  return findAll(db, sql`
+function readVaults(
+  db: Db,
+  scope: Scope,
+  after: string | null,
+  most: number,
+  includeArchived: boolean | null | undefined,
+): Promise<Vault[]> {
+  return findAll(
+    db,
+    sql`
     select * from vaults where ${ownedByCaller(scope)} and (${after}::uuid is null or id < ${after}) and (${includeArchived ?? false} or archived_at is null)
-    order by id desc limit ${most}`)
+    order by id desc limit ${most}`,
+  )
 }
 
 /** Changes the name or the metadata. @throws BerthError not_found, vault_archived, invalid_request. */
@@ -64,10 +96,14 @@ export async function updateVault(call: Call, publicId: string, input: VaultInpu
   return transaction(call.db, async (tx) => {
     const before = await lockVault(tx, scope, publicId)
     if (before.archivedAt) throw vaultArchived()
-    const displayName = input.displayName === undefined ? before.displayName : readName(input.displayName, 'display_name')
+    const displayName =
+      input.displayName === undefined ? before.displayName : readName(input.displayName, 'display_name')
     const metadata = mergeMetadata(before.metadata, input.metadata)
-    const vault = await getOne<Vault>(tx, sql`
-      update vaults set display_name = ${displayName}, metadata = ${JSON.stringify(metadata)}::jsonb, updated_at = now() where id = ${before.id} returning *`)
+    const vault = await getOne<Vault>(
+      tx,
+      sql`
+      update vaults set display_name = ${displayName}, metadata = ${JSON.stringify(metadata)}::jsonb, updated_at = now() where id = ${before.id} returning *`,
+    )
     await addVaultEvent(tx, vault.id, 'vault.updated')
     return vault
   })
@@ -80,7 +116,10 @@ export async function archiveVault(call: Call, publicId: string): Promise<Vault>
     const before = await lockVault(tx, scope, publicId)
     if (before.archivedAt) return before
     await archiveCredentialsOf(tx, before.id)
-    const vault = await getOne<Vault>(tx, sql`update vaults set archived_at = now(), updated_at = now() where id = ${before.id} returning *`)
+    const vault = await getOne<Vault>(
+      tx,
+      sql`update vaults set archived_at = now(), updated_at = now() where id = ${before.id} returning *`,
+    )
     await addVaultEvent(tx, vault.id, 'vault.archived')
     return vault
   })

@@ -13,7 +13,9 @@ export const signingAlgorithm = 'ES256'
 
 /** What a role may do, as the `permissions` claim lists it; of a token inside a VM, what is open to those. */
 export function permissionsOf(role: Role, isInVm = false): string[] {
-  return Object.entries(permissions).filter(([, [least, , inVms]]) => isAtLeast(role, least) && (inVms !== null || !isInVm)).map(([name]) => name)
+  return Object.entries(permissions)
+    .filter(([, [least, , inVms]]) => isAtLeast(role, least) && (inVms !== null || !isInVm))
+    .map(([name]) => name)
 }
 
 type Parts = Pick<Background, 'db' | 'sealer'> & { config: Pick<Background['config'], 'publicUrl' | 'audience'> }
@@ -22,29 +24,60 @@ type Parts = Pick<Background, 'db' | 'sealer'> & { config: Pick<Background['conf
  * Signs a token for this person.
  * @throws Error when the issuer has no key yet: it is made when the web process first starts.
  */
-export async function signAccessToken(parts: Parts, identity: Identity, ttlSeconds: number): Promise<{ token: string; expiresAtSeconds: number }> {
+export async function signAccessToken(
+  parts: Parts,
+  identity: Identity,
+  ttlSeconds: number,
+): Promise<{ token: string; expiresAtSeconds: number }> {
   return sign(parts, identity, ttlSeconds, { permissions: permissionsOf(identity.role) })
 }
 
 /** Signs a token to put into a VM: of the active organization only, as a member at most, and marked as what it is. */
-export async function signVmToken(parts: Parts, identity: Identity, vmId: string, ttlSeconds: number): Promise<{ token: string; expiresAtSeconds: number }> {
+export async function signVmToken(
+  parts: Parts,
+  identity: Identity,
+  vmId: string,
+  ttlSeconds: number,
+): Promise<{ token: string; expiresAtSeconds: number }> {
   const role = lesserRole(identity.role, 'member')
-  const memberships = identity.memberships.filter((one) => one.organizationId === identity.organizationId).map((one) => ({ ...one, role }))
-  return sign(parts, { ...identity, role, memberships }, ttlSeconds, { permissions: permissionsOf(role, true), [vmClaim]: encodeId('vm', vmId) })
+  const memberships = identity.memberships
+    .filter((one) => one.organizationId === identity.organizationId)
+    .map((one) => ({ ...one, role }))
+  return sign(parts, { ...identity, role, memberships }, ttlSeconds, {
+    permissions: permissionsOf(role, true),
+    [vmClaim]: encodeId('vm', vmId),
+  })
 }
 
-async function sign({ config, db, sealer }: Parts, identity: Identity, ttlSeconds: number, more: Record<string, unknown>): Promise<{ token: string; expiresAtSeconds: number }> {
+async function sign(
+  { config, db, sealer }: Parts,
+  identity: Identity,
+  ttlSeconds: number,
+  more: Record<string, unknown>,
+): Promise<{ token: string; expiresAtSeconds: number }> {
   const jwk = await findSigningKey(db, sealer)
   if (!jwk?.kid) throw new Error('the built-in issuer has no signing key yet')
   const issuedAt = Math.floor(nowMs() / 1000)
   const expiresAtSeconds = issuedAt + ttlSeconds
   const token = await new SignJWT({
-    sid: newUuid(), ...(identity.email ? { email: identity.email } : {}), org_id: identity.organizationId, role: identity.role, ...more,
-    org_memberships: identity.memberships.map((one) => ({ org_id: one.organizationId, membership_id: one.membershipId, role: one.role })),
+    sid: newUuid(),
+    ...(identity.email ? { email: identity.email } : {}),
+    org_id: identity.organizationId,
+    role: identity.role,
+    ...more,
+    org_memberships: identity.memberships.map((one) => ({
+      org_id: one.organizationId,
+      membership_id: one.membershipId,
+      role: one.role,
+    })),
   })
     .setProtectedHeader({ alg: signingAlgorithm, kid: jwk.kid, typ: 'JWT' })
-    .setIssuer(config.publicUrl).setAudience(config.audience).setSubject(identity.userId)
-    .setJti(newUuid()).setIssuedAt(issuedAt).setExpirationTime(expiresAtSeconds)
+    .setIssuer(config.publicUrl)
+    .setAudience(config.audience)
+    .setSubject(identity.userId)
+    .setJti(newUuid())
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(expiresAtSeconds)
     .sign(await importJWK(jwk, signingAlgorithm))
   return { token, expiresAtSeconds }
 }

@@ -12,7 +12,14 @@ const rememberedMax = 10_000
 /** How exact `last_used_at` is: a key is written down once in this time by each process, and not while anybody waits. */
 const useNotedMs = 60_000
 
-type KeyRow = { keyId: string; organizationId: string; secretSha256: Buffer; scopes: string[]; expiresAt: string | null; revokedAt: string | null }
+type KeyRow = {
+  keyId: string
+  organizationId: string
+  secretSha256: Buffer
+  scopes: string[]
+  expiresAt: string | null
+  revokedAt: string | null
+}
 
 /** Checks keys. */
 export type ApiKeyChecker = {
@@ -24,7 +31,11 @@ export type ApiKeyChecker = {
 }
 
 /** Makes the process's checker. A valid key is remembered 30 s; a notice of its revocation ends that at once. */
-export function createApiKeyChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | 'listen'>, prefix: string): ApiKeyChecker {
+export function createApiKeyChecker(
+  db: Db,
+  pubsub: Pick<Pubsub, 'connected' | 'listen'>,
+  prefix: string,
+): ApiKeyChecker {
   const known = new Map<string, { row: KeyRow; readAtMs: number }>()
   const notedAtMs = new Map<string, number>()
   let notices = 0
@@ -44,9 +55,12 @@ export function createApiKeyChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | '
     const noticesBefore = notices
     try {
       const readAtMs = nowMs()
-      const row = await findOne<KeyRow>(db, sql`
+      const row = await findOne<KeyRow>(
+        db,
+        sql`
         select k.key_id, k.organization_id, k.secret_sha256, k.scopes, k.expires_at, coalesce(k.revoked_at, o.deactivated_at) as revoked_at
-        from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`)
+        from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`,
+      )
       if (known.size >= rememberedMax) known.clear()
       if (row && notices === noticesBefore) known.set(keyId, { row, readAtMs }) // a notice may have come before what it tells of was read
       return row
@@ -54,7 +68,9 @@ export function createApiKeyChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | '
       if (!isDatabaseAway(error)) throw error
       if (entry && nowMs() - entry.readAtMs < rememberedMs) return entry.row
       log.warn({ keyId }, 'a key could not be checked: the database is away')
-      throw new BerthError('service_unavailable', 'Keys cannot be checked right now. Try again in a few seconds.', { retryAfterSeconds: 2 })
+      throw new BerthError('service_unavailable', 'Keys cannot be checked right now. Try again in a few seconds.', {
+        retryAfterSeconds: 2,
+      })
     }
   }
 
@@ -62,14 +78,17 @@ export function createApiKeyChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | '
     if (nowMs() - (notedAtMs.get(keyId) ?? -Infinity) < useNotedMs) return
     if (notedAtMs.size >= rememberedMax) notedAtMs.clear()
     notedAtMs.set(keyId, nowMs())
-    change(db, sql`update api_keys set last_used_at = now() where key_id = ${keyId} and coalesce(last_used_at < now() - interval '1 minute', true)`)
-      .catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
+    change(
+      db,
+      sql`update api_keys set last_used_at = now() where key_id = ${keyId} and coalesce(last_used_at < now() - interval '1 minute', true)`,
+    ).catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
   }
 
   function judge(secret: string, row: KeyRow | undefined): Caller {
     if (!row || !secretMatches(secret, row.secretSha256)) return refused('key_invalid', 'This key is not valid.')
     if (row.revokedAt) return refused('key_revoked', 'This key was revoked. Create a new one.')
-    if (row.expiresAt && Date.parse(row.expiresAt) <= nowMs()) return refused('key_expired', 'This key has expired. Create a new one.')
+    if (row.expiresAt && Date.parse(row.expiresAt) <= nowMs())
+      return refused('key_expired', 'This key has expired. Create a new one.')
     noteUse(row.keyId)
     return { kind: 'key', keyId: row.keyId, organizationId: row.organizationId, scopes: row.scopes }
   }

@@ -21,31 +21,67 @@ const dayMs = 86_400_000
 
 /** A key as far as it is shown: never its secret, only the last four characters. */
 export type ApiKey = {
-  keyId: string; organizationId: string; name: string; secretLast4: string; scopes: string[]; createdBy: string
-  createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null
+  keyId: string
+  organizationId: string
+  name: string
+  secretLast4: string
+  scopes: string[]
+  createdBy: string
+  createdAt: string
+  expiresAt: string | null
+  revokedAt: string | null
+  lastUsedAt: string | null
 }
 
-const columns = sql.raw('key_id, organization_id, name, secret_last4, scopes, created_by, created_at, expires_at, revoked_at, last_used_at')
+const columns = sql.raw(
+  'key_id, organization_id, name, secret_last4, scopes, created_by, created_at, expires_at, revoked_at, last_used_at',
+)
 
 /**
  * Makes a key with the fixed scopes for the caller's organization.
  * @returns the key as it is shown, and all of it: the only time it is seen.
  * @throws BerthError 401 for keys, 403 below admin, invalid_request for the name, the expiry, and too many keys.
  */
-export async function createApiKey(call: Call, input: { name: string; expiresAt?: string | null }): Promise<{ key: string; apiKey: ApiKey }> {
+export async function createApiKey(
+  call: Call,
+  input: { name: string; expiresAt?: string | null },
+): Promise<{ key: string; apiKey: ApiKey }> {
   const scope = allow(call.caller, 'keys:write')
-  const order = { organizationId: scope.organizationId, createdBy: scope.userId ?? '', prefix: call.config.apiKeyPrefix, name: input.name, expiresAt: input.expiresAt }
+  const order = {
+    organizationId: scope.organizationId,
+    createdBy: scope.userId ?? '',
+    prefix: call.config.apiKeyPrefix,
+    name: input.name,
+    expiresAt: input.expiresAt,
+  }
   return transaction(call.db, (tx) => createKeyFor(tx, order))
 }
 
 /** The same for whoever may act without a caller: the operator's command. */
-export async function createKeyFor(tx: Tx, order: { organizationId: string; createdBy: string; prefix: string; name: string; expiresAt?: string | null | undefined }): Promise<{ key: string; apiKey: ApiKey }> {
+export async function createKeyFor(
+  tx: Tx,
+  order: {
+    organizationId: string
+    createdBy: string
+    prefix: string
+    name: string
+    expiresAt?: string | null | undefined
+  },
+): Promise<{ key: string; apiKey: ApiKey }> {
   const name = order.name.trim()
-  if (name === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed()) throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
+  if (name === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed())
+    throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
   const { key, keyId } = await makeApiKey(tx, { ...order, name, expiresAt: readExpiry(order.expiresAt) })
-  const { count } = await getOne<{ count: number }>(tx, sql`
-    select count(*) from api_keys where organization_id = ${order.organizationId} and revoked_at is null and coalesce(expires_at > now(), true)`)
-  if (count > limits.apiKeysMax) throw new BerthError('invalid_request', `An organization has at most ${limits.apiKeysMax} keys. Revoke one that nobody needs first.`)
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`
+    select count(*) from api_keys where organization_id = ${order.organizationId} and revoked_at is null and coalesce(expires_at > now(), true)`,
+  )
+  if (count > limits.apiKeysMax)
+    throw new BerthError(
+      'invalid_request',
+      `An organization has at most ${limits.apiKeysMax} keys. Revoke one that nobody needs first.`,
+    )
   return { key, apiKey: await getOne<ApiKey>(tx, sql`select ${columns} from api_keys where key_id = ${keyId}`) }
 }
 
@@ -53,18 +89,24 @@ export async function createKeyFor(tx: Tx, order: { organizationId: string; crea
 export async function pageApiKeys(call: Call, { first, after }: PageWindow): Promise<Page<ApiKey>> {
   const scope = allow(call.caller, 'keys:read')
   const size = pageSize(first)
-  if (after && !keyIdForm.test(after)) throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
-  const rows = await findAll<ApiKey>(call.db, sql`
+  if (after && !keyIdForm.test(after))
+    throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
+  const rows = await findAll<ApiKey>(
+    call.db,
+    sql`
     select ${columns} from api_keys where ${owned(scope)}
       and (${after ?? null}::text is null or (created_at, key_id) < (select created_at, key_id from api_keys where ${owned(scope)} and key_id = ${after ?? null}))
-    order by created_at desc, key_id desc limit ${size + 1}`)
+    order by created_at desc, key_id desc limit ${size + 1}`,
+  )
   return pageBy(({ keyId }) => keyId, rows, size, after)
 }
 
 /** One of them. @throws BerthError not_found. */
 export async function getApiKey(call: Call, keyId: string): Promise<ApiKey> {
   const scope = allow(call.caller, 'keys:read')
-  const row = keyIdForm.test(keyId) ? await findOne<ApiKey>(call.db, sql`select ${columns} from api_keys where ${owned(scope)} and key_id = ${keyId}`) : undefined
+  const row = keyIdForm.test(keyId)
+    ? await findOne<ApiKey>(call.db, sql`select ${columns} from api_keys where ${owned(scope)} and key_id = ${keyId}`)
+    : undefined
   if (!row) throw notFound('key')
   return row
 }
@@ -78,20 +120,35 @@ export async function revokeApiKey(call: Call, keyId: string): Promise<ApiKey> {
 }
 
 /** Writes a key with the fixed scopes, or fewer; answers the whole key. */
-export async function makeApiKey(db: Db, input: { organizationId: string; createdBy: string; name: string; prefix: string; scopes?: readonly string[]; expiresAt?: string | null }): Promise<{ key: string; keyId: string }> {
+export async function makeApiKey(
+  db: Db,
+  input: {
+    organizationId: string
+    createdBy: string
+    name: string
+    prefix: string
+    scopes?: readonly string[]
+    expiresAt?: string | null
+  },
+): Promise<{ key: string; keyId: string }> {
   const keyId = Array.from({ length: 16 }, () => keyIdLetters[randomInt(keyIdLetters.length)]).join('')
   const secret = randomToken(32)
   await sql`
     insert into api_keys (key_id, organization_id, name, secret_sha256, secret_last4, scopes, created_by, expires_at)
-    values (${keyId}, ${input.organizationId}, ${input.name}, ${sha256(secret)}, ${secret.slice(-4)}, ${[...(input.scopes ?? keyScopes)]}, ${input.createdBy}, ${input.expiresAt ?? null})`.execute(db)
+    values (${keyId}, ${input.organizationId}, ${input.name}, ${sha256(secret)}, ${secret.slice(-4)}, ${[...(input.scopes ?? keyScopes)]}, ${input.createdBy}, ${input.expiresAt ?? null})`.execute(
+    db,
+  )
   return { key: `${input.prefix}${keyId}.${secret}`, keyId }
 }
 
 /** Revokes a key of an organization, and tells every process; undefined when there is none. */
 export async function endApiKey(db: Db, organizationId: string, keyId: string): Promise<ApiKey | undefined> {
   return transaction(db, async (tx) => {
-    const row = await findOne<ApiKey>(tx, sql`
-      update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = ${keyId} and organization_id = ${organizationId} returning ${columns}`)
+    const row = await findOne<ApiKey>(
+      tx,
+      sql`
+      update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = ${keyId} and organization_id = ${organizationId} returning ${columns}`,
+    )
     if (row) await publish(tx, 'api_key', keyId)
     return row
   })
@@ -101,8 +158,17 @@ export async function endApiKey(db: Db, organizationId: string, keyId: string): 
 function readExpiry(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
   const atMs = momentForm.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(atMs)) throw new BerthError('invalid_request', 'expiresAt must be an RFC 3339 moment, such as 2030-01-31T00:00:00.000Z.')
-  if (atMs <= nowMs()) throw new BerthError('invalid_request', 'expiresAt must lie in the future; leave it out for a key that is good until it is revoked.')
-  if (atMs > nowMs() + limits.apiKeyDaysMax * dayMs) throw new BerthError('invalid_request', 'expiresAt must lie within ten years; leave it out for a key that is good until it is revoked.')
+  if (Number.isNaN(atMs))
+    throw new BerthError('invalid_request', 'expiresAt must be an RFC 3339 moment, such as 2030-01-31T00:00:00.000Z.')
+  if (atMs <= nowMs())
+    throw new BerthError(
+      'invalid_request',
+      'expiresAt must lie in the future; leave it out for a key that is good until it is revoked.',
+    )
+  if (atMs > nowMs() + limits.apiKeyDaysMax * dayMs)
+    throw new BerthError(
+      'invalid_request',
+      'expiresAt must lie within ten years; leave it out for a key that is good until it is revoked.',
+    )
   return timestamp(atMs)
 }

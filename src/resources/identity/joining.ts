@@ -30,42 +30,66 @@ export async function joinOrganization(db: Db, { user, organization, role, newNa
   return transaction(db, async (tx) => {
     const org = await findOrMakeOrganization(tx, organization, newNames)
     const mayMake = newNames.make || org.isNew
-    const held = await findOne<{ id: string; userId: string; role: Role }>(tx, sql`
+    const held = await findOne<{ id: string; userId: string; role: Role }>(
+      tx,
+      sql`
       select m.id, m.user_id, m.role from memberships m join users u on u.id = m.user_id
-      where m.organization_id = ${org.id} and u.name = ${user} and m.deactivated_at is null for no key update of m`)
-    if (!held && !mayMake) throw unknownName(`${organization} has no member named ${user}`, user, await memberNames(tx, org.id), newNames)
+      where m.organization_id = ${org.id} and u.name = ${user} and m.deactivated_at is null for no key update of m`,
+    )
+    if (!held && !mayMake)
+      throw unknownName(`${organization} has no member named ${user}`, user, await memberNames(tx, org.id), newNames)
     const asked = role ?? held?.role ?? 'owner'
     const userId = held?.userId ?? (await ensureUser(tx, user)).id
     if (!held) {
-      await change(tx, sql`
+      await change(
+        tx,
+        sql`
         insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${org.id}, ${userId}, ${asked})
-        on conflict (organization_id, user_id) where deactivated_at is null do nothing`)
+        on conflict (organization_id, user_id) where deactivated_at is null do nothing`,
+      )
     } else if (!isAtLeast(held.role, asked)) {
       await change(tx, sql`update memberships set role = ${asked} where id = ${held.id}`)
       await publish(tx, 'membership', held.id)
     }
     const identity = await identityOf(tx, userId, org.id)
-    const memberships = identity.memberships.map((one) => (one.organizationId === identity.organizationId ? { ...one, role: asked } : one))
+    const memberships = identity.memberships.map((one) =>
+      one.organizationId === identity.organizationId ? { ...one, role: asked } : one,
+    )
     return { ...identity, role: asked, memberships }
   })
 }
 
 /** The organization of this name, made with its plan when it may be. @throws BerthError not_found. */
-export async function findOrMakeOrganization(tx: Tx, name: string, newNames: NewNames): Promise<{ id: string; isNew: boolean }> {
+export async function findOrMakeOrganization(
+  tx: Tx,
+  name: string,
+  newNames: NewNames,
+): Promise<{ id: string; isNew: boolean }> {
   const found = await findOne<{ id: string }>(tx, sql`select id from organizations where name = ${name}`)
   if (found) return { ...found, isNew: false }
   const isFirst = (await findOne(tx, sql`select 1 from organizations limit 1`)) === undefined
   if (!newNames.make && !isFirst) throw await unknownOrganization(tx, name, newNames.how)
-  const made = await getOne<{ id: string }>(tx, sql`
-    insert into organizations (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`)
+  const made = await getOne<{ id: string }>(
+    tx,
+    sql`
+    insert into organizations (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`,
+  )
   await ensurePlan(tx, made.id)
   return { ...made, isNew: true }
 }
 
 /** The 404 for an organization that is not there, with the name that was probably meant. */
 export async function unknownOrganization(db: Db, name: string, how: string): Promise<BerthError> {
-  const names = await findAll<{ name: string }>(db, sql`select name from organizations order by name limit ${namesComparedMax}`)
-  return unknownName(`There is no organization named ${name}`, name, names.map((one) => one.name), { make: false, how })
+  const names = await findAll<{ name: string }>(
+    db,
+    sql`select name from organizations order by name limit ${namesComparedMax}`,
+  )
+  return unknownName(
+    `There is no organization named ${name}`,
+    name,
+    names.map((one) => one.name),
+    { make: false, how },
+  )
 }
 
 /** The user of this name, who need not belong anywhere. @throws BerthError not_found. */
@@ -74,21 +98,35 @@ export async function findOrMakeUser(tx: Tx, name: string, newNames: NewNames): 
   const found = await findOne<{ id: string }>(tx, sql`select id from users where name = ${name}`)
   if (found) return found
   const names = await findAll<{ name: string }>(tx, sql`select name from users order by name limit ${namesComparedMax}`)
-  throw unknownName(`There is no user named ${name}`, name, names.map((one) => one.name), newNames)
+  throw unknownName(
+    `There is no user named ${name}`,
+    name,
+    names.map((one) => one.name),
+    newNames,
+  )
 }
 
 async function ensureUser(tx: Tx, name: string): Promise<{ id: string }> {
-  return getOne<{ id: string }>(tx, sql`
-    insert into users (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`)
+  return getOne<{ id: string }>(
+    tx,
+    sql`
+    insert into users (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`,
+  )
 }
 
 async function memberNames(tx: Tx, organizationId: string): Promise<string[]> {
-  const rows = await findAll<{ name: string }>(tx, sql`
-    select u.name from memberships m join users u on u.id = m.user_id where m.organization_id = ${organizationId} and m.deactivated_at is null order by u.name limit ${namesComparedMax}`)
+  const rows = await findAll<{ name: string }>(
+    tx,
+    sql`
+    select u.name from memberships m join users u on u.id = m.user_id where m.organization_id = ${organizationId} and m.deactivated_at is null order by u.name limit ${namesComparedMax}`,
+  )
   return rows.map(({ name }) => name)
 }
 
 function unknownName(sentence: string, name: string, names: readonly string[], newNames: NewNames): BerthError {
   const near = nearestKey(name, names)
-  return new BerthError('not_found', `${sentence}.${near === undefined ? '' : ` Did you mean ${near}?`}${newNames.make ? '' : ` ${newNames.how}`}`)
+  return new BerthError(
+    'not_found',
+    `${sentence}.${near === undefined ? '' : ` Did you mean ${near}?`}${newNames.make ? '' : ` ${newNames.how}`}`,
+  )
 }

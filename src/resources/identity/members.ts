@@ -12,7 +12,15 @@ import type { Background, Call } from '#src/platform/services.ts'
 import { endWorkOfMember } from '#src/resources/agents/member-work.ts'
 
 /** A membership and its person; ids are uuids. */
-export type Member = { id: string; organizationId: string; userId: string; userName: string; email: string | null; role: Role; createdAt: string }
+export type Member = {
+  id: string
+  organizationId: string
+  userId: string
+  userName: string
+  email: string | null
+  role: Role
+  createdAt: string
+}
 
 /** Who changes it: a person and their role in the organization, or whoever runs this Berth. */
 type Actor = { userId: string; role: Role } | 'operator'
@@ -24,14 +32,20 @@ export async function pageMembers(call: Call, { first, after }: PageWindow): Pro
   const scope = allow(call.caller, 'members:read')
   const size = pageSize(first)
   const cursor = cursorId('membership', after)
-  const rows = await findAll<Member>(call.db, sql`
-    select ${columns} where m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${cursor}::uuid is null or m.id < ${cursor}) order by m.id desc limit ${size + 1}`)
+  const rows = await findAll<Member>(
+    call.db,
+    sql`
+    select ${columns} where m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${cursor}::uuid is null or m.id < ${cursor}) order by m.id desc limit ${size + 1}`,
+  )
   return page('membership', rows, size, after)
 }
 
 /** All of them by name: for the operator's command. */
 export async function listMembers(db: Db, organizationId: string): Promise<Member[]> {
-  return findAll<Member>(db, sql`select ${columns} where m.organization_id = ${organizationId} and m.deactivated_at is null order by u.name`)
+  return findAll<Member>(
+    db,
+    sql`select ${columns} where m.organization_id = ${organizationId} and m.deactivated_at is null order by u.name`,
+  )
 }
 
 /**
@@ -44,7 +58,12 @@ export async function removeMember(call: Call, publicId: string): Promise<Member
 }
 
 /** The same for whoever may act without a caller. */
-export async function removeMembership(services: Pick<Background, 'db' | 'jobs' | 'config'>, organizationId: string, id: string | undefined, actor: Actor = 'operator'): Promise<Member> {
+export async function removeMembership(
+  services: Pick<Background, 'db' | 'jobs' | 'config'>,
+  organizationId: string,
+  id: string | undefined,
+  actor: Actor = 'operator',
+): Promise<Member> {
   return transaction(services.db, async (tx) => {
     const member = await lockMember(tx, organizationId, id)
     checkOwners(actor, member, null)
@@ -62,11 +81,23 @@ export async function removeMembership(services: Pick<Background, 'db' | 'jobs' 
  */
 export async function changeRole(call: Call, publicId: string, role: Role): Promise<Member> {
   const scope = allow(call.caller, 'members:write')
-  return changeMembershipRole(call.db, scope.organizationId, decodeId('membership', publicId), role, actorOf(scope.userId, scope.role))
+  return changeMembershipRole(
+    call.db,
+    scope.organizationId,
+    decodeId('membership', publicId),
+    role,
+    actorOf(scope.userId, scope.role),
+  )
 }
 
 /** The same for whoever may act without a caller. */
-export async function changeMembershipRole(db: Db, organizationId: string, id: string | undefined, role: Role, actor: Actor = 'operator'): Promise<Member> {
+export async function changeMembershipRole(
+  db: Db,
+  organizationId: string,
+  id: string | undefined,
+  role: Role,
+  actor: Actor = 'operator',
+): Promise<Member> {
   return transaction(db, async (tx) => {
     const member = await lockMember(tx, organizationId, id)
     if (member.role === role) return member
@@ -88,19 +119,36 @@ function actorOf(userId: string | null, role: Role | null): Actor {
  * whether there is another one stays true until then.
  */
 async function lockMember(tx: Tx, organizationId: string, id: string | undefined): Promise<Member> {
-  const held = id ? await findAll<{ id: string }>(tx, sql`
-    select id from memberships where organization_id = ${organizationId} and deactivated_at is null and (role = 'owner' or id = ${id}) order by id for update`) : []
+  const held = id
+    ? await findAll<{ id: string }>(
+        tx,
+        sql`
+    select id from memberships where organization_id = ${organizationId} and deactivated_at is null and (role = 'owner' or id = ${id}) order by id for update`,
+      )
+    : []
   if (!held.some((one) => one.id === id)) throw notFound('member')
   return getOne<Member>(tx, sql`select ${columns} where m.id = ${id}`)
 }
 
 function checkOwners(actor: Actor, member: Member, next: Role | null): void {
   if (actor === 'operator') return
-  if ((member.role === 'owner' || next === 'owner') && actor.role !== 'owner') throw new BerthError('not_permitted_for_role', 'Only an owner may make, change or remove an owner. Ask one of them.')
-  if (next && actor.userId === member.userId && !isAtLeast(member.role, next)) throw new BerthError('not_permitted_for_role', 'Nobody raises their own role. Ask another owner.')
+  if ((member.role === 'owner' || next === 'owner') && actor.role !== 'owner')
+    throw new BerthError(
+      'not_permitted_for_role',
+      'Only an owner may make, change or remove an owner. Ask one of them.',
+    )
+  if (next && actor.userId === member.userId && !isAtLeast(member.role, next))
+    throw new BerthError('not_permitted_for_role', 'Nobody raises their own role. Ask another owner.')
 }
 
 async function checkLastOwner(tx: Tx, { id, organizationId, userName }: Member): Promise<void> {
-  const other = await findOne(tx, sql`select 1 from memberships where organization_id = ${organizationId} and deactivated_at is null and role = 'owner' and id <> ${id} limit 1`)
-  if (!other) throw new BerthError('last_owner', `${userName} is the last owner of the organization. Make somebody else an owner first.`)
+  const other = await findOne(
+    tx,
+    sql`select 1 from memberships where organization_id = ${organizationId} and deactivated_at is null and role = 'owner' and id <> ${id} limit 1`,
+  )
+  if (!other)
+    throw new BerthError(
+      'last_owner',
+      `${userName} is the last owner of the organization. Make somebody else an owner first.`,
+    )
 }

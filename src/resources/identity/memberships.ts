@@ -23,24 +23,35 @@ const rememberedMs = 5_000
 /** What a token says of a user who acts for an organization. @throws Error when they do not belong to it. */
 export async function identityOf(db: Db, userId: string, organizationId: string): Promise<Identity> {
   const user = await getOne<{ email: string | null }>(db, sql`select email from users where id = ${userId}`)
-  const memberships = await findAll<{ id: string; organizationId: string; role: Role }>(db, sql`
+  const memberships = await findAll<{ id: string; organizationId: string; role: Role }>(
+    db,
+    sql`
     select id, organization_id, role from memberships where user_id = ${userId} and deactivated_at is null
-    order by (organization_id = ${organizationId}) desc, created_at limit ${membershipsInToken}`)
+    order by (organization_id = ${organizationId}) desc, created_at limit ${membershipsInToken}`,
+  )
   const active = memberships[0]
-  if (!active || active.organizationId !== organizationId) throw new Error('the user does not belong to the organization')
+  if (!active || active.organizationId !== organizationId)
+    throw new Error('the user does not belong to the organization')
   return {
     userId: encodeId('user', userId),
     email: user.email,
     organizationId: encodeId('organization', organizationId),
     role: active.role,
-    memberships: memberships.map((one) => ({ membershipId: encodeId('membership', one.id), organizationId: encodeId('organization', one.organizationId), role: one.role })),
+    memberships: memberships.map((one) => ({
+      membershipId: encodeId('membership', one.id),
+      organizationId: encodeId('organization', one.organizationId),
+      role: one.role,
+    })),
   }
 }
 
 /** Ends a membership: from now on every token that names it is refused everywhere (decisions.md §1, stale membership). */
 export async function deactivateMembership(db: Db, membershipId: string): Promise<void> {
   await transaction(db, async (tx) => {
-    await change(tx, sql`update memberships set deactivated_at = now() where id = ${membershipId} and deactivated_at is null`)
+    await change(
+      tx,
+      sql`update memberships set deactivated_at = now() where id = ${membershipId} and deactivated_at is null`,
+    )
     await publish(tx, 'membership', membershipId)
   })
 }
@@ -69,16 +80,27 @@ export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'listen'>):
     else known.delete(id)
   })
   // What was read before a token was signed may be older than what the token says: a role that was just raised counts at once.
-  const fresh = (issuedAtSeconds: number) => (id: string): Known | undefined => {
-    const entry = known.get(id)
-    return entry && issuedAtSeconds < entry.readAtSeconds && performance.now() - entry.readAtMs < rememberedMs ? entry.membership : undefined
-  }
-  const rolesOf = ({ userId, memberships }: MembersToken, find: (id: string) => Known | undefined): ReadonlyMap<string, Role> | undefined => {
+  const fresh =
+    (issuedAtSeconds: number) =>
+    (id: string): Known | undefined => {
+      const entry = known.get(id)
+      return entry && issuedAtSeconds < entry.readAtSeconds && performance.now() - entry.readAtMs < rememberedMs
+        ? entry.membership
+        : undefined
+    }
+  const rolesOf = (
+    { userId, memberships }: MembersToken,
+    find: (id: string) => Known | undefined,
+  ): ReadonlyMap<string, Role> | undefined => {
     const found = new Map<string, Role>()
     let complete = true
     for (const said of memberships) {
       const membership = find(said.membershipId)
-      if (membership === null || (membership && (membership.userId !== userId || membership.organizationId !== said.organizationId))) throw inactive()
+      if (
+        membership === null ||
+        (membership && (membership.userId !== userId || membership.organizationId !== said.organizationId))
+      )
+        throw inactive()
       if (membership) found.set(said.organizationId, lesserRole(membership.role, said.role))
       else complete = false
     }
@@ -89,19 +111,26 @@ export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'listen'>):
     const readAtMs = performance.now()
     const readAtSeconds = Math.floor(nowMs() / 1000)
     const noticesBefore = notices
-    const rows = await findAll<{ id: string; userId: string; organizationId: string; role: Role }>(db, sql`
+    const rows = await findAll<{ id: string; userId: string; organizationId: string; role: Role }>(
+      db,
+      sql`
       select m.id, m.user_id, m.organization_id, m.role from memberships m join organizations o on o.id = m.organization_id
-      where m.id = any(${ids}) and m.deactivated_at is null and o.deactivated_at is null`)
+      where m.id = any(${ids}) and m.deactivated_at is null and o.deactivated_at is null`,
+    )
     const active = new Map<string, Known>(rows.map((row) => [row.id, row]))
     if (known.size > rememberedMax) known.clear()
-    if (notices === noticesBefore) for (const id of ids) known.set(id, { membership: active.get(id) ?? null, readAtMs, readAtSeconds }) // a notice may have come before what it tells of was read
+    if (notices === noticesBefore)
+      for (const id of ids) known.set(id, { membership: active.get(id) ?? null, readAtMs, readAtSeconds }) // a notice may have come before what it tells of was read
     return rolesOf(token, (id) => active.get(id) ?? null) ?? new Map()
   }
   return { check: (token) => rolesOf(token, fresh(token.issuedAtSeconds)) ?? read(token) }
 }
 
 function inactive(): BerthError {
-  return new BerthError('authentication_invalid', 'A membership in your token is no longer active. Get a new token and try once more.')
+  return new BerthError(
+    'authentication_invalid',
+    'A membership in your token is no longer active. Get a new token and try once more.',
+  )
 }
 
 /** The organization's name, for the account query. */
@@ -115,6 +144,9 @@ export async function findOrganizationNamed(db: Db, name: string): Promise<{ id:
 }
 
 /** The user's name and email. */
-export async function findUser(db: Db, id: string): Promise<{ id: string; name: string; email: string | null } | undefined> {
+export async function findUser(
+  db: Db,
+  id: string,
+): Promise<{ id: string; name: string; email: string | null } | undefined> {
   return findOne(db, sql`select id, name, email from users where id = ${id}`)
 }

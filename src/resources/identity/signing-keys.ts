@@ -9,24 +9,40 @@ const liveKeysMax = 2
 
 /** The public keys, newest first. */
 export async function listPublicKeys(db: Db): Promise<JWK[]> {
-  const rows = await findAll<{ publicJwk: JWK }>(db, sql`select public_jwk from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax}`)
+  const rows = await findAll<{ publicJwk: JWK }>(
+    db,
+    sql`select public_jwk from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax}`,
+  )
   return rows.map((row) => row.publicJwk)
 }
 
 /** The private key that signs now, if there is one. */
 export async function findSigningKey(db: Db, sealer: Sealer): Promise<JWK | undefined> {
-  const row = await findOne<{ kid: string; sealedPrivateJwk: Buffer }>(db, sql`select kid, sealed_private_jwk from signing_keys where retired_at is null order by created_at desc limit 1`)
+  const row = await findOne<{ kid: string; sealedPrivateJwk: Buffer }>(
+    db,
+    sql`select kid, sealed_private_jwk from signing_keys where retired_at is null order by created_at desc limit 1`,
+  )
   return row && (JSON.parse(sealer.open(row.sealedPrivateJwk, `signing_keys.private:${row.kid}`)) as JWK) // written by addSigningKey
 }
 
 /** Adds a pair, which signs from now on; the last but one is retired. With `onlyFirst`, does nothing when there is one already. */
-export async function addSigningKey(db: Db, sealer: Sealer, pair: { kid: string; publicJwk: JWK; privateJwk: JWK }, { onlyFirst }: { onlyFirst: boolean }): Promise<void> {
+export async function addSigningKey(
+  db: Db,
+  sealer: Sealer,
+  pair: { kid: string; publicJwk: JWK; privateJwk: JWK },
+  { onlyFirst }: { onlyFirst: boolean },
+): Promise<void> {
   await transaction(db, async (tx) => {
     await sql`lock table signing_keys in exclusive mode`.execute(tx)
-    if (onlyFirst && (await findOne(tx, sql`select 1 as one from signing_keys where retired_at is null limit 1`))) return
+    if (onlyFirst && (await findOne(tx, sql`select 1 as one from signing_keys where retired_at is null limit 1`)))
+      return
     const sealed = sealer.seal(JSON.stringify(pair.privateJwk), `signing_keys.private:${pair.kid}`)
-    await sql`insert into signing_keys (kid, public_jwk, sealed_private_jwk) values (${pair.kid}, ${JSON.stringify(pair.publicJwk)}, ${sealed})`.execute(tx)
-    await sql`update signing_keys set retired_at = now() where retired_at is null and kid not in (select kid from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax})`.execute(tx)
+    await sql`insert into signing_keys (kid, public_jwk, sealed_private_jwk) values (${pair.kid}, ${JSON.stringify(pair.publicJwk)}, ${sealed})`.execute(
+      tx,
+    )
+    await sql`update signing_keys set retired_at = now() where retired_at is null and kid not in (select kid from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax})`.execute(
+      tx,
+    )
     await publish(tx, 'signing_keys', 'all')
   })
 }

@@ -39,11 +39,18 @@ export function createNumbering(after: LogPosition = { ms: 0, seq: 0 }): () => L
  * doubles nothing.
  * @returns false when the build is over, or another worker has it: nothing was written, and nothing will be.
  */
-export async function appendBuildLog(db: Db, { buildId, workerNumber }: BuildClaim, lines: readonly LogLine[], progress?: BuildProgress): Promise<boolean> {
+export async function appendBuildLog(
+  db: Db,
+  { buildId, workerNumber }: BuildClaim,
+  lines: readonly LogLine[],
+  progress?: BuildProgress,
+): Promise<boolean> {
   if (lines.length > 0) for (const ms of new Set([lines[0]?.ms ?? 0, lines.at(-1)?.ms ?? 0])) await ensureDay(db, ms)
   const outputs = lines.map(({ output }) => output.replaceAll('\0', '\uFFFD')) // Postgres' text holds no NUL
   return transaction(db, async (tx) => {
-    const running = await findOne(tx, sql`
+    const running = await findOne(
+      tx,
+      sql`
       with run as (
         update build_runs set progress = ${progress === undefined ? sql`progress` : sql`${JSON.stringify(progress)}::jsonb`}
         where job_id = ${buildId} and worker_number = ${workerNumber} returning job_id),
@@ -52,7 +59,8 @@ export async function appendBuildLog(db: Db, { buildId, workerNumber }: BuildCla
         select run.job_id, line.ms, line.seq, line.output
         from run, unnest(${lines.map(({ ms }) => ms)}::bigint[], ${lines.map(({ seq }) => seq)}::int[], ${outputs}::text[]) as line (ms, seq, output)
         on conflict do nothing)
-      select job_id from run`)
+      select job_id from run`,
+    )
     if (running && lines.length > 0) await publish(tx, 'build_log', buildId)
     return running !== undefined
   })
@@ -66,14 +74,17 @@ export type LogPiece = { lines: LogLine[]; more: boolean; end: LogPosition | nul
  * ended and has no more lines never will.
  */
 export async function readLog(db: Db, id: string, { ms, seq }: LogPosition): Promise<LogPiece> {
-  const rows = await findAll<Partial<LogLine> & { endMs: number | null; endSeq: number | null }>(db, sql`
+  const rows = await findAll<Partial<LogLine> & { endMs: number | null; endSeq: number | null }>(
+    db,
+    sql`
     select job.log_end_ms as end_ms, job.log_end_seq as end_seq, line.ms, line.seq, line.output
     from build_jobs job left join lateral (
       select piece.* from (
         select ms, seq, output, sum(length(output)) over (order by ms, seq) - length(output) as before
         from (select ms, seq, output from build_log_lines where job_id = ${id} and ms >= ${ms} and (ms, seq) > (${ms}, ${seq}) order by ms, seq limit ${pieceLinesMax}) next
       ) piece where before < ${pieceCharactersMax}
-    ) line on true where job.id = ${id} order by line.ms, line.seq`)
+    ) line on true where job.id = ${id} order by line.ms, line.seq`,
+  )
   const lines = rows.filter((row): row is LogLine & typeof row => row.output !== undefined && row.output !== null)
   const characters = lines.reduce((sum, { output }) => sum + output.length, 0)
   const [first] = rows
@@ -83,7 +94,12 @@ export async function readLog(db: Db, id: string, { ms, seq }: LogPosition): Pro
 
 /** The last so many lines, oldest first. */
 export async function lastLines(db: Db, id: string, most: number): Promise<LogLine[]> {
-  return (await findAll<LogLine>(db, sql`select ms, seq, output from build_log_lines where job_id = ${id} order by ms desc, seq desc limit ${most}`)).reverse()
+  return (
+    await findAll<LogLine>(
+      db,
+      sql`select ms, seq, output from build_log_lines where job_id = ${id} order by ms desc, seq desc limit ${most}`,
+    )
+  ).reverse()
 }
 
 /** The last lines of a log that ends now, and the id of its last entry. The build's row must be locked. */
@@ -91,7 +107,11 @@ export async function endOfLog(tx: Tx, { id }: Pick<Build, 'id'>): Promise<LogPo
   const chunks = await lastLines(tx, id, tailChunksMax)
   const last = chunks.at(-1)
   const ms = Math.max(nowMs(), last?.ms ?? 0)
-  return { ms, seq: last && last.ms === ms ? last.seq + 1 : 0, tail: tailOf(chunks.map(({ output }) => output).join('')) }
+  return {
+    ms,
+    seq: last && last.ms === ms ? last.seq + 1 : 0,
+    tail: tailOf(chunks.map(({ output }) => output).join('')),
+  }
 }
 
 function tailOf(text: string): string[] {
@@ -115,7 +135,10 @@ async function ensureDay(db: Db, ms: number): Promise<void> {
 export async function turnLogDays(db: Db): Promise<void> {
   const today = Math.floor(nowMs() / dayMs)
   for (let day = today; day <= today + daysAhead; day++) await ensureDay(db, day * dayMs)
-  const partitions = await findAll<{ name: string }>(db, sql`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'build_log_lines'::regclass`)
+  const partitions = await findAll<{ name: string }>(
+    db,
+    sql`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'build_log_lines'::regclass`,
+  )
   const oldest = nameOfDay(today - daysKept)
   for (const { name } of partitions) {
     if (name >= oldest) continue
@@ -128,9 +151,18 @@ export async function turnLogDays(db: Db): Promise<void> {
 async function makeDay(db: Db, day: number): Promise<void> {
   const name = nameOfDay(day)
   await withDdlLock(db, async (tx) => {
-    if (await findOne(tx, sql`select 1 from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`)) return
+    if (
+      await findOne(
+        tx,
+        sql`select 1 from pg_class where relname = ${name} and relnamespace = current_schema()::regnamespace`,
+      )
+    )
+      return
     await change(tx, sql`create table ${sql.table(name)} (like build_log_lines including all)`)
-    await change(tx, sql`alter table build_log_lines attach partition ${sql.table(name)} for values from (${sql.lit(day * dayMs)}) to (${sql.lit((day + 1) * dayMs)})`)
+    await change(
+      tx,
+      sql`alter table build_log_lines attach partition ${sql.table(name)} for values from (${sql.lit(day * dayMs)}) to (${sql.lit((day + 1) * dayMs)})`,
+    )
   })
 }
 
@@ -142,5 +174,7 @@ async function withDdlLock<Result>(db: Db, work: (tx: Tx) => Promise<Result>): P
 }
 
 function nameOfDay(day: number): string {
-  return `build_log_lines_${timestamp(day * dayMs).slice(0, 10).replaceAll('-', '')}`
+  return `build_log_lines_${timestamp(day * dayMs)
+    .slice(0, 10)
+    .replaceAll('-', '')}`
 }

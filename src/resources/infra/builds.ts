@@ -17,7 +17,14 @@ import { readTemplate } from './templates.ts'
 import { useUpload } from './uploads.ts'
 
 /** What a build may be made of: the spec as an object or as bytes; absent and null mean the default. */
-export type BuildOrder = { organizationId: string; spec?: unknown; specBytes?: unknown; repoUrl?: string | null; gitRef?: string | null; commitSha?: string | null }
+export type BuildOrder = {
+  organizationId: string
+  spec?: unknown
+  specBytes?: unknown
+  repoUrl?: string | null
+  gitRef?: string | null
+  commitSha?: string | null
+}
 
 const retryAfterSeconds = 10
 const outputUrlSeconds = 3600
@@ -35,18 +42,25 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   const role = scope.role ?? 'member' // a key's
   await checkBuildSecrets(call.db, scope.organizationId, role, spec.secrets)
   const { orgMemoryMb } = call.config
-  if (orgMemoryMb && spec.resources.memory_mb > orgMemoryMb) throw new BerthError('invalid_spec', `spec.resources asks for ${spec.resources.memory_mb} MB of memory, and an organization may hold ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Ask for less.`)
+  if (orgMemoryMb && spec.resources.memory_mb > orgMemoryMb)
+    throw new BerthError(
+      'invalid_spec',
+      `spec.resources asks for ${spec.resources.memory_mb} MB of memory, and an organization may hold ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Ask for less.`,
+    )
   return transaction(call.db, async (tx) => {
     await checkContext({ ...call, db: tx }, scope, spec, source.repoUrl !== null)
     await checkQueue(tx, scope)
     await checkTemplates(tx, scope, spec)
     const template = await readTemplate(tx, scope, spec.template)
-    const build = await getOne<Build>(tx, sql`
+    const build = await getOne<Build>(
+      tx,
+      sql`
       insert into build_jobs (id, organization_id, created_by, submitted_role, status, repo_url, sealed_source, repo_key, git_ref, commit_sha, sealed_spec,
         template_id, vcpu_count, memory_mb, timeout_seconds, output_type, output_name, event_position)
       values (${id}, ${scope.organizationId}, ${scope.userId}, ${role}, 'queued', ${source.repoUrl}, ${source.sealedSource}, ${source.repoKey}, ${source.gitRef}, ${source.commitSha}, ${sealSpec(call.sealer, id, spec)},
         ${template.id}, ${spec.resources.vcpu}, ${spec.resources.memory_mb}, ${spec.timeout_seconds}, ${spec.output.type}, ${spec.output.name}, 1)
-      returning *`)
+      returning *`,
+    )
     await addBuildEvent(tx, build)
     await call.jobs.enqueue(tx, dispatchJob, {})
     return build
@@ -59,18 +73,32 @@ export async function getBuild(call: Call, publicId: string): Promise<Build> {
 }
 
 /** The organization's builds, newest first, as the documented list shows them: 200 at most. @throws BerthError forbidden. */
-export async function listBuilds(call: Call, organizationId: string, input: { limit?: number | null; offset?: number | null }): Promise<ShownBuild[]> {
+export async function listBuilds(
+  call: Call,
+  organizationId: string,
+  input: { limit?: number | null; offset?: number | null },
+): Promise<ShownBuild[]> {
   const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
   const { limit, offset } = listWindow(input.limit, input.offset, limits.buildListMax)
-  return findAll<ShownBuild>(call.db, sql`select ${shownColumns} from build_jobs where ${owned(scope)} order by id desc limit ${limit} offset ${offset}`)
+  return findAll<ShownBuild>(
+    call.db,
+    sql`select ${shownColumns} from build_jobs where ${owned(scope)} order by id desc limit ${limit} offset ${offset}`,
+  )
 }
 
 /** The organization's builds, newest first, as a page. @throws BerthError forbidden. */
-export async function pageBuilds(call: Call, organizationId: string, { first, after }: PageWindow): Promise<Page<ShownBuild>> {
+export async function pageBuilds(
+  call: Call,
+  organizationId: string,
+  { first, after }: PageWindow,
+): Promise<Page<ShownBuild>> {
   const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
   const size = pageSize(first)
   const cursor = cursorId('build', after)
-  const rows = await findAll<ShownBuild>(call.db, sql`select ${shownColumns} from build_jobs where ${owned(scope)} and (${cursor}::uuid is null or id < ${cursor}) order by id desc limit ${size + 1}`)
+  const rows = await findAll<ShownBuild>(
+    call.db,
+    sql`select ${shownColumns} from build_jobs where ${owned(scope)} and (${cursor}::uuid is null or id < ${cursor}) order by id desc limit ${size + 1}`,
+  )
   return page('build', rows, size, after)
 }
 
@@ -83,9 +111,13 @@ export async function cancelBuild(call: Call, publicId: string): Promise<Build> 
   const { id } = await readableBuild(call, publicId, 'builds:write')
   return transaction(call.db, async (tx) => {
     const build = await getOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
-    if (build.status === 'queued') return (await finishBuild({ db: tx, jobs: call.jobs }, id, { status: 'cancelled' })) ?? build
+    if (build.status === 'queued')
+      return (await finishBuild({ db: tx, jobs: call.jobs }, id, { status: 'cancelled' })) ?? build
     if (isFinished(build) || build.cancelRequested) return build
-    const asked = await getOne<Build>(tx, sql`update build_jobs set cancel_requested = true, event_position = event_position + 1 where id = ${id} returning *`)
+    const asked = await getOne<Build>(
+      tx,
+      sql`update build_jobs set cancel_requested = true, event_position = event_position + 1 where id = ${id} returning *`,
+    )
     await addBuildEvent(tx, asked)
     return asked
   })
@@ -93,7 +125,13 @@ export async function cancelBuild(call: Call, publicId: string): Promise<Build> 
 
 /** An address that reads the build's output for an hour; null when it has no file. */
 export async function outputUrl(call: Call, { key, name, type }: BuildOutput): Promise<string | null> {
-  return key && objectStore(call).signedUrl('GET', key, { expiresInSeconds: outputUrlSeconds, fileName: type === 'template' ? name : `${name}.tar.gz` })
+  return (
+    key &&
+    objectStore(call).signedUrl('GET', key, {
+      expiresInSeconds: outputUrlSeconds,
+      fileName: type === 'template' ? name : `${name}.tar.gz`,
+    })
+  )
 }
 
 /** The build, when the caller may do this with it. @throws BerthError not_found; forbidden (decisions.md §2.4: 403 for another organization's). */
@@ -107,15 +145,21 @@ export async function readableBuild(call: Call, publicId: string, permission: Pe
 }
 
 function readEither({ spec, specBytes }: BuildOrder): BuildSpec {
-  if (spec !== undefined && spec !== null && specBytes !== undefined && specBytes !== null) throw new BerthError('invalid_spec', 'Give the spec as an object or as bytes, not both.')
+  if (spec !== undefined && spec !== null && specBytes !== undefined && specBytes !== null)
+    throw new BerthError('invalid_spec', 'Give the spec as an object or as bytes, not both.')
   return spec !== undefined && spec !== null ? readSpec(spec) : readSpecBytes(specBytes)
 }
 
 /** With a repository the context is a folder of it; without one it is an upload of the organization, or nothing. */
 async function checkContext(call: Call, scope: Scope, { context }: BuildSpec, hasRepo: boolean): Promise<void> {
   const isUrl = /^https?:\/\//.test(context)
-  if (hasRepo && isUrl) throw new BerthError('invalid_spec', 'spec.context must be a folder of the repository; leave repo_url out to build an upload.')
-  if (isUrl && !(await useUpload(call, scope.organizationId, context))) throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
+  if (hasRepo && isUrl)
+    throw new BerthError(
+      'invalid_spec',
+      'spec.context must be a folder of the repository; leave repo_url out to build an upload.',
+    )
+  if (isUrl && !(await useUpload(call, scope.organizationId, context)))
+    throw new BerthError('invalid_spec', 'spec.context must be the binary_url of an upload of this organization.')
 }
 
 async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
@@ -123,20 +167,40 @@ async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
     await limiter.spend(`builds:${scope.organizationId}`, limits.buildsPerMinute)
   } catch (error) {
     if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
-    throw new BerthError('build_quota_exceeded', `An organization submits at most ${limits.buildsPerMinute} builds a minute. Try again soon.`, error.details)
+    throw new BerthError(
+      'build_quota_exceeded',
+      `An organization submits at most ${limits.buildsPerMinute} builds a minute. Try again soon.`,
+      error.details,
+    )
   }
 }
 
 /** Submissions of one organization wait for each other here, so that the count holds. */
 async function checkQueue(tx: Tx, scope: Scope): Promise<void> {
   await change(tx, sql`select 1 from organizations where id = ${scope.organizationId} for no key update`)
-  const { queued } = (await findOne<{ queued: number }>(tx, sql`select count(*) as queued from build_jobs where ${owned(scope)} and status = 'queued'`)) ?? { queued: 0 }
-  if (queued >= limits.buildsQueuedMax) throw new BerthError('build_quota_exceeded', `${limits.buildsQueuedMax} builds of this organization are queued, which is all it may have. Wait until some have run, or cancel one.`, { retryAfterSeconds })
+  const { queued } = (await findOne<{ queued: number }>(
+    tx,
+    sql`select count(*) as queued from build_jobs where ${owned(scope)} and status = 'queued'`,
+  )) ?? { queued: 0 }
+  if (queued >= limits.buildsQueuedMax)
+    throw new BerthError(
+      'build_quota_exceeded',
+      `${limits.buildsQueuedMax} builds of this organization are queued, which is all it may have. Wait until some have run, or cancel one.`,
+      { retryAfterSeconds },
+    )
 }
 
 /** A template stays until another of its name takes its place, so an organization has so many names. */
 async function checkTemplates(tx: Tx, { organizationId }: Scope, { output }: BuildSpec): Promise<void> {
   if (output.type !== 'template') return
-  const { others } = await getOne<{ others: number }>(tx, sql`select count(*) as others from templates where organization_id = ${organizationId} and deleted_at is null and name <> ${output.name}`)
-  if (others >= limits.templatesMax) throw new BerthError('build_quota_exceeded', `Your organization has ${limits.templatesMax} templates, which is all it may have. Build one of their names anew.`, { retryAfterSeconds })
+  const { others } = await getOne<{ others: number }>(
+    tx,
+    sql`select count(*) as others from templates where organization_id = ${organizationId} and deleted_at is null and name <> ${output.name}`,
+  )
+  if (others >= limits.templatesMax)
+    throw new BerthError(
+      'build_quota_exceeded',
+      `Your organization has ${limits.templatesMax} templates, which is all it may have. Build one of their names anew.`,
+      { retryAfterSeconds },
+    )
 }

@@ -17,11 +17,14 @@ export type FilesHeld = { storedBytes: number; stagedBytes: number; allStagedByt
 
 /** Counts it. */
 export async function filesHeld(db: Db, organizationId: string): Promise<FilesHeld> {
-  return getOne<FilesHeld>(db, sql`
+  return getOne<FilesHeld>(
+    db,
+    sql`
     select (select coalesce(sum(size_bytes), 0) from uploads where organization_id = ${organizationId})::bigint
         + (select coalesce(sum((output ->> 'sizeBytes')::bigint), 0) from build_jobs where organization_id = ${organizationId} and output ->> 'key' is not null)::bigint as stored_bytes,
       coalesce(sum(reserved_bytes) filter (where organization_id = ${organizationId}), 0)::bigint as staged_bytes, coalesce(sum(reserved_bytes), 0)::bigint as all_staged_bytes
-    from uploads where writer is not null and writing_until > now()`)
+    from uploads where writer is not null and writing_until > now()`,
+  )
 }
 
 /**
@@ -31,10 +34,21 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
  */
 export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes: number): Promise<void> {
   const room = await diskRoom(config, filesFolder(config))
-  const mostBytes = config.orgFilesGb === null ? (config.s3 ? Infinity : Math.max(room.totalBytes * usualShare, limits.stagedBytesPerOrganization)) : config.orgFilesGb === 0 ? Infinity : config.orgFilesGb * bytesPerGib
+  const mostBytes =
+    config.orgFilesGb === null
+      ? config.s3
+        ? Infinity
+        : Math.max(room.totalBytes * usualShare, limits.stagedBytesPerOrganization)
+      : config.orgFilesGb === 0
+        ? Infinity
+        : config.orgFilesGb * bytesPerGib
   const heldBytes = held.storedBytes + held.stagedBytes
   if (heldBytes + wantedBytes > mostBytes) {
-    throw new BerthError('rate_limited', `Your organization’s files take ${mib(heldBytes)} MiB, this may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is what it may store. Uploads and artifacts go when their days are over; the operator can set BERTH_ORG_FILES_GB.`, { retryAfterSeconds })
+    throw new BerthError(
+      'rate_limited',
+      `Your organization’s files take ${mib(heldBytes)} MiB, this may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is what it may store. Uploads and artifacts go when their days are over; the operator can set BERTH_ORG_FILES_GB.`,
+      { retryAfterSeconds },
+    )
   }
   const keptBytes = room.floorBytes * (heldBytes + wantedBytes > limits.uploadBytes ? 2 : 1)
   if (room.freeBytes - held.allStagedBytes - wantedBytes < keptBytes) throw diskFull()
@@ -42,7 +56,11 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
 
 /** The error for a disk on which nothing more is stored now. */
 export function diskFull(): BerthError {
-  return new BerthError('capacity_unavailable', 'The disk of this node is nearly full, so nothing large is stored and no VM begins until there is room. Delete what nobody needs, or ask your operator to make room.', { retryAfterSeconds })
+  return new BerthError(
+    'capacity_unavailable',
+    'The disk of this node is nearly full, so nothing large is stored and no VM begins until there is room. Delete what nobody needs, or ask your operator to make room.',
+    { retryAfterSeconds },
+  )
 }
 
 /** Whether less is left on the disk of this folder than must stay free. */

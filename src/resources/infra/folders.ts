@@ -11,7 +11,16 @@ import type { Call } from '#src/platform/services.ts'
 export const folderSizeMb = 10 * 1024
 
 /** A folder, and the VM that has it mounted. */
-export type Folder = { id: string; organizationId: string; userId: string | null; name: string; nodeId: string; sizeMb: number; vmId: string | null; createdAt: string }
+export type Folder = {
+  id: string
+  organizationId: string
+  userId: string | null
+  name: string
+  nodeId: string
+  sizeMb: number
+  vmId: string | null
+  createdAt: string
+}
 
 /** Removes a deleted folder's disk from its node. */
 export const removeFolderDisk = job<{ folderId: string }>('folders-remove-disk')
@@ -24,9 +33,12 @@ export async function listFolders(call: Call, { first, after }: PageWindow): Pro
   const scope = allow(call.caller, 'folders:read')
   const size = pageSize(first)
   const cursor = cursorId('folder', after)
-  const rows = await findAll<Folder>(call.db, sql`
+  const rows = await findAll<Folder>(
+    call.db,
+    sql`
     select ${columns} from folders f where ${owned(scope)} and deleted_at is null and (${cursor}::uuid is null or f.id < ${cursor})
-    order by f.id desc limit ${size + 1}`)
+    order by f.id desc limit ${size + 1}`,
+  )
   return page('folder', rows, size, after)
 }
 
@@ -38,9 +50,15 @@ export async function deleteFolder(call: Call, publicId: string): Promise<void> 
   const scope = allow(call.caller, 'folders:write')
   const id = decodeId('folder', publicId)
   await transaction(call.db, async (tx) => {
-    const folder = id && (await findOne<Folder>(tx, sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`))
+    const folder =
+      id &&
+      (await findOne<Folder>(
+        tx,
+        sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`,
+      ))
     if (!folder) throw notFound('folder')
-    if (folder.vmId) throw new BerthError('invalid_transition', 'A VM has this folder mounted. Delete the VM first; the folder stays.')
+    if (folder.vmId)
+      throw new BerthError('invalid_transition', 'A VM has this folder mounted. Delete the VM first; the folder stays.')
     await change(tx, sql`update folders set deleted_at = now() where id = ${folder.id}`)
     await call.jobs.enqueue(tx, onNode(removeFolderDisk, folder.nodeId), { folderId: folder.id })
   })
@@ -52,9 +70,18 @@ export async function deleteFolder(call: Call, publicId: string): Promise<void> 
  */
 export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promise<Folder> {
   const id = decodeId('folder', publicId)
-  const folder = id && (await findOne<Folder>(tx, sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`))
+  const folder =
+    id &&
+    (await findOne<Folder>(
+      tx,
+      sql`select ${columns} from folders f where f.id = ${id} and ${owned(scope)} and deleted_at is null for update`,
+    ))
   if (!folder) throw new BerthError('invalid_request', 'folder_id names no folder of yours.')
-  if (folder.vmId) throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first, or leave folder_id out for a new folder.')
+  if (folder.vmId)
+    throw new BerthError(
+      'invalid_request',
+      'Another VM has this folder mounted. Delete that VM first, or leave folder_id out for a new folder.',
+    )
   return folder
 }
 
@@ -64,10 +91,16 @@ export async function isFolder(db: Db, id: string): Promise<boolean> {
 }
 
 /** Records the disk that a VM was given as a folder named after it. */
-export async function addFolder(tx: Db, folder: { id: string; organizationId: string; userId: string | null; name: string; nodeId: string }): Promise<void> {
-  await change(tx, sql`
+export async function addFolder(
+  tx: Db,
+  folder: { id: string; organizationId: string; userId: string | null; name: string; nodeId: string },
+): Promise<void> {
+  await change(
+    tx,
+    sql`
     insert into folders (id, organization_id, user_id, name, node_id, size_mb)
-    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}) on conflict (id) do nothing`)
+    values (${folder.id}, ${folder.organizationId}, ${folder.userId}, ${folder.name}, ${folder.nodeId}, ${folderSizeMb}) on conflict (id) do nothing`,
+  )
 }
 
 /** Says what a folder's disk takes while no VM has it; 0 while one has. */

@@ -12,19 +12,39 @@ export type GitRepo = { url: string; branch: string | null; path: string }
 /** The home folder in the guest. */
 export const guestHome = '/home/user'
 
-const given = z.array(exact({ url: z.string().min(1), branch: z.string().nullish(), path: z.string().max(1024).nullish() }), 'git_repos must be a list of {url, branch, path}.')
+const given = z.array(
+  exact({ url: z.string().min(1), branch: z.string().nullish(), path: z.string().max(1024).nullish() }),
+  'git_repos must be a list of {url, branch, path}.',
+)
 
 /**
  * Reads the repositories of a create request.
  * @throws BerthError invalid_request naming what is wrong; never with the address, which may hold a credential.
  */
-export function readGitRepos(input: { gitRepoUrl?: string | null; gitBranch?: string | null; gitRepos?: unknown }): GitRepo[] {
+export function readGitRepos(input: {
+  gitRepoUrl?: string | null
+  gitBranch?: string | null
+  gitRepos?: unknown
+}): GitRepo[] {
   const outcome = given.safeParse(input.gitRepos ?? [])
-  if (outcome.error?.issues[0]?.code === 'unrecognized_keys') throw new BerthError('invalid_request', sentenceOf(outcome.error, 'git_repos'))
-  if (!outcome.success) throw new BerthError('invalid_request', `git_repos must be a list of {url, branch, path}: look at item ${String(outcome.error.issues[0]?.path[0] ?? 0)}.`)
-  if (input.gitBranch && !input.gitRepoUrl) throw new BerthError('invalid_request', 'git_branch is the branch of git_repo_url: give both, or the branch inside git_repos.')
-  const all = [...(input.gitRepoUrl ? [{ url: input.gitRepoUrl, branch: input.gitBranch, path: null }] : []), ...outcome.data]
-  if (all.length > limits.gitReposPerVm) throw new BerthError('invalid_request', `A VM clones at most ${limits.gitReposPerVm} repositories at creation.`)
+  if (outcome.error?.issues[0]?.code === 'unrecognized_keys')
+    throw new BerthError('invalid_request', sentenceOf(outcome.error, 'git_repos'))
+  if (!outcome.success)
+    throw new BerthError(
+      'invalid_request',
+      `git_repos must be a list of {url, branch, path}: look at item ${String(outcome.error.issues[0]?.path[0] ?? 0)}.`,
+    )
+  if (input.gitBranch && !input.gitRepoUrl)
+    throw new BerthError(
+      'invalid_request',
+      'git_branch is the branch of git_repo_url: give both, or the branch inside git_repos.',
+    )
+  const all = [
+    ...(input.gitRepoUrl ? [{ url: input.gitRepoUrl, branch: input.gitBranch, path: null }] : []),
+    ...outcome.data,
+  ]
+  if (all.length > limits.gitReposPerVm)
+    throw new BerthError('invalid_request', `A VM clones at most ${limits.gitReposPerVm} repositories at creation.`)
   const seen = new Set<string>()
   const repos: GitRepo[] = []
   for (const [index, repo] of all.entries()) {
@@ -42,10 +62,15 @@ export function readAddress(url: string, which: string): { key: string; name: st
   if (url.length > limits.gitUrlLength) throw refused(`the url must have at most ${limits.gitUrlLength} characters.`) // before the patterns, which go over it again and again
   // The short form of ssh: git@host:owner/name.git
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)([\w./~-]+)$/.exec(url)
-  const parsed = short ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' } : URL.parse(url)
+  const parsed = short
+    ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' }
+    : URL.parse(url)
   if (!parsed || !parsed.hostname) throw refused('the url is not one git can clone; use https://host/owner/name.')
   // Plain http could be read on its way; only the operator's own host, reached without leaving it, may use it.
-  const allowed = parsed.protocol === 'https:' || parsed.protocol === 'ssh:' || (parsed.protocol === 'http:' && parsed.hostname.toLowerCase() === 'host.berth.internal')
+  const allowed =
+    parsed.protocol === 'https:' ||
+    parsed.protocol === 'ssh:' ||
+    (parsed.protocol === 'http:' && parsed.hostname.toLowerCase() === 'host.berth.internal')
   if (!allowed) throw refused('the url must begin with https:// or ssh:// (http:// only for host.berth.internal).')
   if (/[\s\\]|^-/.test(url)) throw refused('the url holds characters that do not belong in one.')
   const path = withoutEnding(parsed.pathname, '/').replace(/\.git$/, '')
@@ -56,7 +81,8 @@ export function readAddress(url: string, which: string): { key: string; name: st
 
 function readBranch(branch: string | null | undefined, index: number): string | null {
   if (!branch) return null
-  if (branch.length > limits.gitBranchLength || !/^[\w][\w./+@#-]*$/.test(branch) || branch.includes('..')) throw new BerthError('invalid_request', `Repository ${index + 1}: the branch is not a name git accepts.`)
+  if (branch.length > limits.gitBranchLength || !/^[\w][\w./+@#-]*$/.test(branch) || branch.includes('..'))
+    throw new BerthError('invalid_request', `Repository ${index + 1}: the branch is not a name git accepts.`)
   return branch
 }
 
@@ -64,6 +90,10 @@ function readPath(path: string | null | undefined, name: string, index: number):
   const full = !path ? `${guestHome}/${name}` : isAbsolute(path) ? path : `${guestHome}/${path}`
   const clean = withoutEnding(posix.normalize(full), '/')
   const relativeEscapes = path && !isAbsolute(path) && !clean.startsWith(`${guestHome}/`)
-  if (clean.includes('\0') || clean === '' || relativeEscapes) throw new BerthError('invalid_request', `Repository ${index + 1}: the path must stay inside ${guestHome}, or be absolute.`)
+  if (clean.includes('\0') || clean === '' || relativeEscapes)
+    throw new BerthError(
+      'invalid_request',
+      `Repository ${index + 1}: the path must stay inside ${guestHome}, or be absolute.`,
+    )
   return clean
 }

@@ -10,32 +10,59 @@ export const nodeLostSeconds = 60
 const nodeSilentSeconds = 15
 
 /** What a worker says of its node. `workerNumber` is which of the node's workers it is. */
-export type NodeReport = { id: string; name: string; agentUrl: string; acceleration: 'kvm' | 'emulation' | null; memoryMb: number; diskMb: number; unavailableReason: string | null; workerNumber: number }
+export type NodeReport = {
+  id: string
+  name: string
+  agentUrl: string
+  acceleration: 'kvm' | 'emulation' | null
+  memoryMb: number
+  diskMb: number
+  unavailableReason: string | null
+  workerNumber: number
+}
 
 /** Where a node's worker answers. */
 export type NodeAddress = { id: string; agentUrl: string; unavailableReason: string | null }
 
 /** A worker starts: from now on it has the node, and the one before it has not. @returns its number. */
 export async function takeNode(db: Db, report: Omit<NodeReport, 'workerNumber'>): Promise<number> {
-  const { workerNumber } = await getOne<{ workerNumber: number }>(db, sql`
+  const { workerNumber } = await getOne<{ workerNumber: number }>(
+    db,
+    sql`
     insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason, worker_number)
     values (${report.id}, ${report.name}, ${report.agentUrl}, ${report.acceleration}, ${report.memoryMb}, ${report.diskMb}, ${report.unavailableReason}, 1)
-    on conflict (id) do update set worker_number = nodes.worker_number + 1, ${asReported(report)} returning worker_number`)
+    on conflict (id) do update set worker_number = nodes.worker_number + 1, ${asReported(report)} returning worker_number`,
+  )
   return workerNumber
 }
 
 /** Writes the node's report and its heartbeat. @returns false when a later worker has the node. */
 export async function reportNode(db: Db, report: NodeReport): Promise<boolean> {
-  return (await change(db, sql`update nodes set ${asReported(report)} where id = ${report.id} and worker_number = ${report.workerNumber}`)) > 0
+  return (
+    (await change(
+      db,
+      sql`update nodes set ${asReported(report)} where id = ${report.id} and worker_number = ${report.workerNumber}`,
+    )) > 0
+  )
 }
 
-function asReported({ name, agentUrl, acceleration, memoryMb, diskMb, unavailableReason }: Omit<NodeReport, 'workerNumber'>): RawBuilder<unknown> {
+function asReported({
+  name,
+  agentUrl,
+  acceleration,
+  memoryMb,
+  diskMb,
+  unavailableReason,
+}: Omit<NodeReport, 'workerNumber'>): RawBuilder<unknown> {
   return sql`name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb}, unavailable_reason = ${unavailableReason}, heartbeat_at = now()`
 }
 
 /** Why no node runs VMs right now, as a sentence; null when one does. */
 export async function whyNoVms(db: Db): Promise<string | null> {
-  const nodes = await findAll<{ unavailableReason: string | null }>(db, sql`select unavailable_reason from nodes where heartbeat_at > now() - ${nodeSilentSeconds} * interval '1 second' limit 1000`)
+  const nodes = await findAll<{ unavailableReason: string | null }>(
+    db,
+    sql`select unavailable_reason from nodes where heartbeat_at > now() - ${nodeSilentSeconds} * interval '1 second' limit 1000`,
+  )
   if (nodes.some((node) => node.unavailableReason === null)) return null
   return nodes[0]?.unavailableReason ?? 'No worker that runs VMs is alive.'
 }
@@ -50,8 +77,11 @@ export type NodeRoom = NodeAddress & { memoryMb: number; diskMb: number | null }
 
 /** The living nodes, locked until the transaction ends: who reserves room on any of them waits for the others here. */
 export async function lockNodes(tx: Tx): Promise<NodeRoom[]> {
-  return findAll<NodeRoom>(tx, sql`
-    select id, agent_url, unavailable_reason, memory_mb, disk_mb from nodes where heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' order by id for no key update`)
+  return findAll<NodeRoom>(
+    tx,
+    sql`
+    select id, agent_url, unavailable_reason, memory_mb, disk_mb from nodes where heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' order by id for no key update`,
+  )
 }
 
 /**
@@ -63,8 +93,14 @@ export function willingNodes(nodes: readonly NodeRoom[], only: string | null): N
   const possible = nodes.filter(({ id }) => only === null || id === only)
   const willing = possible.filter((node) => node.unavailableReason === null)
   const refused = possible.find((node) => node.unavailableReason !== null)
-  if (willing.length === 0 && refused) throw new BerthError('capacity_unavailable', refused.unavailableReason ?? '', { retryAfterSeconds: 60 })
-  if (willing.length === 0) throw new BerthError('capacity_unavailable', 'No worker that runs VMs is alive right now. Try again soon; if it stays, run: npm run doctor', { retryAfterSeconds: 10 })
+  if (willing.length === 0 && refused)
+    throw new BerthError('capacity_unavailable', refused.unavailableReason ?? '', { retryAfterSeconds: 60 })
+  if (willing.length === 0)
+    throw new BerthError(
+      'capacity_unavailable',
+      'No worker that runs VMs is alive right now. Try again soon; if it stays, run: npm run doctor',
+      { retryAfterSeconds: 10 },
+    )
   return willing
 }
 
@@ -72,10 +108,22 @@ export function willingNodes(nodes: readonly NodeRoom[], only: string | null): N
  * The one with the most memory left, which has room for this.
  * @throws BerthError capacity_unavailable saying what there is too little of.
  */
-export function chooseNode(nodes: readonly (NodeRoom & { free: { memoryMb: number; diskMb: number } })[], wanted: { memoryMb: number; diskMb: number }): NodeAddress {
+export function chooseNode(
+  nodes: readonly (NodeRoom & { free: { memoryMb: number; diskMb: number } })[],
+  wanted: { memoryMb: number; diskMb: number },
+): NodeAddress {
   const withMemory = nodes.filter(({ free }) => wanted.memoryMb === 0 || free.memoryMb >= wanted.memoryMb)
-  const [roomiest] = withMemory.filter(({ free }) => wanted.diskMb === 0 || free.diskMb >= wanted.diskMb).sort((a, b) => b.free.memoryMb - a.free.memoryMb)
+  const [roomiest] = withMemory
+    .filter(({ free }) => wanted.diskMb === 0 || free.diskMb >= wanted.diskMb)
+    .sort((a, b) => b.free.memoryMb - a.free.memoryMb)
   if (roomiest) return roomiest
-  const [what, amountMb, setting] = withMemory.length === 0 ? ['memory', wanted.memoryMb, 'BERTH_VM_MEMORY_MB'] as const : ['disk', wanted.diskMb, 'BERTH_VM_DISK_GB'] as const
-  throw new BerthError('capacity_unavailable', `No node has ${amountMb} MB of ${what} left for another VM. Delete ${what === 'memory' ? 'or stop ' : ''}one, or raise ${setting}.`, { retryAfterSeconds: 30 })
+  const [what, amountMb, setting] =
+    withMemory.length === 0
+      ? (['memory', wanted.memoryMb, 'BERTH_VM_MEMORY_MB'] as const)
+      : (['disk', wanted.diskMb, 'BERTH_VM_DISK_GB'] as const)
+  throw new BerthError(
+    'capacity_unavailable',
+    `No node has ${amountMb} MB of ${what} left for another VM. Delete ${what === 'memory' ? 'or stop ' : ''}one, or raise ${setting}.`,
+    { retryAfterSeconds: 30 },
+  )
 }

@@ -23,7 +23,8 @@ const retryAfterSeconds = 30
 
 /** Whether a VM's memory is promised to it: from its creation or start until it is stopped, paused, or given up as an error. */
 export function holdsMemory(vm: Pick<Vm, 'status' | 'desiredStatus' | 'bootFailures' | 'startedAt'>): boolean {
-  if (vm.status === 'error') return vm.desiredStatus === 'running' && vm.bootFailures < bootTriesMax && vm.startedAt !== null // it starts again by itself
+  if (vm.status === 'error')
+    return vm.desiredStatus === 'running' && vm.bootFailures < bootTriesMax && vm.startedAt !== null // it starts again by itself
   return vm.status !== 'stopped' && vm.status !== 'paused' && vm.status !== 'deleted'
 }
 /** The same as a condition on vms. */
@@ -31,8 +32,21 @@ const memoryIsHeld = sql<boolean>`(status not in ('stopped', 'paused', 'error', 
   or (status = 'error' and desired_status = 'running' and boot_failures < ${sql.lit(bootTriesMax)} and started_at is not null))`
 
 /** What a build holds while it runs: its machine, a disk for the cache of its repository, and the copy that becomes a template. */
-export function roomOfBuild({ memoryMb, repoKey, outputType }: { memoryMb: number; repoKey: string | null; outputType: string }): Room {
-  return { memoryMb, diskMb: limits.buildDiskMb * (outputType === 'template' ? 2 : 1) + (repoKey === null ? 0 : folderSizeMb), vms: 0, folders: 0 }
+export function roomOfBuild({
+  memoryMb,
+  repoKey,
+  outputType,
+}: {
+  memoryMb: number
+  repoKey: string | null
+  outputType: string
+}): Room {
+  return {
+    memoryMb,
+    diskMb: limits.buildDiskMb * (outputType === 'template' ? 2 : 1) + (repoKey === null ? 0 : folderSizeMb),
+    vms: 0,
+    folders: 0,
+  }
 }
 
 /** Everything that holds something, a row each. */
@@ -52,70 +66,135 @@ const holders: RawBuilder<unknown> = sql`
  * @param only the node that has the wanted disk (a folder's, a template's, a stopped VM's), or null for any.
  * @throws BerthError rate_limited when the organization may not have more; capacity_unavailable when no node can take it.
  */
-export async function reserveRoom({ config }: { config: Config }, tx: Tx, organizationId: string, wanted: Partial<Room>, only: string | null): Promise<NodeAddress> {
+export async function reserveRoom(
+  { config }: { config: Config },
+  tx: Tx,
+  organizationId: string,
+  wanted: Partial<Room>,
+  only: string | null,
+): Promise<NodeAddress> {
   const room: Room = { memoryMb: 0, diskMb: 0, vms: 0, folders: 0, ...wanted }
   const nodes = await lockNodes(tx)
   const willing = willingNodes(nodes, only)
   // A statement of its own: it must see what those committed who had the lock before.
-  const sums = await findAll<{ nodeId: string; memoryMb: number; diskMb: number; ownMemoryMb: number; ownDiskMb: number; ownVms: number }>(tx, sql`
+  const sums = await findAll<{
+    nodeId: string
+    memoryMb: number
+    diskMb: number
+    ownMemoryMb: number
+    ownDiskMb: number
+    ownVms: number
+  }>(
+    tx,
+    sql`
     select node_id, sum(memory_mb)::bigint as memory_mb, sum(disk_mb)::bigint as disk_mb, coalesce(sum(memory_mb) filter (where own), 0)::bigint as own_memory_mb,
       coalesce(sum(disk_mb) filter (where own), 0)::bigint as own_disk_mb, coalesce(sum(vms) filter (where own), 0)::bigint as own_vms
-    from (select *, organization_id = ${organizationId} as own from (${holders}) holder) counted where node_id is not null group by node_id`)
+    from (select *, organization_id = ${organizationId} as own from (${holders}) holder) counted where node_id is not null group by node_id`,
+  )
   const held = { memoryMb: total(sums, 'ownMemoryMb'), diskMb: total(sums, 'ownDiskMb'), vms: total(sums, 'ownVms') }
   const roomOf = (node: NodeRoom): { memoryMb: number; diskMb: number } => {
     const promised = sums.find(({ nodeId }) => nodeId === node.id)
-    return { memoryMb: node.memoryMb - (promised?.memoryMb ?? 0), diskMb: (node.diskMb ?? Infinity) - (promised?.diskMb ?? 0) }
+    return {
+      memoryMb: node.memoryMb - (promised?.memoryMb ?? 0),
+      diskMb: (node.diskMb ?? Infinity) - (promised?.diskMb ?? 0),
+    }
   }
-  const node = chooseNode(willing.map((one) => ({ ...one, free: roomOf(one) })), room)
-  const open = nodes.filter(({ unavailableReason }) => unavailableReason === null).map((one) => ({ ...one, free: roomOf(one) }))
+  const node = chooseNode(
+    willing.map((one) => ({ ...one, free: roomOf(one) })),
+    room,
+  )
+  const open = nodes
+    .filter(({ unavailableReason }) => unavailableReason === null)
+    .map((one) => ({ ...one, free: roomOf(one) }))
   checkCount(config, held, room)
   if (room.folders > 0) await checkFolders(tx, organizationId, room.folders)
-  checkShare('memory', config.orgMemoryMb, held.memoryMb, room.memoryMb, firstRoom.memoryMb, { total: total(open, 'memoryMb'), free: sumOf(open.map(({ free }) => free.memoryMb)) })
-  checkShare('disk', config.orgDiskGb === null ? null : config.orgDiskGb * 1024, held.diskMb, room.diskMb, firstRoom.diskMb, { total: sumOf(open.map(({ diskMb }) => diskMb ?? Infinity)), free: sumOf(open.map(({ free }) => free.diskMb)) })
+  checkShare('memory', config.orgMemoryMb, held.memoryMb, room.memoryMb, firstRoom.memoryMb, {
+    total: total(open, 'memoryMb'),
+    free: sumOf(open.map(({ free }) => free.memoryMb)),
+  })
+  checkShare(
+    'disk',
+    config.orgDiskGb === null ? null : config.orgDiskGb * 1024,
+    held.diskMb,
+    room.diskMb,
+    firstRoom.diskMb,
+    { total: sumOf(open.map(({ diskMb }) => diskMb ?? Infinity)), free: sumOf(open.map(({ free }) => free.diskMb)) },
+  )
   return node
 }
 
 /** What a node may promise and has promised; `isUp` says whether it takes machines. */
-export type NodePromises = { name: string; isUp: boolean; memoryMb: number; diskMb: number | null; promisedMemoryMb: number; promisedDiskMb: number }
+export type NodePromises = {
+  name: string
+  isUp: boolean
+  memoryMb: number
+  diskMb: number | null
+  promisedMemoryMb: number
+  promisedDiskMb: number
+}
 
 /** Every node with what it has promised, for the metrics. */
 export async function readPromises(db: Db): Promise<NodePromises[]> {
-  return findAll<NodePromises>(db, sql`
+  return findAll<NodePromises>(
+    db,
+    sql`
     select n.name, n.unavailable_reason is null and n.heartbeat_at > now() - ${nodeLostSeconds} * interval '1 second' as is_up, n.memory_mb, n.disk_mb,
       coalesce(h.memory_mb, 0)::bigint as promised_memory_mb, coalesce(h.disk_mb, 0)::bigint as promised_disk_mb
     from nodes n left join (select node_id, sum(memory_mb) as memory_mb, sum(disk_mb) as disk_mb from (${holders}) holder group by node_id) h on h.node_id = n.id
-    order by n.name limit 100`)
+    order by n.name limit 100`,
+  )
 }
 
 function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): void {
   if (vms === 0 || orgVms === 0 || held.vms + vms <= orgVms) return
-  throw overLimit(`Your organization has ${held.vms} VMs, and may have ${orgVms} at once (BERTH_ORG_VMS), stopped ones and sandboxes too. Delete one that nobody needs, then try again.`)
+  throw overLimit(
+    `Your organization has ${held.vms} VMs, and may have ${orgVms} at once (BERTH_ORG_VMS), stopped ones and sandboxes too. Delete one that nobody needs, then try again.`,
+  )
 }
 
 /** Folders outlive their VMs, so they are counted by themselves. */
 async function checkFolders(tx: Tx, organizationId: string, more: number): Promise<void> {
-  const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from folders where organization_id = ${organizationId} and deleted_at is null`)
-  if (count + more > limits.foldersMax) throw overLimit(`Your organization has ${count} workspace folders, and may have ${limits.foldersMax}. Delete those that nobody needs, or set skip_folder_create.`)
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`select count(*) from folders where organization_id = ${organizationId} and deleted_at is null`,
+  )
+  if (count + more > limits.foldersMax)
+    throw overLimit(
+      `Your organization has ${count} workspace folders, and may have ${limits.foldersMax}. Delete those that nobody needs, or set skip_folder_create.`,
+    )
 }
 
 const settings = { memory: 'BERTH_ORG_MEMORY_MB', disk: 'BERTH_ORG_DISK_GB' } as const
 const holding = { memory: 'running VMs and builds', disk: 'VMs, builds, folders and templates' } as const
-const remedies = { memory: 'Stop, pause or delete a VM, or ask for less memory', disk: 'Delete a VM or a folder, or ask for a smaller disk' } as const
+const remedies = {
+  memory: 'Stop, pause or delete a VM, or ask for less memory',
+  disk: 'Delete a VM or a folder, or ask for a smaller disk',
+} as const
 
 /**
  * An organization may have what the operator's setting says (0: whatever there is); without a setting, what leaves the
  * kept share free. Out of the kept share everybody gets as much as a first VM takes.
  */
-function checkShare(what: 'memory' | 'disk', settingMb: number | null, heldMb: number, wantedMb: number, firstMb: number, nodes: { total: number; free: number }): void {
+function checkShare(
+  what: 'memory' | 'disk',
+  settingMb: number | null,
+  heldMb: number,
+  wantedMb: number,
+  firstMb: number,
+  nodes: { total: number; free: number },
+): void {
   if (wantedMb === 0 || settingMb === 0) return
   const says = `Your organization’s ${holding[what]} hold ${heldMb} MB of ${what}, and this takes ${wantedMb} MB more`
   if (settingMb !== null) {
-    if (heldMb + wantedMb > settingMb) throw overLimit(`${says}; it may hold ${settingMb} MB (${settings[what]}). ${remedies[what]}.`)
+    if (heldMb + wantedMb > settingMb)
+      throw overLimit(`${says}; it may hold ${settingMb} MB (${settings[what]}). ${remedies[what]}.`)
     return
   }
   const keptMb = Math.floor(Math.max(firstMb, nodes.total * keptShare))
   if (heldMb + wantedMb <= firstMb || nodes.free - wantedMb >= keptMb) return
-  throw overLimit(`${says}; beyond its first ${firstMb} MB it may not take of the last ${keptMb} MB, which are kept for others. ${remedies[what]}; the operator can set ${settings[what]}.`)
+  throw overLimit(
+    `${says}; beyond its first ${firstMb} MB it may not take of the last ${keptMb} MB, which are kept for others. ${remedies[what]}; the operator can set ${settings[what]}.`,
+  )
 }
 
 function overLimit(sentence: string): BerthError {

@@ -15,7 +15,14 @@ import { createVm, markDeleted } from './vms.ts'
 import type { Vm } from './vms/rows.ts'
 
 /** Exactly one of `code` (with its language) or `command`. Seconds. */
-export type SandboxOrder = { language?: string | null; code?: string | null; command?: string | null; args?: readonly string[] | null; timeout?: number | null; ttl?: number | null }
+export type SandboxOrder = {
+  language?: string | null
+  code?: string | null
+  command?: string | null
+  args?: readonly string[] | null
+  timeout?: number | null
+  ttl?: number | null
+}
 
 /** The VM, what the command did, and how long the VM lives on, in seconds. */
 export type SandboxResult = { vm: Vm; command: { exitCode: number; stdout: string; stderr: string }; ttl: number }
@@ -29,13 +36,19 @@ const codeBytesMax = 900 * 1024 // what fits the 1 MiB body
 export async function runSandbox(call: Call, order: SandboxOrder): Promise<SandboxResult> {
   const scope = allow(call.caller, 'vms:write')
   const ttl = order.ttl ?? limits.sandboxTtlSecondsDefault
-  if (ttl < limits.sandboxTtlSecondsMin || ttl > limits.sandboxTtlSecondsMax) throw new BerthError('invalid_request', `ttl must be from ${limits.sandboxTtlSecondsMin} to ${limits.sandboxTtlSecondsMax} seconds.`)
+  if (ttl < limits.sandboxTtlSecondsMin || ttl > limits.sandboxTtlSecondsMax)
+    throw new BerthError(
+      'invalid_request',
+      `ttl must be from ${limits.sandboxTtlSecondsMin} to ${limits.sandboxTtlSecondsMax} seconds.`,
+    )
   const run = readRun(order, ttl)
   await call.limiter.spend(`sandbox:${scope.organizationId}`, limits.sandboxesPerMinute)
   const vm = await createVm(call, { skipFolderCreate: true, ttlSeconds: ttl })
   if (vm.status !== 'running') {
     await transaction(call.db, (tx) => markDeleted(call, tx, vm, 'error'))
-    throw new BerthError('capacity_unavailable', 'No VM became ready in time. Try again in a minute.', { retryAfterSeconds: 30 })
+    throw new BerthError('capacity_unavailable', 'No VM became ready in time. Try again in a minute.', {
+      retryAfterSeconds: 30,
+    })
   }
   const result = await runIn(call, vm, run)
   return { vm, command: { exitCode: result.exitCode, stdout: result.stdout, stderr: result.stderr }, ttl }
@@ -48,10 +61,19 @@ async function runIn(call: Call, vm: Vm, run: Run): Promise<ExecResult> {
   if (!node) throw new Error(`the VM ${vm.id} runs on a node that is not there`)
   try {
     const client = nodeClient(node.agentUrl, call.sealer.derive(nodeTokenPurpose))
-    return await client.call('exec', { vmId: vm.id, envGeneration: 0, ...run }, { silenceMs: run.timeoutMs + limits.execSilenceSeconds * 1000 })
+    return await client.call(
+      'exec',
+      { vmId: vm.id, envGeneration: 0, ...run },
+      { silenceMs: run.timeoutMs + limits.execSilenceSeconds * 1000 },
+    )
   } catch (error) {
     // The documents list 400, 401, 500 and 503 here: an unreachable or silent VM is the last of them.
-    if (error instanceof BerthError && (error.status === 502 || error.status === 504)) throw new BerthError('service_unavailable', `The sandbox ${encodeId('vm', vm.id)} stopped answering. Try again.`, { retryAfterSeconds: 3 })
+    if (error instanceof BerthError && (error.status === 502 || error.status === 504))
+      throw new BerthError(
+        'service_unavailable',
+        `The sandbox ${encodeId('vm', vm.id)} stopped answering. Try again.`,
+        { retryAfterSeconds: 3 },
+      )
     throw error
   }
 }
@@ -59,18 +81,27 @@ async function runIn(call: Call, vm: Vm, run: Run): Promise<ExecResult> {
 function readRun(order: SandboxOrder, ttl: number): Run {
   const hasCode = order.code !== null && order.code !== undefined
   const hasCommand = order.command !== null && order.command !== undefined
-  if (hasCode === hasCommand) throw new BerthError('invalid_request', 'Send exactly one of code (with language) or command (with args).')
+  if (hasCode === hasCommand)
+    throw new BerthError('invalid_request', 'Send exactly one of code (with language) or command (with args).')
   const timeoutMs = Math.min(readTimeout(order.timeout, false), ttl) * 1000
   if (hasCommand) {
     if (order.language) throw new BerthError('invalid_request', 'language goes with code; leave it out with command.')
     return { ...readOrder({ command: order.command ?? '', args: order.args ?? null }), timeoutMs, stdin: null }
   }
   const code = order.code ?? ''
-  if (Buffer.byteLength(code) > codeBytesMax) throw new BerthError('invalid_request', `code may take ${codeBytesMax / 1024} KiB.`)
+  if (Buffer.byteLength(code) > codeBytesMax)
+    throw new BerthError('invalid_request', `code may take ${codeBytesMax / 1024} KiB.`)
   const name = (order.language ?? '').toLowerCase()
   const language = sandboxLanguages[languageAliases[name] ?? name]
-  if (!language) throw new BerthError('invalid_request', `language must be one of ${Object.keys(sandboxLanguages).join(', ')}.`)
+  if (!language)
+    throw new BerthError('invalid_request', `language must be one of ${Object.keys(sandboxLanguages).join(', ')}.`)
   const file = `${guestHome}/${language.file}`
   // The code comes in on the standard input and becomes a file; then the program takes the shell's place.
-  return { command: '/bin/bash', args: ['-c', 'cat > "$0" && exec "$@" < /dev/null', file, ...language.argv, file, ...(order.args ?? [])], workingDir: null, timeoutMs, stdin: code }
+  return {
+    command: '/bin/bash',
+    args: ['-c', 'cat > "$0" && exec "$@" < /dev/null', file, ...language.argv, file, ...(order.args ?? [])],
+    workingDir: null,
+    timeoutMs,
+    stdin: code,
+  }
 }

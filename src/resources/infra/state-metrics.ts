@@ -10,57 +10,107 @@ const bytesPerMb = 1024 * 1024
 
 /** Adds them to the metrics of this process, with the disks that it uses. */
 export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): void {
-  addMetricSource('database', {
-    berth_vms: { help: 'VMs that are not deleted, by status.', labels: ['status'] },
-    berth_node_up: { help: 'Whether the node’s worker said lately that it lives and runs VMs.', labels: ['node'] },
-    berth_node_memory_bytes: { help: 'Memory that the machines of the node may be promised.', labels: ['node'] },
-    berth_node_memory_promised_bytes: { help: 'Memory that they are promised.', labels: ['node'] },
-    berth_node_disk_bytes: { help: 'Disk that the machines, folders and templates of the node may be promised.', labels: ['node'] },
-    berth_node_disk_promised_bytes: { help: 'Disk that they are promised.', labels: ['node'] },
-    berth_jobs: { help: 'Jobs by queue and state: queued, active, failed in the last hour.', labels: ['queue', 'state'] },
-    berth_job_oldest_age_seconds: { help: 'How long the oldest queued job of a queue has been due.', labels: ['queue'] },
-    berth_builds: { help: 'Builds that are queued or running.', labels: ['status'] },
-    berth_build_oldest_queued_age_seconds: { help: 'How long the oldest queued build has waited; 0 when none waits.' },
-    berth_sessions: { help: 'Agents’ sessions by status.', labels: ['status'] },
-    berth_environments_provisioning: { help: 'Environments whose VM is on its way.' },
-    berth_uploads_under_way: { help: 'PUTs to uploads that are under way.' },
-    berth_uploads_reserved_bytes: { help: 'What those PUTs may store.' },
-  }, () => readState(db))
-  addMetricSource('disks', {
-    berth_disk_size_bytes: { help: 'Size of the file system that holds the folder.', labels: ['folder'] },
-    berth_disk_free_bytes: { help: 'What is free of it.', labels: ['folder'] },
-    berth_disk_floor_bytes: { help: 'Below this much free space nothing large is stored any more.', labels: ['folder'] },
-  }, async () => {
-    const rooms = await Promise.all(([['data', config.dataDir], ['cache', config.cacheDir]] as const).map(async ([folder, place]) => ({ folder, room: await diskRoom(config, place) })))
-    const each = (value: (room: (typeof rooms)[number]['room']) => number): Sample[] => rooms.map(({ folder, room }) => ({ labels: { folder }, value: value(room) }))
-    return { berth_disk_size_bytes: each(({ totalBytes }) => totalBytes), berth_disk_free_bytes: each(({ freeBytes }) => freeBytes), berth_disk_floor_bytes: each(({ floorBytes }) => floorBytes) }
-  })
+  addMetricSource(
+    'database',
+    {
+      berth_vms: { help: 'VMs that are not deleted, by status.', labels: ['status'] },
+      berth_node_up: { help: 'Whether the node’s worker said lately that it lives and runs VMs.', labels: ['node'] },
+      berth_node_memory_bytes: { help: 'Memory that the machines of the node may be promised.', labels: ['node'] },
+      berth_node_memory_promised_bytes: { help: 'Memory that they are promised.', labels: ['node'] },
+      berth_node_disk_bytes: {
+        help: 'Disk that the machines, folders and templates of the node may be promised.',
+        labels: ['node'],
+      },
+      berth_node_disk_promised_bytes: { help: 'Disk that they are promised.', labels: ['node'] },
+      berth_jobs: {
+        help: 'Jobs by queue and state: queued, active, failed in the last hour.',
+        labels: ['queue', 'state'],
+      },
+      berth_job_oldest_age_seconds: {
+        help: 'How long the oldest queued job of a queue has been due.',
+        labels: ['queue'],
+      },
+      berth_builds: { help: 'Builds that are queued or running.', labels: ['status'] },
+      berth_build_oldest_queued_age_seconds: {
+        help: 'How long the oldest queued build has waited; 0 when none waits.',
+      },
+      berth_sessions: { help: 'Agents’ sessions by status.', labels: ['status'] },
+      berth_environments_provisioning: { help: 'Environments whose VM is on its way.' },
+      berth_uploads_under_way: { help: 'PUTs to uploads that are under way.' },
+      berth_uploads_reserved_bytes: { help: 'What those PUTs may store.' },
+    },
+    () => readState(db),
+  )
+  addMetricSource(
+    'disks',
+    {
+      berth_disk_size_bytes: { help: 'Size of the file system that holds the folder.', labels: ['folder'] },
+      berth_disk_free_bytes: { help: 'What is free of it.', labels: ['folder'] },
+      berth_disk_floor_bytes: {
+        help: 'Below this much free space nothing large is stored any more.',
+        labels: ['folder'],
+      },
+    },
+    async () => {
+      const rooms = await Promise.all(
+        (
+          [
+            ['data', config.dataDir],
+            ['cache', config.cacheDir],
+          ] as const
+        ).map(async ([folder, place]) => ({ folder, room: await diskRoom(config, place) })),
+      )
+      const each = (value: (room: (typeof rooms)[number]['room']) => number): Sample[] =>
+        rooms.map(({ folder, room }) => ({ labels: { folder }, value: value(room) }))
+      return {
+        berth_disk_size_bytes: each(({ totalBytes }) => totalBytes),
+        berth_disk_free_bytes: each(({ freeBytes }) => freeBytes),
+        berth_disk_floor_bytes: each(({ floorBytes }) => floorBytes),
+      }
+    },
+  )
 }
 
 type Counted = { label: string; count: number }
 
 async function readState(db: Db) {
   // One after the other: a scrape takes one connection, not all.
-  const vms = await findAll<Counted>(db, sql`select status as label, count(*) from vms where status <> 'deleted' group by status`)
+  const vms = await findAll<Counted>(
+    db,
+    sql`select status as label, count(*) from vms where status <> 'deleted' group by status`,
+  )
   const nodes = await readPromises(db)
   const queues = await readQueues(db)
-  const builds = await findAll<Counted>(db, sql`select status as label, count(*) from build_jobs where status = 'queued' group by status union all select status, count(*) from build_jobs where status = 'running' group by status`)
+  const builds = await findAll<Counted>(
+    db,
+    sql`select status as label, count(*) from build_jobs where status = 'queued' group by status union all select status, count(*) from build_jobs where status = 'running' group by status`,
+  )
   const sessions = await findAll<Counted>(db, sql`select status as label, count(*) from sessions group by status`)
-  const rest = await getOne<{ buildAgeSeconds: number; provisioning: number; writers: number; reservedBytes: number }>(db, sql`
+  const rest = await getOne<{ buildAgeSeconds: number; provisioning: number; writers: number; reservedBytes: number }>(
+    db,
+    sql`
     select coalesce((select extract(epoch from now() - min(queued_at)) from build_jobs where status = 'queued'), 0)::float8 as build_age_seconds,
       (select count(*) from environments where status = 'provisioning') as provisioning, count(*) as writers, coalesce(sum(reserved_bytes), 0)::bigint as reserved_bytes
-    from uploads where writer is not null and writing_until > now()`)
-  const byStatus = (rows: readonly Counted[]): Sample[] => rows.map(({ label, count }) => ({ labels: { status: label }, value: count }))
-  const byNode = (value: (node: (typeof nodes)[number]) => number | null): Sample[] => nodes.flatMap((node) => value(node) === null ? [] : [{ labels: { node: node.name }, value: value(node) ?? 0 }])
+    from uploads where writer is not null and writing_until > now()`,
+  )
+  const byStatus = (rows: readonly Counted[]): Sample[] =>
+    rows.map(({ label, count }) => ({ labels: { status: label }, value: count }))
+  const byNode = (value: (node: (typeof nodes)[number]) => number | null): Sample[] =>
+    nodes.flatMap((node) => (value(node) === null ? [] : [{ labels: { node: node.name }, value: value(node) ?? 0 }]))
   return {
     berth_vms: byStatus(vms),
-    berth_node_up: byNode(({ isUp }) => isUp ? 1 : 0),
+    berth_node_up: byNode(({ isUp }) => (isUp ? 1 : 0)),
     berth_node_memory_bytes: byNode(({ memoryMb }) => memoryMb * bytesPerMb),
     berth_node_memory_promised_bytes: byNode(({ promisedMemoryMb }) => promisedMemoryMb * bytesPerMb),
-    berth_node_disk_bytes: byNode(({ diskMb }) => diskMb === null ? null : diskMb * bytesPerMb),
+    berth_node_disk_bytes: byNode(({ diskMb }) => (diskMb === null ? null : diskMb * bytesPerMb)),
     berth_node_disk_promised_bytes: byNode(({ promisedDiskMb }) => promisedDiskMb * bytesPerMb),
-    berth_jobs: queues.flatMap(({ queue, queued, active, failed }) => Object.entries({ queued, active, failed }).map(([state, value]) => ({ labels: { queue, state }, value }))),
-    berth_job_oldest_age_seconds: queues.map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
+    berth_jobs: queues.flatMap(({ queue, queued, active, failed }) =>
+      Object.entries({ queued, active, failed }).map(([state, value]) => ({ labels: { queue, state }, value })),
+    ),
+    berth_job_oldest_age_seconds: queues.map(({ queue, oldestSeconds }) => ({
+      labels: { queue },
+      value: oldestSeconds,
+    })),
     berth_builds: byStatus(builds),
     berth_build_oldest_queued_age_seconds: [{ value: rest.buildAgeSeconds }],
     berth_sessions: byStatus(sessions),

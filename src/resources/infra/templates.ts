@@ -6,7 +6,16 @@ import { change, findAll, findOne, sql, transaction, type Db } from '#src/platfo
 import type { Call } from '#src/platform/services.ts'
 
 /** A template; without an organization it is everyone's. One made by a build is a disk on the node that built it. */
-export type Template = { id: string; organizationId: string | null; name: string; description: string; nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; createdAt: string }
+export type Template = {
+  id: string
+  organizationId: string | null
+  name: string
+  description: string
+  nodeId: string | null
+  buildJobId: string | null
+  sizeBytes: number | null
+  createdAt: string
+}
 
 /** The template `base`, as the first migration of VMs made it. */
 const baseTemplateId = '00000000-0000-7000-8000-000000000001'
@@ -25,12 +34,21 @@ export const sandboxLanguages: Readonly<Record<string, { file: string; argv: rea
 }
 
 /** Other names of the same languages (decisions.md §4.1). */
-export const languageAliases: Readonly<Record<string, string>> = { py: 'python', js: 'javascript', node: 'javascript', ts: 'typescript', sh: 'bash' }
+export const languageAliases: Readonly<Record<string, string>> = {
+  py: 'python',
+  js: 'javascript',
+  node: 'javascript',
+  ts: 'typescript',
+  sh: 'bash',
+}
 
 /** Everyone's templates and the organization's own. */
 export async function listTemplates(call: Call): Promise<Template[]> {
   const scope = allow(call.caller, 'templates:read')
-  return findAll(call.db, sql`select * from templates where (organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null order by created_at, id limit 1000`)
+  return findAll(
+    call.db,
+    sql`select * from templates where (organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null order by created_at, id limit 1000`,
+  )
 }
 
 /**
@@ -40,10 +58,14 @@ export async function listTemplates(call: Call): Promise<Template[]> {
 export async function readTemplate(db: Db, scope: Scope, given: string | null | undefined): Promise<Template> {
   const text = given || 'base'
   const id = decodeId('template', text)
-  const template = await findOne<Template>(db, sql`
+  const template = await findOne<Template>(
+    db,
+    sql`
     select * from templates where (organization_id is null or organization_id = ${scope.organizationId})
-      and deleted_at is null and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls first limit 1`)
-  if (!template) throw new BerthError('invalid_template', 'template_id names no template of yours; leave it out for `base`.')
+      and deleted_at is null and ${id ? sql`id = ${id}` : sql`name = ${text}`} order by organization_id nulls first limit 1`,
+  )
+  if (!template)
+    throw new BerthError('invalid_template', 'template_id names no template of yours; leave it out for `base`.')
   return template
 }
 
@@ -53,22 +75,34 @@ export function machineTemplate(templateId: string): 'base' | { templateId: stri
 }
 
 /** Records the disk that a build kept as a template of its organization. One that has the name gives it up. Idempotent. */
-export async function addBuiltTemplate(db: Db, built: Pick<Template, 'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes'>): Promise<void> {
+export async function addBuiltTemplate(
+  db: Db,
+  built: Pick<Template, 'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes'>,
+): Promise<void> {
   await transaction(db, async (tx) => {
-    await change(tx, sql`update templates set deleted_at = now() where organization_id = ${built.organizationId} and name = ${built.name} and id <> ${built.id} and deleted_at is null`)
-    await change(tx, sql`
+    await change(
+      tx,
+      sql`update templates set deleted_at = now() where organization_id = ${built.organizationId} and name = ${built.name} and id <> ${built.id} and deleted_at is null`,
+    )
+    await change(
+      tx,
+      sql`
       insert into templates (id, organization_id, name, description, node_id, build_job_id, size_bytes)
-      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId}, ${built.sizeBytes}) on conflict (id) do nothing`)
+      values (${built.id}, ${built.organizationId}, ${built.name}, ${built.description}, ${built.nodeId}, ${built.buildJobId}, ${built.sizeBytes}) on conflict (id) do nothing`,
+    )
   })
 }
 
 /** Replaced templates on this node whose disks nothing starts from any more. */
 export async function unusedTemplates(db: Db, nodeId: string): Promise<string[]> {
-  const unused = await findAll<{ id: string }>(db, sql`
+  const unused = await findAll<{ id: string }>(
+    db,
+    sql`
     select t.id from templates t where t.node_id = ${nodeId} and t.deleted_at < now() - ${replacedKeptHours} * interval '1 hour'
       and not exists (select 1 from vms v where v.template_id = t.id and v.status <> 'deleted')
       and not exists (select 1 from build_jobs b where b.template_id = t.id and b.status in ('queued', 'running'))
-    order by t.deleted_at limit ${batchMax}`)
+    order by t.deleted_at limit ${batchMax}`,
+  )
   return unused.map(({ id }) => id)
 }
 

@@ -24,9 +24,12 @@ export async function createUpload(call: Call, organizationId: string): Promise<
   const uploadUrl = await objectStore(call).signedUrl('PUT', key, { expiresInSeconds: limits.uploadUrlSeconds })
   const expiresAt = await transaction(call.db, async (tx) => {
     await checkUploads(call, tx, scope)
-    const made = await getOne<{ expiresAt: string }>(tx, sql`
+    const made = await getOne<{ expiresAt: string }>(
+      tx,
+      sql`
       insert into uploads (id, organization_id, created_by, expires_at)
-      values (${id}, ${scope.organizationId}, ${scope.userId}, now() + ${limits.uploadUrlSeconds} * interval '1 second') returning expires_at`)
+      values (${id}, ${scope.organizationId}, ${scope.userId}, now() + ${limits.uploadUrlSeconds} * interval '1 second') returning expires_at`,
+    )
     return made.expiresAt
   })
   return { uploadUrl, binaryUrl: objectStore(call).canonicalUrl(key), expiresAt }
@@ -36,20 +39,40 @@ export async function createUpload(call: Call, organizationId: string): Promise<
  * The object key of the organization's upload that an address names, or undefined when it names none. It counts as used
  * from now on: it is not removed while a build may need it.
  */
-export async function useUpload(services: Pick<Background, 'config' | 'db' | 'sealer'>, organizationId: string, binaryUrl: string): Promise<string | undefined> {
+export async function useUpload(
+  services: Pick<Background, 'config' | 'db' | 'sealer'>,
+  organizationId: string,
+  binaryUrl: string,
+): Promise<string | undefined> {
   const key = keyOfUrl(objectStore(services), binaryUrl)
   const id = key && decodeId('upload', key.split('/').at(-1) ?? '')
   if (!id || key !== uploadKey(organizationId, id)) return undefined
-  const found = await change(services.db, sql`update uploads set used_at = now() where id = ${id} and organization_id = ${organizationId}`)
+  const found = await change(
+    services.db,
+    sql`update uploads set used_at = now() where id = ${id} and organization_id = ${organizationId}`,
+  )
   return found > 0 ? key : undefined
 }
 
 /** How many an organization has, and that there is room for a byte. Requests of one organization wait for each other here, so that the counts hold. */
 async function checkUploads({ config }: Call, tx: Tx, { organizationId }: Scope): Promise<void> {
   await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
-  const { count, unfinished } = await getOne<{ count: number; unfinished: number }>(tx, sql`select count(*), count(*) filter (where checked_at is null) as unfinished from uploads where organization_id = ${organizationId}`)
-  const most = unfinished >= limits.uploadsUnfinishedMax ? `${limits.uploadsUnfinishedMax} addresses at which nothing was put yet` : count >= limits.uploadsMax ? `${limits.uploadsMax} uploads` : null
-  if (most) throw new BerthError('rate_limited', `Your organization has ${most}, which is all it may have. Use one of them, or wait: unused addresses go after ${limits.uploadUnfinishedHours} hours.`, { retryAfterSeconds: 60 })
+  const { count, unfinished } = await getOne<{ count: number; unfinished: number }>(
+    tx,
+    sql`select count(*), count(*) filter (where checked_at is null) as unfinished from uploads where organization_id = ${organizationId}`,
+  )
+  const most =
+    unfinished >= limits.uploadsUnfinishedMax
+      ? `${limits.uploadsUnfinishedMax} addresses at which nothing was put yet`
+      : count >= limits.uploadsMax
+        ? `${limits.uploadsMax} uploads`
+        : null
+  if (most)
+    throw new BerthError(
+      'rate_limited',
+      `Your organization has ${most}, which is all it may have. Use one of them, or wait: unused addresses go after ${limits.uploadUnfinishedHours} hours.`,
+      { retryAfterSeconds: 60 },
+    )
   await checkFileRoom(config, await filesHeld(tx, organizationId), 1)
 }
 
@@ -58,7 +81,8 @@ function inOrganization({ caller }: Call, organizationId: string): Scope {
   try {
     return allowIn(caller, 'uploads:write', decodeId('organization', organizationId))
   } catch (error) {
-    if (error instanceof BerthError && error.code === 'forbidden') throw new BerthError('invalid_request', 'organization_id names no organization of yours.')
+    if (error instanceof BerthError && error.code === 'forbidden')
+      throw new BerthError('invalid_request', 'organization_id names no organization of yours.')
     throw error
   }
 }

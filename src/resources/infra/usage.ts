@@ -13,35 +13,63 @@ export type EndReason = 'request' | 'timeout' | 'guest_exit' | 'error' | 'orphan
  * Ours: the machine of a build counts as a VM of the build's own uuid, and `buildId` says so.
  */
 export type UsageSession = {
-  id: number; vmId: string; buildId: string | null; startedAt: string; endedAt: string | null; endReason: EndReason | null
-  vcpuCount: number; memoryMb: number; costPerHour: number; durationMinutes: number; totalCostBilled: number
+  id: number
+  vmId: string
+  buildId: string | null
+  startedAt: string
+  endedAt: string | null
+  endReason: EndReason | null
+  vcpuCount: number
+  memoryMb: number
+  costPerHour: number
+  durationMinutes: number
+  totalCostBilled: number
 }
 
 /** The caller's organization's sessions, newest first: `limit` to 200, default 50. */
-export async function listUsage(call: Call, input: { limit?: number | null; offset?: number | null }): Promise<{ sessions: UsageSession[]; limit: number; offset: number }> {
+export async function listUsage(
+  call: Call,
+  input: { limit?: number | null; offset?: number | null },
+): Promise<{ sessions: UsageSession[]; limit: number; offset: number }> {
   const scope = allow(call.caller, 'usage:read')
   const { limit, offset } = listWindow(input.limit, input.offset, limits.usagePageMax, limits.usagePageDefault)
-  const sessions = await findAll<UsageSession>(call.db, sql`
+  const sessions = await findAll<UsageSession>(
+    call.db,
+    sql`
     select id, coalesce(vm_id, build_job_id) as vm_id, build_job_id as build_id, started_at, ended_at, end_reason, vcpu_count, memory_mb, cost_per_hour,
       round((seconds / 60)::numeric, 2) as duration_minutes, round((seconds / 3600)::numeric * cost_per_hour, 6) as total_cost_billed
     from (select *, extract(epoch from coalesce(ended_at, now()) - started_at) as seconds from usage_sessions where ${owned(scope)}) as counted
-    order by id desc limit ${limit} offset ${offset}`)
+    order by id desc limit ${limit} offset ${offset}`,
+  )
   return { sessions, limit, offset }
 }
 
 /** What a machine of this size costs; US dollars an hour. */
-export function costPerHour({ costPerVcpuHour, costPerGbHour }: Background['config'], { vcpuCount, memoryMb }: { vcpuCount: number; memoryMb: number }): number {
+export function costPerHour(
+  { costPerVcpuHour, costPerGbHour }: Background['config'],
+  { vcpuCount, memoryMb }: { vcpuCount: number; memoryMb: number },
+): number {
   return vcpuCount * costPerVcpuHour + (memoryMb / 1024) * costPerGbHour
 }
 
 /** Opens a session for a VM that runs, unless one is open. */
-export async function openUsage(tx: Tx, { config }: Pick<Background, 'config'>, vm: { id: string; organizationId: string; vcpuCount: number; memoryMb: number }): Promise<void> {
-  await change(tx, sql`
+export async function openUsage(
+  tx: Tx,
+  { config }: Pick<Background, 'config'>,
+  vm: { id: string; organizationId: string; vcpuCount: number; memoryMb: number },
+): Promise<void> {
+  await change(
+    tx,
+    sql`
     insert into usage_sessions (organization_id, vm_id, vcpu_count, memory_mb, cost_per_hour)
-    values (${vm.organizationId}, ${vm.id}, ${vm.vcpuCount}, ${vm.memoryMb}, ${costPerHour(config, vm)}) on conflict do nothing`)
+    values (${vm.organizationId}, ${vm.id}, ${vm.vcpuCount}, ${vm.memoryMb}, ${costPerHour(config, vm)}) on conflict do nothing`,
+  )
 }
 
 /** Closes the VM's open session, if there is one. */
 export async function closeUsage(tx: Tx, vmId: string, reason: EndReason): Promise<void> {
-  await change(tx, sql`update usage_sessions set ended_at = now(), end_reason = ${reason} where vm_id = ${vmId} and ended_at is null`)
+  await change(
+    tx,
+    sql`update usage_sessions set ended_at = now(), end_reason = ${reason} where vm_id = ${vmId} and ended_at is null`,
+  )
 }

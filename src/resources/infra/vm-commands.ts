@@ -7,10 +7,25 @@ import { reachVm } from './vms/access.ts'
 import { startProcess } from './vms/processes.ts'
 
 /** What to run: with `args`, `command` is a program; without, it is text for `/bin/bash -lc`. Seconds. */
-export type CommandOrder = { command: string; args?: readonly string[] | null; workingDir?: string | null; timeout?: number | null; background?: boolean | null }
+export type CommandOrder = {
+  command: string
+  args?: readonly string[] | null
+  workingDir?: string | null
+  timeout?: number | null
+  background?: boolean | null
+}
 
 /** How it went. `duration` is Go's spelling with milliseconds: `1.204s`. */
-export type CommandResult = { stdout: string; stderr: string; exitCode: number; duration: string; timeout: boolean; background: boolean; processId: string | null; error: string | null }
+export type CommandResult = {
+  stdout: string
+  stderr: string
+  exitCode: number
+  duration: string
+  timeout: boolean
+  background: boolean
+  processId: string | null
+  error: string | null
+}
 
 /**
  * Runs a command as `user`. A command that ran answers normally, whatever its exit code.
@@ -23,12 +38,27 @@ export async function execCommand(call: Call, vmId: string, order: CommandOrder)
   const request: ExecRequest = { vmId: vm.id, envGeneration: vm.envGeneration, ...read, stdin: null }
   if (order.background) {
     const processId = await startProcess(call, vm, request)
-    return { stdout: '', stderr: '', exitCode: 0, duration: '0.000s', timeout: false, background: true, processId, error: null }
+    return {
+      stdout: '',
+      stderr: '',
+      exitCode: 0,
+      duration: '0.000s',
+      timeout: false,
+      background: true,
+      processId,
+      error: null,
+    }
   }
   const silenceMs = read.timeoutMs + limits.execSilenceSeconds * 1000
   const result = await vm.node.call('exec', request, { silenceMs })
   return {
-    stdout: result.stdout, stderr: result.stderr, exitCode: result.exitCode, duration: spellDuration(result.durationMs), timeout: result.timedOut, background: false, processId: null,
+    stdout: result.stdout,
+    stderr: result.stderr,
+    exitCode: result.exitCode,
+    duration: spellDuration(result.durationMs),
+    timeout: result.timedOut,
+    background: false,
+    processId: null,
     error: result.timedOut ? `The command was stopped after ${read.timeoutMs / 1000} s.` : null,
   }
 }
@@ -37,16 +67,31 @@ export async function execCommand(call: Call, vmId: string, order: CommandOrder)
 export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'args' | 'workingDir' | 'timeoutMs'> {
   const args = order.args ?? null
   if (order.command.trim() === '') throw new BerthError('invalid_request', 'command must not be empty.')
-  const bytes = Buffer.byteLength(order.command) + (args ?? []).reduce((sum, one) => sum + Buffer.byteLength(one) + 1, 0)
-  if (bytes > limits.execArgumentBytes) throw new BerthError('invalid_request', `command and args together may take ${limits.execArgumentBytes / 1024} KiB; write a file for more.`)
-  if (order.workingDir && !order.workingDir.startsWith('/')) throw new BerthError('invalid_request', 'working_dir must be an absolute path.')
-  return { command: order.command, args, workingDir: order.workingDir ?? null, timeoutMs: readTimeout(order.timeout, order.background ?? false) * 1000 }
+  const bytes =
+    Buffer.byteLength(order.command) + (args ?? []).reduce((sum, one) => sum + Buffer.byteLength(one) + 1, 0)
+  if (bytes > limits.execArgumentBytes)
+    throw new BerthError(
+      'invalid_request',
+      `command and args together may take ${limits.execArgumentBytes / 1024} KiB; write a file for more.`,
+    )
+  if (order.workingDir && !order.workingDir.startsWith('/'))
+    throw new BerthError('invalid_request', 'working_dir must be an absolute path.')
+  return {
+    command: order.command,
+    args,
+    workingDir: order.workingDir ?? null,
+    timeoutMs: readTimeout(order.timeout, order.background ?? false) * 1000,
+  }
 }
 
 /** Seconds a command may take: 60 unless given, 3600 at most; 0 is no limit in the background, and the most otherwise. */
 export function readTimeout(given: number | null | undefined, background: boolean): number {
   const seconds = given ?? (background ? 0 : limits.execTimeoutSecondsDefault)
-  if (seconds < 0 || seconds > limits.execTimeoutSecondsMax) throw new BerthError('invalid_request', `timeout must be a whole number of seconds from 0 to ${limits.execTimeoutSecondsMax}.`)
+  if (seconds < 0 || seconds > limits.execTimeoutSecondsMax)
+    throw new BerthError(
+      'invalid_request',
+      `timeout must be a whole number of seconds from 0 to ${limits.execTimeoutSecondsMax}.`,
+    )
   return seconds === 0 && !background ? limits.execTimeoutSecondsMax : seconds
 }
 

@@ -9,7 +9,12 @@ const silenceMs = 30_000
 const pathBytesMax = 4096
 
 /** Deletes a file, or with `recursive` a folder. What is not there was not deleted: `success` is false. */
-export async function removePath(call: Call, vmId: string, path: string, recursive: boolean): Promise<{ vmId: string; path: string; success: boolean }> {
+export async function removePath(
+  call: Call,
+  vmId: string,
+  path: string,
+  recursive: boolean,
+): Promise<{ vmId: string; path: string; success: boolean }> {
   const vm = await reachVm(call, vmId, 'vms:write')
   checkPath(path)
   const { removed } = await vm.node.call('removePath', { vmId: vm.id, path, recursive }, { silenceMs })
@@ -17,7 +22,11 @@ export async function removePath(call: Call, vmId: string, path: string, recursi
 }
 
 /** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is not there, not a file, or larger. */
-export async function readFile(call: Call, vmId: string, path: string): Promise<{ path: string; content: string; sizeBytes: number }> {
+export async function readFile(
+  call: Call,
+  vmId: string,
+  path: string,
+): Promise<{ path: string; content: string; sizeBytes: number }> {
   const vm = await reachVm(call, vmId, 'inside-vms:read')
   checkPath(path)
   const { content, sizeBytes } = await vm.node.call('readFile', { vmId: vm.id, path }, { silenceMs })
@@ -25,16 +34,29 @@ export async function readFile(call: Call, vmId: string, path: string): Promise<
 }
 
 /** Writes a file of at most 700 KiB, making the folders above it. */
-export async function writeFile(call: Call, vmId: string, path: string, content: string): Promise<{ path: string; sizeBytes: number }> {
+export async function writeFile(
+  call: Call,
+  vmId: string,
+  path: string,
+  content: string,
+): Promise<{ path: string; sizeBytes: number }> {
   const vm = await reachVm(call, vmId, 'vms:write')
   checkPath(path)
-  if (Buffer.byteLength(content, 'base64') > limits.fileBytes) throw new BerthError('request_too_large', `A file written here may have ${limits.fileBytes / 1024} KiB; clone or download larger ones inside the VM.`)
+  if (Buffer.byteLength(content, 'base64') > limits.fileBytes)
+    throw new BerthError(
+      'request_too_large',
+      `A file written here may have ${limits.fileBytes / 1024} KiB; clone or download larger ones inside the VM.`,
+    )
   const { sizeBytes } = await vm.node.call('writeFile', { vmId: vm.id, path, content }, { silenceMs })
   return { path, sizeBytes }
 }
 
 /** Lists a folder: 1000 entries at most, by name. */
-export async function listFolder(call: Call, vmId: string, path: string): Promise<{ path: string; entries: FileEntry[] }> {
+export async function listFolder(
+  call: Call,
+  vmId: string,
+  path: string,
+): Promise<{ path: string; entries: FileEntry[] }> {
   const vm = await reachVm(call, vmId, 'inside-vms:read')
   checkPath(path)
   const { entries } = await vm.node.call('listFolder', { vmId: vm.id, path }, { silenceMs })
@@ -42,6 +64,8 @@ export async function listFolder(call: Call, vmId: string, path: string): Promis
 }
 
 function checkPath(path: string): void {
-  if (!path.startsWith('/')) throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
-  if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax) throw new BerthError('invalid_request', 'path is longer than a file system takes, or holds a NUL character.')
+  if (!path.startsWith('/'))
+    throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
+  if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax)
+    throw new BerthError('invalid_request', 'path is longer than a file system takes, or holds a NUL character.')
 }

@@ -17,10 +17,19 @@ const callSilenceMs = 10_000
 export async function syncSession(call: Call, vmId: string): Promise<SessionChange> {
   const { userId, organizationId } = allow(call.caller, 'sessions-in-vm:write')
   const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
-  if (!call.config.builtInIssuer) throw new BerthError('invalid_request', 'This Berth signs no tokens of its own, so it has no session to put into a VM.')
+  if (!call.config.builtInIssuer)
+    throw new BerthError(
+      'invalid_request',
+      'This Berth signs no tokens of its own, so it has no session to put into a VM.',
+    )
   const identity = await identityOf(call.db, userId ?? '', organizationId)
   const { token, expiresAtSeconds } = await signVmToken(call, identity, vm.id, sessionSeconds)
-  const session = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_at: timestamp(expiresAtSeconds * 1000), base_url: call.config.publicUrl })
+  const session = JSON.stringify({
+    access_token: token,
+    token_type: 'Bearer',
+    expires_at: timestamp(expiresAtSeconds * 1000),
+    base_url: call.config.publicUrl,
+  })
   await vm.node.call('writeSession', { vmId: vm.id, session }, { silenceMs: callSilenceMs })
   return { status: 'synced', warning: null }
 }
@@ -41,5 +50,8 @@ export async function removeSession(call: Call, vmId: string): Promise<SessionCh
 export async function refreshSystem(call: Call, vmId: string): Promise<SessionChange> {
   const vm = await reachVm(call, vmId, 'env:write', 'service_unavailable')
   await vm.node.call('pushEnv', { vmId: vm.id, envGeneration: vm.envGeneration }, { silenceMs: callSilenceMs })
-  return { status: 'unchanged', warning: 'No code-hosting account is linked, so there are no system credentials to refresh.' }
+  return {
+    status: 'unchanged',
+    warning: 'No code-hosting account is linked, so there are no system credentials to refresh.',
+  }
 }

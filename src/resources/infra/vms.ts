@@ -7,7 +7,17 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { cursorId, listWindow, page, pageSize, wholeNumber, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import {
+  findAll,
+  findOne,
+  getOne,
+  isSqlState,
+  sql,
+  sqlState,
+  transaction,
+  type Db,
+  type Tx,
+} from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { wrongState } from '#src/platform/states.ts'
 import { folderSizeMb, readFolder, setFolderUse } from './folders.ts'
@@ -25,21 +35,39 @@ export const reconcileVm = job<{ vmId: string }>('vms-reconcile', { retryLimit: 
 
 /** What a VM may be made of; absent and null mean the default. Units in the names. */
 export type VmOrder = {
-  name?: string | null; templateId?: string | null; vmId?: string | null; env?: Readonly<Record<string, string>> | null
-  folderId?: string | null; skipFolderCreate?: boolean | null
-  gitRepoUrl?: string | null; gitBranch?: string | null; gitRepos?: unknown
-  externalRef?: string | null; vcpuCount?: number | null; memoryMb?: number | null; diskMb?: number | null
-  metadata?: unknown; networkPolicy?: unknown; ttlSeconds?: number | null
+  name?: string | null
+  templateId?: string | null
+  vmId?: string | null
+  env?: Readonly<Record<string, string>> | null
+  folderId?: string | null
+  skipFolderCreate?: boolean | null
+  gitRepoUrl?: string | null
+  gitBranch?: string | null
+  gitRepos?: unknown
+  externalRef?: string | null
+  vcpuCount?: number | null
+  memoryMb?: number | null
+  diskMb?: number | null
+  metadata?: unknown
+  networkPolicy?: unknown
+  ttlSeconds?: number | null
 }
 
 /** The part of a VM that the documented lists show. */
 export type VmSummary = Pick<Vm, 'id' | 'name' | 'status' | 'ipAddress' | 'externalRef' | 'createdAt'>
 
 const sizes = {
-  vcpuCount: z.int().min(1).max(16), memoryMb: z.int().min(256).max(65_536), diskMb: z.int().min(10 * 1024).max(200 * 1024),
+  vcpuCount: z.int().min(1).max(16),
+  memoryMb: z.int().min(256).max(65_536),
+  diskMb: z
+    .int()
+    .min(10 * 1024)
+    .max(200 * 1024),
 }
 const sizeNames = { vcpuCount: 'vcpu_count', memoryMb: 'memory_mb', diskMb: 'disk_mb' }
-const metadataShape = z.record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength)).refine((map) => Object.keys(map).length <= limits.metadataPairs)
+const metadataShape = z
+  .record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength))
+  .refine((map) => Object.keys(map).length <= limits.metadataPairs)
 
 /**
  * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
@@ -53,12 +81,18 @@ export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
   try {
     await transaction(call.db, (tx) => insertVm(call, tx, scope, id, order))
     const vm = await waitUntil(call.db, id, notices, heard, (now) => now.status !== 'creating')
-    if (vm.status === 'error') throw new BerthError('internal_error', `The VM ${encodeId('vm', id)} could not be started: ${vm.statusReason ?? 'its node gave no reason'}`)
+    if (vm.status === 'error')
+      throw new BerthError(
+        'internal_error',
+        `The VM ${encodeId('vm', id)} could not be started: ${vm.statusReason ?? 'its node gave no reason'}`,
+      )
     return vm
   } catch (error) {
     if (isSqlState(error, sqlState.uniqueViolation, 'vms_pkey')) throw unusableId()
-    if (isSqlState(error, sqlState.uniqueViolation, 'vms_external_ref')) throw new BerthError('invalid_request', 'external_ref is taken by another VM of yours; it must be unique.')
-    if (isSqlState(error, sqlState.uniqueViolation, 'vms_folder')) throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first.')
+    if (isSqlState(error, sqlState.uniqueViolation, 'vms_external_ref'))
+      throw new BerthError('invalid_request', 'external_ref is taken by another VM of yours; it must be unique.')
+    if (isSqlState(error, sqlState.uniqueViolation, 'vms_folder'))
+      throw new BerthError('invalid_request', 'Another VM has this folder mounted. Delete that VM first.')
     throw error
   } finally {
     heard.abort()
@@ -69,7 +103,9 @@ export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
 export async function getVm(call: Call, publicId: string): Promise<Vm> {
   const scope = allow(call.caller, 'vms:read')
   const id = decodeId('vm', publicId)
-  const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted'`))
+  const vm =
+    id &&
+    (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted'`))
   if (!vm) throw notFound('VM')
   return vm
 }
@@ -77,8 +113,12 @@ export async function getVm(call: Call, publicId: string): Promise<Vm> {
 /** The VM that was made with this external reference. @throws BerthError not_found; invalid_request for an empty one. */
 export async function getVmByExternalRef(call: Call, externalRef: string): Promise<Vm> {
   const scope = allow(call.caller, 'vms:read')
-  if (externalRef.trim() === '' || externalRef.includes('\0')) throw new BerthError('invalid_request', 'Name an external reference in the path.')
-  const vm = await findOne<Vm>(call.db, sql`select * from vms where ${knownVms(scope)} and external_ref = ${externalRef} and status <> 'deleted'`)
+  if (externalRef.trim() === '' || externalRef.includes('\0'))
+    throw new BerthError('invalid_request', 'Name an external reference in the path.')
+  const vm = await findOne<Vm>(
+    call.db,
+    sql`select * from vms where ${knownVms(scope)} and external_ref = ${externalRef} and status <> 'deleted'`,
+  )
   if (!vm) throw notFound('VM')
   return vm
 }
@@ -88,19 +128,28 @@ export async function pageVms(call: Call, { first, after }: PageWindow): Promise
   const scope = allow(call.caller, 'vms:read')
   const size = pageSize(first)
   const cursor = cursorId('vm', after)
-  const rows = await findAll<Vm>(call.db, sql`
+  const rows = await findAll<Vm>(
+    call.db,
+    sql`
     select * from vms where ${knownVms(scope)} and status <> 'deleted' and (${cursor}::uuid is null or (created_at, id) < (select created_at, id from vms where id = ${cursor}))
-    order by created_at desc, id desc limit ${size + 1}`)
+    order by created_at desc, id desc limit ${size + 1}`,
+  )
   return page('vm', rows, size, after)
 }
 
 /** The same as the documented list shows them: 1000 at most. */
-export async function listVms(call: Call, input: { limit?: number | null; offset?: number | null }): Promise<VmSummary[]> {
+export async function listVms(
+  call: Call,
+  input: { limit?: number | null; offset?: number | null },
+): Promise<VmSummary[]> {
   const scope = allow(call.caller, 'vms:read')
   const { limit, offset } = listWindow(input.limit, input.offset)
-  return findAll<VmSummary>(call.db, sql`
+  return findAll<VmSummary>(
+    call.db,
+    sql`
     select id, name, status, ip_address, external_ref, created_at from vms where ${knownVms(scope)} and status <> 'deleted'
-    order by created_at desc, id desc limit ${limit} offset ${offset}`)
+    order by created_at desc, id desc limit ${limit} offset ${offset}`,
+  )
 }
 
 /** Marks a VM for deletion; its node removes it. Deleting one that is being deleted changes nothing. @throws BerthError not_found. */
@@ -114,13 +163,25 @@ export async function deleteVm(call: Call, publicId: string): Promise<void> {
 }
 
 /** Marks a locked VM for deletion, in the caller's transaction. */
-export async function markDeleted({ jobs, config }: Pick<Background, 'jobs' | 'config'>, tx: Tx, vm: Pick<Vm, 'id' | 'nodeId'>, reason: EndReason): Promise<void> {
-  const marked = await moveVm(tx, { config }, vm.id, 'deleting', { usageEnd: reason, set: sql`desired_status = 'deleted', end_reason = ${reason}` })
+export async function markDeleted(
+  { jobs, config }: Pick<Background, 'jobs' | 'config'>,
+  tx: Tx,
+  vm: Pick<Vm, 'id' | 'nodeId'>,
+  reason: EndReason,
+): Promise<void> {
+  const marked = await moveVm(tx, { config }, vm.id, 'deleting', {
+    usageEnd: reason,
+    set: sql`desired_status = 'deleted', end_reason = ${reason}`,
+  })
   if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
 }
 
 /** Asks for a VM to run, stop or pause; its node brings it there. @throws BerthError not_found; invalid_transition where it cannot go; as reserveRoom. */
-export async function requestStatus(call: Call, publicId: string, wanted: 'running' | 'stopped' | 'paused'): Promise<Vm> {
+export async function requestStatus(
+  call: Call,
+  publicId: string,
+  wanted: 'running' | 'stopped' | 'paused',
+): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
@@ -137,17 +198,30 @@ export async function requestStatus(call: Call, publicId: string, wanted: 'runni
  * gave its memory back, so a start asks for it again.
  * @throws BerthError as reserveRoom; nothing is changed then.
  */
-export async function moveTowards(services: Background, tx: Tx, vm: Vm, wanted: 'running' | 'stopped' | 'paused'): Promise<Vm | undefined> {
+export async function moveTowards(
+  services: Background,
+  tx: Tx,
+  vm: Vm,
+  wanted: 'running' | 'stopped' | 'paused',
+): Promise<Vm | undefined> {
   const next = nextStatus(vm.status, wanted)
   if (!next) return undefined
-  if (wanted === 'running' && !holdsMemory(vm)) await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
-  const moved = await moveVm(tx, services, vm.id, next, { usageEnd: 'request', set: sql`desired_status = ${wanted}, boot_failures = 0` })
+  if (wanted === 'running' && !holdsMemory(vm))
+    await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
+  const moved = await moveVm(tx, services, vm.id, next, {
+    usageEnd: 'request',
+    set: sql`desired_status = ${wanted}, boot_failures = 0`,
+  })
   if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
   return moved
 }
 
 /** Sets the name, metadata or network policy; a new policy applies to a running VM at once. @throws BerthError not_found, invalid_request. */
-export async function updateVm(call: Call, publicId: string, input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown }): Promise<Vm> {
+export async function updateVm(
+  call: Call,
+  publicId: string,
+  input: { name?: string | null; metadata?: unknown; networkPolicy?: unknown },
+): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
@@ -155,9 +229,12 @@ export async function updateVm(call: Call, publicId: string, input: { name?: str
     checkName(name)
     const metadata = input.metadata === undefined ? vm.metadata : readMetadata(input.metadata)
     const policy = input.networkPolicy === undefined ? vm.networkPolicy : readNetworkPolicy(input.networkPolicy)
-    const changed = await getOne<Vm>(tx, sql`
+    const changed = await getOne<Vm>(
+      tx,
+      sql`
       update vms set name = ${name}, metadata = ${JSON.stringify(metadata)}, network_policy = ${JSON.stringify(policy)}, updated_at = now(), event_position = event_position + 1
-      where id = ${vm.id} returning *`)
+      where id = ${vm.id} returning *`,
+    )
     await addEvent(tx, changed)
     await call.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
     return changed
@@ -165,7 +242,13 @@ export async function updateVm(call: Call, publicId: string, input: { name?: str
 }
 
 /** Waits until the row is as wanted, 30 s at most; answers the row as it is then. */
-async function waitUntil(db: Db, id: string, notices: AsyncIterable<void>, heard: AbortController, done: (vm: Vm) => boolean): Promise<Vm> {
+async function waitUntil(
+  db: Db,
+  id: string,
+  notices: AsyncIterable<void>,
+  heard: AbortController,
+  done: (vm: Vm) => boolean,
+): Promise<Vm> {
   const timer = setTimeout(() => heard.abort(), limits.createWaitSeconds * 1000)
   try {
     for await (const _notice of notices) {
@@ -186,30 +269,54 @@ async function waitUntil(db: Db, id: string, notices: AsyncIterable<void>, heard
  * @param ownerUserId whose alone it is; null: everybody's in the organization. One that is a person's has no folder, which would be everybody's.
  * @throws BerthError as createVm, for the order and when no node can take it.
  */
-export async function insertVm(call: Background, tx: Tx, scope: Scope, id: string, order: VmOrder, ownerUserId: string | null = null): Promise<void> {
-  assert(ownerUserId === null || (order.skipFolderCreate && !order.folderId), 'a folder of a person’s VM would be everybody’s')
+export async function insertVm(
+  call: Background,
+  tx: Tx,
+  scope: Scope,
+  id: string,
+  order: VmOrder,
+  ownerUserId: string | null = null,
+): Promise<void> {
+  assert(
+    ownerUserId === null || (order.skipFolderCreate && !order.folderId),
+    'a folder of a person’s VM would be everybody’s',
+  )
   const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
   checkName(name)
-  const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) => readSize(part, order[part])) as [number, number, number] // one for each of the three
+  const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) =>
+    readSize(part, order[part]),
+  ) as [number, number, number] // one for each of the three
   const repos = readGitRepos(order)
   const env = order.env ?? {}
   checkEnv(env, 'secret')
-  const [metadata, policy] = [readMetadata(order.metadata), readNetworkPolicy(order.networkPolicy)].map((part) => JSON.stringify(part))
+  const [metadata, policy] = [readMetadata(order.metadata), readNetworkPolicy(order.networkPolicy)].map((part) =>
+    JSON.stringify(part),
+  )
   const externalRef = readExternalRef(order.externalRef)
-  if (typeof order.ttlSeconds === 'number') wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
+  if (typeof order.ttlSeconds === 'number')
+    wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
   const template = await readTemplate(tx, scope, order.templateId)
   const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
   const wantsFolder = folder !== null || !order.skipFolderCreate
-  const node = await reserveRoom(call, tx, scope.organizationId, { memoryMb, diskMb: diskMb + (wantsFolder ? folderSizeMb : 0), vms: 1, folders: wantsFolder && !folder ? 1 : 0 }, nodeOf(folder, template))
+  const node = await reserveRoom(
+    call,
+    tx,
+    scope.organizationId,
+    { memoryMb, diskMb: diskMb + (wantsFolder ? folderSizeMb : 0), vms: 1, folders: wantsFolder && !folder ? 1 : 0 },
+    nodeOf(folder, template),
+  )
   if (folder) await setFolderUse(tx, folder.id, 0)
   const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
-  const vm = await getOne<Vm>(tx, sql`
+  const vm = await getOne<Vm>(
+    tx,
+    sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
       external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
     values (${id}, ${scope.organizationId}, ${scope.userId}, ${ownerUserId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
       ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
-    returning *`)
+    returning *`,
+  )
   await writeVariables(call, tx, id, 'provision', env, 'secret')
   await addEvent(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
@@ -217,13 +324,18 @@ export async function insertVm(call: Background, tx: Tx, scope: Scope, id: strin
 
 /** The node that has the disks this VM needs, or null when any will do. */
 function nodeOf(folder: { nodeId: string } | null, template: { nodeId: string | null }): string | null {
-  if (folder && template.nodeId && folder.nodeId !== template.nodeId) throw new BerthError('invalid_template', 'The folder and the template are on different nodes. Use another folder, or none.')
+  if (folder && template.nodeId && folder.nodeId !== template.nodeId)
+    throw new BerthError(
+      'invalid_template',
+      'The folder and the template are on different nodes. Use another folder, or none.',
+    )
   return folder?.nodeId ?? template.nodeId
 }
 
 /** What a request for a status moves a VM to now; undefined when it must wait or cannot. */
 function nextStatus(status: VmStatus, wanted: 'running' | 'stopped' | 'paused'): VmStatus | undefined {
-  if (wanted === 'running') return status === 'stopped' || status === 'error' ? 'starting' : status === 'paused' ? 'resuming' : undefined
+  if (wanted === 'running')
+    return status === 'stopped' || status === 'error' ? 'starting' : status === 'paused' ? 'resuming' : undefined
   if (status !== 'running') return undefined
   return wanted === 'stopped' ? 'stopping' : 'pausing'
 }
@@ -246,16 +358,21 @@ async function readNewId(db: Db, given: string | null | undefined): Promise<stri
 }
 
 function unusableId(): BerthError {
-  return new BerthError('invalid_request', 'vm_id cannot be used: it must be a new id, vm_ and 26 characters, that nothing had before. Leave it out to get one.')
+  return new BerthError(
+    'invalid_request',
+    'vm_id cannot be used: it must be a new id, vm_ and 26 characters, that nothing had before. Leave it out to get one.',
+  )
 }
 
 function checkName(name: string): void {
-  if (name.length < 1 || name.length > limits.nameLength) throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
+  if (name.length < 1 || name.length > limits.nameLength)
+    throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
 }
 
 function readExternalRef(given: string | null | undefined): string | null {
   if (given === null || given === undefined) return null
-  if (given.trim() === '' || given.length > limits.externalRefLength) throw new BerthError('invalid_request', `external_ref must have 1 to ${limits.externalRefLength} characters.`)
+  if (given.trim() === '' || given.length > limits.externalRefLength)
+    throw new BerthError('invalid_request', `external_ref must have 1 to ${limits.externalRefLength} characters.`)
   return given
 }
 
@@ -268,6 +385,10 @@ function readSize(part: keyof typeof sizes, given: number | null | undefined): n
 
 function readMetadata(given: unknown): Record<string, string> {
   const outcome = metadataShape.safeParse(given ?? {})
-  if (!outcome.success) throw new BerthError('invalid_request', `metadata must be a flat object: at most ${limits.metadataPairs} keys of ${limits.metadataKeyLength} characters, values of ${limits.metadataValueLength}.`)
+  if (!outcome.success)
+    throw new BerthError(
+      'invalid_request',
+      `metadata must be a flat object: at most ${limits.metadataPairs} keys of ${limits.metadataKeyLength} characters, values of ${limits.metadataValueLength}.`,
+    )
   return outcome.data
 }

@@ -25,17 +25,24 @@ export function admitChat({ caller, limiter }: Pick<Call, 'caller' | 'limiter'>)
   const payer = { organizationId, keyId, userId }
   const spent = limiter.spend(`chat:${callerName(caller)}`, limits.chatsPerMinute)
   if (!(spent instanceof Promise)) return { payer, allowance: spent }
-  return spent.then((allowance) => ({ payer, allowance }), (error: unknown) => {
-    if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
-    throw new BerthError('key_rate_limited', error.message, error.details)
-  })
+  return spent.then(
+    (allowance) => ({ payer, allowance }),
+    (error: unknown) => {
+      if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
+      throw new BerthError('key_rate_limited', error.message, error.details)
+    },
+  )
 }
 
 /**
  * Asks a model what a body of `POST /v1/chat/completions` asks.
  * @throws BerthError 400 for the body, what admitChat and startCompletion throw.
  */
-export async function askChat(call: Call, body: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Completion> {
+export async function askChat(
+  call: Call,
+  body: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<Completion> {
   const { payer } = await admitChat(call)
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null && value !== undefined)) // GraphQL's null is REST's absent
   const { model, request } = readChatRequest(call.config, given)
@@ -43,7 +50,14 @@ export async function askChat(call: Call, body: Readonly<Record<string, unknown>
 }
 
 /** A whole answer, without its reasoning. */
-export type ChatAnswer = { completion: Completion; text: string; refusal: string; logprobs: TokenLogprobs | null; finishReason: FinishReason; usage: Usage }
+export type ChatAnswer = {
+  completion: Completion
+  text: string
+  refusal: string
+  logprobs: TokenLogprobs | null
+  finishReason: FinishReason
+  usage: Usage
+}
 
 /** Of the tokens of an answer and of a refusal, in OpenAI's shape. */
 export type TokenLogprobs = { content: unknown[]; refusal: unknown[] }

@@ -10,7 +10,15 @@ import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { beforeClose, type Background } from '#src/platform/services.ts'
-import { createAccounts, isQuiet, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './billing/accounts.ts'
+import {
+  createAccounts,
+  isQuiet,
+  keyPurse,
+  leaseLeft,
+  type Account,
+  type Accounts,
+  type Purse,
+} from './billing/accounts.ts'
 import { admit, leftFor } from './billing/admission.ts'
 import { checkOut, creditsWantedTopic, giveLeasesBack, givePartBack } from './credits.ts'
 import { createLedgerQueue } from './billing/ledger-queue.ts'
@@ -49,7 +57,11 @@ export type Metered = {
    * Ends it, once: later calls do nothing. Resolves when the ledger has it, so it is called before the last byte goes out.
    * @throws BerthError service_unavailable when that took more than 10 s; it is written down later all the same.
    */
-  finish(outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' | 'failed', upstream: string | null, usage: Usage): Promise<void>
+  finish(
+    outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' | 'failed',
+    upstream: string | null,
+    usage: Usage,
+  ): Promise<void>
 }
 
 const opened = new WeakMap<Background['db'], Inference>()
@@ -79,7 +91,10 @@ function createInference({ db, pubsub }: Background): Inference {
     return request
   }
   pubsub.listen(creditsWantedTopic, (id) => {
-    if (id !== null) giveSpare(db, accounts.find(id), writer).catch((error: Error) => log.debug({ reason: error.message }, 'credits that others want could not be given back'))
+    if (id !== null)
+      giveSpare(db, accounts.find(id), writer).catch((error: Error) =>
+        log.debug({ reason: error.message }, 'credits that others want could not be given back'),
+      )
   })
   const stopTimers = keepTime(db, accounts, running, writer)
 
@@ -92,13 +107,20 @@ function createInference({ db, pubsub }: Background): Inference {
       await giveLeasesBack(db, writer.processId, organizationIds)
       await checkOut(db, writer.processId)
     }
-    await writer.inLane(leave).catch((error: Error) => log.warn({ reason: error.message }, 'leases could not be given back now; a worker will do it'))
+    await writer
+      .inLane(leave)
+      .catch((error: Error) =>
+        log.warn({ reason: error.message }, 'leases could not be given back now; a worker will do it'),
+      )
   }
 
   return {
     open(order) {
       if (closing || queue.full) throw databaseAway()
-      const { payer: { organizationId, keyId }, maxCostNanoUsd } = order
+      const {
+        payer: { organizationId, keyId },
+        maxCostNanoUsd,
+      } = order
       const account = accounts.find(organizationId)
       account.usedAtMs = performance.now()
       if (account.plan !== null && accounts.fresh(account, maxCostNanoUsd > 0 ? keyId : null)) {
@@ -124,8 +146,12 @@ function keepTime(db: Background['db'], accounts: Accounts, running: Running, wr
       running.old.add(request)
       void queue.push(request) // when it cannot be written, its end will say so
     }
-    if (++sweeps % progressEverySweeps === 0) for (const request of running.old) if (request.changed) void queue.push(request)
-    for (const organizationId of running.untold) publish(db, requestsTopic, organizationId).catch((error: Error) => log.debug({ reason: error.message }, 'a notice of requests was not sent'))
+    if (++sweeps % progressEverySweeps === 0)
+      for (const request of running.old) if (request.changed) void queue.push(request)
+    for (const organizationId of running.untold)
+      publish(db, requestsTopic, organizationId).catch((error: Error) =>
+        log.debug({ reason: error.message }, 'a notice of requests was not sent'),
+      )
     queue.refuseLate()
     running.untold.clear()
     running.toldAtMs.clear()
@@ -133,27 +159,45 @@ function keepTime(db: Background['db'], accounts: Accounts, running: Running, wr
   const beat = async (): Promise<void> => {
     await writer.checkIn()
     const idleMs = performance.now() - leaseIdleMs
-    const idle = [...accounts.all()].filter((account) => account.heldNanoUsd !== 0 && account.usedAtMs < idleMs && isQuiet(account))
-    if (idle.length > 0) await writer.inLane(async () => {
-      const quiet = idle.filter(isQuiet)
-      for (const account of quiet) account.heldNanoUsd = 0 // whoever comes meanwhile takes anew, behind this
-      await giveLeasesBack(db, writer.processId, quiet.map((account) => account.organizationId))
-    })
+    const idle = [...accounts.all()].filter(
+      (account) => account.heldNanoUsd !== 0 && account.usedAtMs < idleMs && isQuiet(account),
+    )
+    if (idle.length > 0)
+      await writer.inLane(async () => {
+        const quiet = idle.filter(isQuiet)
+        for (const account of quiet) account.heldNanoUsd = 0 // whoever comes meanwhile takes anew, behind this
+        await giveLeasesBack(
+          db,
+          writer.processId,
+          quiet.map((account) => account.organizationId),
+        )
+      })
     accounts.tidy()
   }
-  const timers = [setInterval(sweep, sweepMs), setInterval(() => beat().catch((error: Error) => log.debug({ reason: error.message }, 'the database could not be told that this process lives')), heartbeatMs)]
+  const timers = [
+    setInterval(sweep, sweepMs),
+    setInterval(
+      () =>
+        beat().catch((error: Error) =>
+          log.debug({ reason: error.message }, 'the database could not be told that this process lives'),
+        ),
+      heartbeatMs,
+    ),
+  ]
   for (const timer of timers) timer.unref()
   return () => timers.forEach((timer) => clearInterval(timer))
 }
 
 /** Gives back what this process holds and does not need, because another one asked. */
 async function giveSpare(db: Background['db'], account: Account, writer: LedgerWriter): Promise<void> {
-  if (leaseLeft(account) > 0) await writer.inLane(async () => {
-    const spareNanoUsd = leaseLeft(account)
-    if (spareNanoUsd <= 0) return
-    account.heldNanoUsd -= spareNanoUsd // nobody sets it aside meanwhile
-    account.heldNanoUsd = await givePartBack(db, writer.processId, account.organizationId, spareNanoUsd) ?? account.heldNanoUsd
-  })
+  if (leaseLeft(account) > 0)
+    await writer.inLane(async () => {
+      const spareNanoUsd = leaseLeft(account)
+      if (spareNanoUsd <= 0) return
+      account.heldNanoUsd -= spareNanoUsd // nobody sets it aside meanwhile
+      account.heldNanoUsd =
+        (await givePartBack(db, writer.processId, account.organizationId, spareNanoUsd)) ?? account.heldNanoUsd
+    })
 }
 
 /** Notes what the database says is left of the leases; with `all`, there are no others. */

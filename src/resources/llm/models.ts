@@ -16,14 +16,20 @@ export function findModel(config: Config, name: string): Model | undefined {
 }
 
 /** Which models a list shows, in the order of the table: those behind `afterId`, or the last ones before `beforeId`. All without `limit`. */
-export type ModelWindow = { lifecycle?: readonly Lifecycle[] | null; limit?: number | null; afterId?: string | null; beforeId?: string | null }
+export type ModelWindow = {
+  lifecycle?: readonly Lifecycle[] | null
+  limit?: number | null
+  afterId?: string | null
+  beforeId?: string | null
+}
 /** A part of the list of models; `hasMore` in the direction in which it is walked. */
 export type ModelList = { data: Model[]; hasMore: boolean }
 
 /** The models that are served. @throws BerthError invalid_request. */
 export function listModels(call: Call, { lifecycle, limit, afterId, beforeId }: ModelWindow = {}): ModelList {
   allow(call.caller, 'models:read')
-  if (afterId && beforeId) throw new BerthError('invalid_request', 'after_id and before_id do not go together; give one of them.')
+  if (afterId && beforeId)
+    throw new BerthError('invalid_request', 'after_id and before_id do not go together; give one of them.')
   const all = [...modelTable(call.config).models.values()]
   const most = wholeNumber('limit', limit ?? limits.modelListMax, 1, limits.modelListMax)
   const from = afterId ? placeOf(all, afterId, 'after_id') + 1 : 0
@@ -34,7 +40,11 @@ export function listModels(call: Call, { lifecycle, limit, afterId, beforeId }: 
 
 function placeOf(models: readonly Model[], id: string, name: string): number {
   const place = models.findIndex((model) => model.id === id)
-  if (place < 0) throw new BerthError('invalid_request', `${name} is the id of no model here; pass last_id or first_id of the page before.`)
+  if (place < 0)
+    throw new BerthError(
+      'invalid_request',
+      `${name} is the id of no model here; pass last_id or first_id of the page before.`,
+    )
   return place
 }
 

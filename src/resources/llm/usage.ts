@@ -16,19 +16,40 @@ const groupsMax = 1_000
 const dayMs = 86_400_000
 
 /** Tokens and money; US dollars. */
-export type Totals = { requests: number; inputTokens: number; outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number; costUsd: number }
+export type Totals = {
+  requests: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadTokens: number
+  cacheWriteTokens: number
+  reasoningTokens: number
+  costUsd: number
+}
 
 /** What sums are by. A key's sums include, with `userId`, those of people without one. */
 export type UsageGroupBy = 'KEY' | 'MODEL' | 'DAY'
 /** Sums of one key, person, model or day; the others are null. */
-export type UsageGroup = Totals & { keyId: string | null; userId: string | null; model: string | null; day: string | null }
+export type UsageGroup = Totals & {
+  keyId: string | null
+  userId: string | null
+  model: string | null
+  day: string | null
+}
 /** Sums of some days (UTC, both included), and the same in groups. */
 export type InferenceUsage = { from: string; to: string; totals: Totals; groups: UsageGroup[] }
 
 /** A row of the ledger as it is shown; money in US dollars. */
 export type ShownRequest = Omit<Totals, 'requests'> & {
-  id: string; organizationId: string; keyId: string | null; userId: string | null; model: string; upstream: string | null
-  route: RequestRoute; status: RequestStatus; startedAt: string; endedAt: string | null
+  id: string
+  organizationId: string
+  keyId: string | null
+  userId: string | null
+  model: string
+  upstream: string | null
+  route: RequestRoute
+  status: RequestStatus
+  startedAt: string
+  endedAt: string | null
 }
 /** One that was settled, and its place among those of its organization. */
 export type SettledRequest = ShownRequest & { position: number }
@@ -48,18 +69,27 @@ const groupColumns = {
  * @param input days as `2026-11-21`, 366 of them at most; groups come dearest first, days in order, 1,000 at most.
  * @throws BerthError forbidden, invalid_request.
  */
-export async function sumUsage(call: Call, input: { organizationId: string; from?: string | null; to?: string | null; groupBy?: UsageGroupBy | null }): Promise<InferenceUsage> {
+export async function sumUsage(
+  call: Call,
+  input: { organizationId: string; from?: string | null; to?: string | null; groupBy?: UsageGroupBy | null },
+): Promise<InferenceUsage> {
   const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
   const to = readDay('to', input.to ?? timestamp(nowMs()).slice(0, 10))
   const from = readDay('from', input.from ?? monthOf(Date.parse(to)).start)
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1
-  if (days < 1 || days > daysMax) throw new BerthError('invalid_request', `from must not be after to, and they span ${daysMax} days at most.`)
+  if (days < 1 || days > daysMax)
+    throw new BerthError('invalid_request', `from must not be after to, and they span ${daysMax} days at most.`)
   const these = sql`from inference_days where ${owned(scope)} and day between ${from}::date and ${to}::date`
   const groupBy = input.groupBy ?? null
   const [totals, groups] = await Promise.all([
     getOne<Totals>(call.db, sql`select ${sums} ${these}`),
-    groupBy === null ? [] : findAll<UsageGroup>(call.db, sql`
-      select ${groupColumns[groupBy]}, ${sums} ${these} group by 1, 2, 3, 4 order by ${groupBy === 'DAY' ? sql`day` : sql`cost_usd desc, requests desc, 1, 2, 3`} limit ${groupsMax}`),
+    groupBy === null
+      ? []
+      : findAll<UsageGroup>(
+          call.db,
+          sql`
+      select ${groupColumns[groupBy]}, ${sums} ${these} group by 1, 2, 3, 4 order by ${groupBy === 'DAY' ? sql`day` : sql`cost_usd desc, requests desc, 1, 2, 3`} limit ${groupsMax}`,
+        ),
   ])
   return { from, to, totals, groups }
 }
@@ -68,12 +98,29 @@ const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, 
   round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9) as cost_usd, started_at, ended_at`
 
 /** The organization's requests, newest first, of one key or one model when they are named. @throws BerthError forbidden, invalid_request. */
-export async function listRequests(call: Call, input: { organizationId: string; keyId?: string | null; model?: string | null; first?: number | null; after?: string | null }): Promise<Page<ShownRequest>> {
+export async function listRequests(
+  call: Call,
+  input: {
+    organizationId: string
+    keyId?: string | null
+    model?: string | null
+    first?: number | null
+    after?: string | null
+  },
+): Promise<Page<ShownRequest>> {
   const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
   const first = pageSize(input.first)
   const after = cursorId('inferenceRequest', input.after)
-  const wanted = [owned(scope), ...(typeof input.keyId === 'string' ? [sql`key_id = ${input.keyId}`] : []), ...(typeof input.model === 'string' ? [sql`model = ${input.model}`] : []), ...(after ? [sql`id < ${after}`] : [])]
-  const rows = await findAll<ShownRequest>(call.db, sql`select ${shownColumns} from inference_requests where ${sql.join(wanted, sql` and `)} order by id desc limit ${first + 1}`)
+  const wanted = [
+    owned(scope),
+    ...(typeof input.keyId === 'string' ? [sql`key_id = ${input.keyId}`] : []),
+    ...(typeof input.model === 'string' ? [sql`model = ${input.model}`] : []),
+    ...(after ? [sql`id < ${after}`] : []),
+  ]
+  const rows = await findAll<ShownRequest>(
+    call.db,
+    sql`select ${shownColumns} from inference_requests where ${sql.join(wanted, sql` and `)} order by id desc limit ${first + 1}`,
+  )
   return page('inferenceRequest', rows, first, input.after)
 }
 
@@ -82,19 +129,41 @@ export async function listRequests(call: Call, input: { organizationId: string; 
  * was lost and ends after all comes twice.
  * @throws BerthError forbidden, invalid_request, before the first.
  */
-export async function followRequests(call: Call & { signal?: AbortSignal }, publicOrganizationId: string, after: string | null | undefined): Promise<AsyncIterableIterator<SettledRequest>> {
-  const { organizationId } = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
-  const position = after ? eventPosition(after) : (await getOne<{ position: number }>(call.db, sql`
-    select coalesce(max(settled_position), 0) as position from inference_accounts where organization_id = ${organizationId}`)).position
+export async function followRequests(
+  call: Call & { signal?: AbortSignal },
+  publicOrganizationId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<SettledRequest>> {
+  const { organizationId } = allowIn(
+    call.caller,
+    'inference-usage:read',
+    decodeId('organization', publicOrganizationId),
+  )
+  const position = after
+    ? eventPosition(after)
+    : (
+        await getOne<{ position: number }>(
+          call.db,
+          sql`
+    select coalesce(max(settled_position), 0) as position from inference_accounts where organization_id = ${organizationId}`,
+        )
+      ).position
   return eventsAfter(call, organizationId, position, {
-    topic: requestsTopic, isLast: () => false, isOver: async () => false,
-    read: (behind, most) => findAll<SettledRequest>(call.db, sql`
-      select ${shownColumns}, settled_position as position from inference_requests where organization_id = ${organizationId} and settled_position > ${behind} order by settled_position limit ${most}`),
+    topic: requestsTopic,
+    isLast: () => false,
+    isOver: async () => false,
+    read: (behind, most) =>
+      findAll<SettledRequest>(
+        call.db,
+        sql`
+      select ${shownColumns}, settled_position as position from inference_requests where organization_id = ${organizationId} and settled_position > ${behind} order by settled_position limit ${most}`,
+      ),
   })
 }
 
 function readDay(name: string, text: string): string {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : NaN
-  if (Number.isNaN(ms) || timestamp(ms).slice(0, 10) !== text) throw new BerthError('invalid_request', `${name} must be a day such as 2026-11-21.`)
+  if (Number.isNaN(ms) || timestamp(ms).slice(0, 10) !== text)
+    throw new BerthError('invalid_request', `${name} must be a day such as 2026-11-21.`)
   return text
 }

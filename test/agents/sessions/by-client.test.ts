@@ -15,19 +15,37 @@ let agent: string
 let environment: string
 beforeAll(async () => {
   berth = await startBerth({ settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
-  client = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: await berth.token(), maxRetries: 0 })
-  agent = (await client.beta.agents.create({ name: 'helper', model: 'berth/demo', tools: [{ type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object' } }] })).id
+  client = new Anthropic({
+    baseURL: `${berth.url}/agents`,
+    apiKey: null,
+    authToken: await berth.token(),
+    maxRetries: 0,
+  })
+  agent = (
+    await client.beta.agents.create({
+      name: 'helper',
+      model: 'berth/demo',
+      tools: [{ type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object' } }],
+    })
+  ).id
   environment = (await client.beta.environments.create({ name: 'box' })).id
 })
 afterAll(() => berth.stop())
 
 const uuid = (id: string): string => decodeId('session', id) ?? ''
-const move = (id: string, to: SessionMove): Promise<unknown> => transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), to))
+const move = (id: string, to: SessionMove): Promise<unknown> =>
+  transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), to))
 
 test('begins a session, streams a turn with a tool of its own, answers it, and lists the log', async () => {
   const { sessions } = client.beta
   const session = await sessions.create({ agent, environment_id: environment, title: 'first', metadata: { a: '1' } })
-  expect(session).toMatchObject({ type: 'session', status: 'idle', title: 'first', agent: { id: agent, version: 1 }, environment_id: environment })
+  expect(session).toMatchObject({
+    type: 'session',
+    status: 'idle',
+    title: 'first',
+    agent: { id: agent, version: 1 },
+    environment_id: environment,
+  })
   const stream = await sessions.events.stream(session.id, { event_deltas: ['agent.message'] })
   const seen: string[] = []
   let said = ''
@@ -35,11 +53,22 @@ test('begins a session, streams a turn with a tool of its own, answers it, and l
     for await (const event of stream) {
       seen.push(event.type)
       if (event.type === 'event_delta' && event.delta.content.type === 'text') said += event.delta.content.text
-      if (event.type === 'agent.custom_tool_use') await sessions.events.send(session.id, { events: [{ type: 'user.custom_tool_result', custom_tool_use_id: event.id, content: [{ type: 'text', text: 'sunny' }] }] })
+      if (event.type === 'agent.custom_tool_use')
+        await sessions.events.send(session.id, {
+          events: [
+            {
+              type: 'user.custom_tool_result',
+              custom_tool_use_id: event.id,
+              content: [{ type: 'text', text: 'sunny' }],
+            },
+          ],
+        })
       if (event.type === 'session.status_idle' && event.stop_reason.type === 'end_turn') return
     }
   })()
-  const sent = await sessions.events.send(session.id, { events: [{ type: 'user.message', content: [{ type: 'text', text: 'weather?' }] }] })
+  const sent = await sessions.events.send(session.id, {
+    events: [{ type: 'user.message', content: [{ type: 'text', text: 'weather?' }] }],
+  })
   expect(sent.data?.[0]).toMatchObject({ type: 'user.message', processed_at: null })
   const { db } = berth.services
   await take(db, uuid(session.id), decodeId('sessionEvent', sent.data?.[0]?.id ?? '') ?? '')
@@ -47,28 +76,74 @@ test('begins a session, streams a turn with a tool of its own, answers it, and l
   await addToPreview(db, uuid(session.id), eventId, 'let me see')
   await expect.poll(() => said).toBe('let me see')
   const useId = newUuid()
-  await append(db, uuid(session.id), { type: 'agent.message', id: eventId, data: { content: [{ type: 'text', text: 'let me see' }] } })
-  await move(session.id, { to: 'idle', stopReason: { type: 'requires_action', event_ids: [encodeId('sessionEvent', useId)] }, before: [{ type: 'agent.custom_tool_use', id: useId, data: { name: 'weather', input: {} } }] })
+  await append(db, uuid(session.id), {
+    type: 'agent.message',
+    id: eventId,
+    data: { content: [{ type: 'text', text: 'let me see' }] },
+  })
+  await move(session.id, {
+    to: 'idle',
+    stopReason: { type: 'requires_action', event_ids: [encodeId('sessionEvent', useId)] },
+    before: [{ type: 'agent.custom_tool_use', id: useId, data: { name: 'weather', input: {} } }],
+  })
   await expect.poll(async () => (await sessions.retrieve(session.id)).status).toBe('running')
   const used = await transaction(db, (tx) => addUsage(tx, uuid(session.id), { inputTokens: 3 }))
   if (used) await append(db, uuid(session.id), usageEvent(used))
   await move(session.id, { to: 'idle', stopReason: { type: 'end_turn' } })
   await reading
-  expect(seen.filter((type) => !type.startsWith('session.status'))).toEqual(['user.message', 'user.message', 'event_start', 'event_delta', 'agent.message', 'agent.custom_tool_use', 'user.custom_tool_result', 'session.usage'])
+  expect(seen.filter((type) => !type.startsWith('session.status'))).toEqual([
+    'user.message',
+    'user.message',
+    'event_start',
+    'event_delta',
+    'agent.message',
+    'agent.custom_tool_use',
+    'user.custom_tool_result',
+    'session.usage',
+  ])
   const log: string[] = []
   for await (const event of sessions.events.list(session.id, { limit: 2 })) log.push(event.type)
-  expect(log).toEqual(['user.message', 'session.status_running', 'agent.message', 'agent.custom_tool_use', 'session.status_idle', 'user.custom_tool_result', 'session.status_running', 'session.usage', 'session.status_idle'])
+  expect(log).toEqual([
+    'user.message',
+    'session.status_running',
+    'agent.message',
+    'agent.custom_tool_use',
+    'session.status_idle',
+    'user.custom_tool_result',
+    'session.status_running',
+    'session.usage',
+    'session.status_idle',
+  ])
   const some: string[] = []
-  for await (const event of sessions.events.list(session.id, { types: ['agent.message', 'session.usage'], order: 'desc', 'created_at[gte]': session.created_at })) some.push(event.type)
+  for await (const event of sessions.events.list(session.id, {
+    types: ['agent.message', 'session.usage'],
+    order: 'desc',
+    'created_at[gte]': session.created_at,
+  }))
+    some.push(event.type)
   expect(some).toEqual(['session.usage', 'agent.message'])
 })
 
 test('changes, lists, archives and deletes sessions', async () => {
   const { sessions } = client.beta
   const made: string[] = []
-  for (let i = 0; i < 3; i++) made.unshift((await sessions.create({ agent: { type: 'agent_with_overrides', id: agent, system: 's' }, environment_id: environment, initial_events: i === 0 ? [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }] : [] })).id)
+  for (let i = 0; i < 3; i++)
+    made.unshift(
+      (
+        await sessions.create({
+          agent: { type: 'agent_with_overrides', id: agent, system: 's' },
+          environment_id: environment,
+          initial_events: i === 0 ? [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }] : [],
+        })
+      ).id,
+    )
   const [newest = '', , oldest = ''] = made
-  expect(await sessions.update(newest, { title: 'new', budget: { type: 'limit', max_list_cost: { amount: '1.5', currency: 'USD' } } })).toMatchObject({ title: 'new', budget: { max_list_cost: { amount: '1.50' } } })
+  expect(
+    await sessions.update(newest, {
+      title: 'new',
+      budget: { type: 'limit', max_list_cost: { amount: '1.5', currency: 'USD' } },
+    }),
+  ).toMatchObject({ title: 'new', budget: { max_list_cost: { amount: '1.50' } } })
   const seen: string[] = []
   for await (const { id } of sessions.list({ agent_id: agent, limit: 1, statuses: ['idle', 'running'] })) seen.push(id)
   expect(seen.slice(0, 3)).toEqual(made)

@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, sql, transaction } from '#src/platform/postgres.ts'
-import { beat, claimSession, ClaimLost, holdSession, stirSessions, takeOverSessions, type Claimed } from '#src/resources/agents/sessions/claims.ts'
+import {
+  beat,
+  claimSession,
+  ClaimLost,
+  holdSession,
+  stirSessions,
+  takeOverSessions,
+  type Claimed,
+} from '#src/resources/agents/sessions/claims.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
 import { agentSessions, textOf, types, type AgentSessions } from '../../support/agent-sessions.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
@@ -24,13 +32,28 @@ beforeAll(async () => {
 afterAll(() => berth?.stop())
 
 const uuid = (id: string): string => decodeId('session', id) ?? ''
-const claim = (id: string, by = node): Promise<Claimed | undefined> => transaction(berth.services.db, (tx) => claimSession(tx, uuid(id), by))
-const fallSilent = (id: string): Promise<number> => change(berth.services.db, sql`update sessions set step_beat_at = now() - interval '13 seconds' where id = ${uuid(id)}`)
-const write = (held: Claimed, release = true): Promise<unknown> => transaction(berth.services.db, async (tx) => {
-  await holdSession(tx, held.claim, { release })
-  return appendEvents(tx, held.session.id, [{ type: 'agent.message', data: { content: [] } }])
-})
-const jobsOf = async (id: string): Promise<number> => Number((await sql<{ count: string }>`select count(*) from pgboss.job where name = 'sessions-step' and data ->> 'sessionId' = ${uuid(id)} and state = 'created'`.execute(berth.services.db)).rows[0]?.count)
+const claim = (id: string, by = node): Promise<Claimed | undefined> =>
+  transaction(berth.services.db, (tx) => claimSession(tx, uuid(id), by))
+const fallSilent = (id: string): Promise<number> =>
+  change(
+    berth.services.db,
+    sql`update sessions set step_beat_at = now() - interval '13 seconds' where id = ${uuid(id)}`,
+  )
+const write = (held: Claimed, release = true): Promise<unknown> =>
+  transaction(berth.services.db, async (tx) => {
+    await holdSession(tx, held.claim, { release })
+    return appendEvents(tx, held.session.id, [{ type: 'agent.message', data: { content: [] } }])
+  })
+const jobsOf = async (id: string): Promise<number> =>
+  Number(
+    (
+      await sql<{
+        count: string
+      }>`select count(*) from pgboss.job where name = 'sessions-step' and data ->> 'sessionId' = ${uuid(id)} and state = 'created'`.execute(
+        berth.services.db,
+      )
+    ).rows[0]?.count,
+  )
 
 test('one worker has a session; another gets it when it is given back or its worker is silent', async () => {
   const id = await sessions.begin(agent, 'hello')
@@ -75,7 +98,13 @@ test('a session without worker or job gets a job again, and one whose worker sta
 })
 
 test('a worker that is killed in the middle of an answer is followed by the next, and the log says so', async () => {
-  const settings = { BERTH_VMS: 'off', BERTH_DATA_DIR: berth.dataDir, DATABASE_URL: berth.services.database.url, PORT: String(await freePort()), BERTH_LOG_LEVEL: 'error' }
+  const settings = {
+    BERTH_VMS: 'off',
+    BERTH_DATA_DIR: berth.dataDir,
+    DATABASE_URL: berth.services.database.url,
+    PORT: String(await freePort()),
+    BERTH_LOG_LEVEL: 'error',
+  }
   let worker: Command = startCommand(['workers/main.ts'], settings)
   try {
     const id = await sessions.begin(agent, '!pace 300\n!repeat 6 word')
@@ -86,14 +115,25 @@ test('a worker that is killed in the middle of an answer is followed by the next
     worker = startCommand(['workers/main.ts'], settings)
     const log = await sessions.rested(id)
     expect(types(log)).toEqual([
-      'user.message', 'session.status_running', 'span.model_request_start', 'span.model_request_end', 'session.status_rescheduled', 'session.status_running',
-      'span.model_request_start', 'agent.message', 'span.model_request_end', 'session.usage', 'session.status_idle',
+      'user.message',
+      'session.status_running',
+      'span.model_request_start',
+      'span.model_request_end',
+      'session.status_rescheduled',
+      'session.status_running',
+      'span.model_request_start',
+      'agent.message',
+      'span.model_request_end',
+      'session.usage',
+      'session.status_idle',
     ])
     expect(textOf(log[7])).toBe('word'.repeat(6))
     expect([log[3]?.['is_error'], log[8]?.['is_error']]).toEqual([true, false])
 
     const stopped = await sessions.begin(agent, '!pace 300\n!repeat 6 word')
-    await until('the model is asked', async () => types(await sessions.log(stopped)).includes('span.model_request_start'))
+    await until('the model is asked', async () =>
+      types(await sessions.log(stopped)).includes('span.model_request_start'),
+    )
     worker.child.kill('SIGTERM')
     expect(await worker.ended).toBe(0)
     worker = startCommand(['workers/main.ts'], settings)
@@ -105,14 +145,30 @@ test('a worker that is killed in the middle of an answer is followed by the next
 }, 60_000)
 
 test('a session that is taken up again and again in vain ends its turn, and what was open is answered', async () => {
-  const settings = { BERTH_VMS: 'off', BERTH_DATA_DIR: berth.dataDir, DATABASE_URL: berth.services.database.url, PORT: String(await freePort()), BERTH_LOG_LEVEL: 'error' }
+  const settings = {
+    BERTH_VMS: 'off',
+    BERTH_DATA_DIR: berth.dataDir,
+    DATABASE_URL: berth.services.database.url,
+    PORT: String(await freePort()),
+    BERTH_LOG_LEVEL: 'error',
+  }
   const id = await sessions.begin(await sessions.agent({ tools: [{ type: 'agent_toolset_20260401' }] }), 'hello')
-  await transaction(berth.services.db, (tx) => appendEvents(tx, uuid(id), [{ type: 'agent.tool_use', data: { name: 'bash', input: {}, evaluated_permission: 'allow' } }]))
+  await transaction(berth.services.db, (tx) =>
+    appendEvents(tx, uuid(id), [
+      { type: 'agent.tool_use', data: { name: 'bash', input: {}, evaluated_permission: 'allow' } },
+    ]),
+  )
   await change(berth.services.db, sql`update sessions set step_tries = 50 where id = ${uuid(id)}`)
   const worker = startCommand(['workers/main.ts'], settings)
   try {
     const log = await sessions.rested(id)
-    expect(types(log).slice(2)).toEqual(['agent.tool_use', 'agent.tool_result', 'session.error', 'session.usage', 'session.status_idle'])
+    expect(types(log).slice(2)).toEqual([
+      'agent.tool_use',
+      'agent.tool_result',
+      'session.error',
+      'session.usage',
+      'session.status_idle',
+    ])
     expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'retries_exhausted' } })
   } finally {
     worker.child.kill('SIGKILL')

@@ -18,7 +18,11 @@ beforeAll(async () => {
 afterAll(() => berth.stop())
 
 /** Follows a session's log and previews, whose notices come, and say, what the test has them say. */
-async function follow(session: string): Promise<{ ring: (topic: string, said?: string) => void; types: (count: number) => Promise<unknown[]>; close: () => Promise<unknown> }> {
+async function follow(session: string): Promise<{
+  ring: (topic: string, said?: string) => void
+  types: (count: number) => Promise<unknown[]>
+  close: () => Promise<unknown>
+}> {
   const bells = new Map<string, (said: string | null) => void>()
   const pubsub: Pubsub = { ...berth.services.pubsub, hear: (topic, _, __, onNotice) => bells.set(topic, onNotice) }
   const emissions: AsyncIterator<Emission> = followEmissions({ db: berth.services.db, pubsub }, session, 0, () => true)
@@ -30,14 +34,19 @@ async function follow(session: string): Promise<{ ring: (topic: string, said?: s
   await append(berth.services.db, session, { type: 'agent.thinking' })
   expect(await types(1)).toEqual(['agent.thinking'])
   await until('it listens', () => bells.size === 2)
-  return { types, ring: (topic, said) => bells.get(topic)?.(said ?? null), close: () => emissions.return?.() ?? Promise.resolve() }
+  return {
+    types,
+    ring: (topic, said) => bells.get(topic)?.(said ?? null),
+    close: () => emissions.return?.() ?? Promise.resolve(),
+  }
 }
 
 test('a preview does not overtake what was logged before it, whose notice is still on its way', async () => {
   const { db } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const { ring, types, close } = await follow(session)
-  for (let round = 0; round < 2; round++) { // in the first the hub may still be reading for the one who joined
+  for (let round = 0; round < 2; round++) {
+    // in the first the hub may still be reading for the one who joined
     await append(db, session, { type: 'user.message' })
     await startPreview(db, session, 'agent.message')
     ring(previewTopic)
@@ -55,7 +64,12 @@ test('no piece of a preview comes behind its event, when that is logged while th
   await transaction(db, async (tx) => {
     await sql`lock table sessions in access exclusive mode`.execute(tx) // the log is read behind it, previews are not
     ring(previewTopic)
-    await until('the log is being read', async () => (await sql`select 1 from pg_locks where not granted and relation = 'sessions'::regclass`.execute(db)).rows.length > 0)
+    await until(
+      'the log is being read',
+      async () =>
+        (await sql`select 1 from pg_locks where not granted and relation = 'sessions'::regclass`.execute(db)).rows
+          .length > 0,
+    )
     await appendEvents(tx, session, [{ type: 'agent.message', id: eventId }])
   })
   expect(await types(1)).toEqual(['agent.message'])
@@ -69,7 +83,8 @@ test('an event that its notice says is told once, without reading, when it is th
   const { db } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const { ring, types, close } = await follow(session)
-  const say = (position: number, type: string): void => ring(sessionTopic, JSON.stringify([position, newUuid(), type, {}, 2, null]))
+  const say = (position: number, type: string): void =>
+    ring(sessionTopic, JSON.stringify([position, newUuid(), type, {}, 2, null]))
   say(2, 'said.only') // stands in no table
   say(2, 'said.again')
   say(1, 'said.before')
@@ -86,8 +101,16 @@ test('what is heard live is what the log says later', async () => {
   const { db, pubsub } = berth.services
   const session = await makeSessionRow(db, await berth.token())
   const said: boolean[] = []
-  const watched: Pubsub = { ...pubsub, hear: (topic, id, signal, onNotice) => pubsub.hear(topic, id, signal, (what) => (said.push(what !== null), onNotice(what))) }
-  const collect = async (emissions: AsyncIterable<Emission>, count: number, seen: () => void = () => undefined): Promise<unknown[]> => {
+  const watched: Pubsub = {
+    ...pubsub,
+    hear: (topic, id, signal, onNotice) =>
+      pubsub.hear(topic, id, signal, (what) => (said.push(what !== null), onNotice(what))),
+  }
+  const collect = async (
+    emissions: AsyncIterable<Emission>,
+    count: number,
+    seen: () => void = () => undefined,
+  ): Promise<unknown[]> => {
     const all: unknown[] = []
     for await (const emission of emissions) {
       seen()
@@ -100,10 +123,27 @@ test('what is heard live is what the log says later', async () => {
   await append(db, session, { type: 'agent.thinking' })
   const live = collect(followEmissions({ db, pubsub: watched }, session, 0), 8, first)
   await joined
-  const [queued] = await append(db, session, { type: 'user.message', data: { zebra: [1, -0.5, ...Array.from({ length: 40 }, () => 1e300)], a: 'ü\n"\u2028"', deep: { b: null, aa: true } } }, { type: 'user.interrupt', queued: false })
+  const [queued] = await append(
+    db,
+    session,
+    {
+      type: 'user.message',
+      data: {
+        zebra: [1, -0.5, ...Array.from({ length: 40 }, () => 1e300)],
+        a: 'ü\n"\u2028"',
+        deep: { b: null, aa: true },
+      },
+    },
+    { type: 'user.interrupt', queued: false },
+  )
   await take(db, session, queued?.id ?? '')
   await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax - 300) } })
-  await append(db, session, { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax) } }, { type: 'agent.message' })
+  await append(
+    db,
+    session,
+    { type: 'agent.message', data: { text: 'x'.repeat(saidBytesMax) } },
+    { type: 'agent.message' },
+  )
   await append(db, session, { type: 'session.status_idle' })
   expect(await live).toEqual(await collect(followEmissions({ db, pubsub }, session, 0), 8))
   expect(said.filter(Boolean).length).toBeGreaterThanOrEqual(4)

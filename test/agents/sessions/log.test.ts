@@ -20,18 +20,32 @@ afterAll(async () => {
   await app.stop()
 })
 const said = (text: string) => ({ type: 'user.message', data: { content: [{ type: 'text', text }] } })
-const toolUse = (permission: string, type = 'agent.tool_use') => ({ type, data: { name: 'bash', input: {}, evaluated_permission: permission } })
+const toolUse = (permission: string, type = 'agent.tool_use') => ({
+  type,
+  data: { name: 'bash', input: {}, evaluated_permission: permission },
+})
 const publicId = (event: { id: string } | undefined): string => encodeId('sessionEvent', event?.id ?? '')
 
 test('positions grow by one, also over what is taken, and by however many writers', async () => {
   const { db } = database
   const id = await makeSessionRow(db, token)
-  const writers = await Promise.all(Array.from({ length: 20 }, (_, index) => append(db, id, said(`${index}`), { type: 'session.status_running' })))
-  expect(writers.flat().map(({ position }) => position).sort((one, other) => one - other)).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
-  for (const [message, status] of writers) expect([message?.processedAt, (status?.position ?? 0) - (message?.position ?? 0)]).toEqual([null, 1])
+  const writers = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => append(db, id, said(`${index}`), { type: 'session.status_running' })),
+  )
+  expect(
+    writers
+      .flat()
+      .map(({ position }) => position)
+      .sort((one, other) => one - other),
+  ).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+  for (const [message, status] of writers)
+    expect([message?.processedAt, (status?.position ?? 0) - (message?.position ?? 0)]).toEqual([null, 1])
   const [first, second] = (await readWholeLog(db, id)).filter(({ type }) => type === 'user.message')
   const taken = await take(db, id, second?.id ?? '', first?.id ?? '')
-  expect(taken.map(({ id: one, takenPosition }) => [one, takenPosition])).toEqual([[first?.id, 41], [second?.id, 42]])
+  expect(taken.map(({ id: one, takenPosition }) => [one, takenPosition])).toEqual([
+    [first?.id, 41],
+    [second?.id, 42],
+  ])
   expect(taken.every(({ processedAt }) => processedAt !== null)).toBe(true)
   expect(await take(db, id, first?.id ?? '')).toEqual([]) // again changes nothing
   expect(await findSessionRow(db, id)).toMatchObject({ eventPosition: 42, serviceEvents: 20 })
@@ -44,7 +58,9 @@ test('a tool use has one result and one confirmation, whoever writes it again', 
   const [use] = await append(db, id, toolUse('allow'))
   const result = { type: 'agent.tool_result', data: { tool_use_id: publicId(use), content: [], is_error: false } }
   await append(db, id, result)
-  await expect(append(db, id, { type: 'agent.message', data: { content: [] } }, result)).rejects.toThrow(/session_events_answers/)
+  await expect(append(db, id, { type: 'agent.message', data: { content: [] } }, result)).rejects.toThrow(
+    /session_events_answers/,
+  )
   expect((await readWholeLog(db, id)).map(({ type }) => type)).toEqual(['agent.tool_use', 'agent.tool_result'])
   expect(await findSessionRow(db, id)).toMatchObject({ eventPosition: 2 })
 })
@@ -52,21 +68,47 @@ test('a tool use has one result and one confirmation, whoever writes it again', 
 test('what is pending: interrupts apart, messages in order, and for each open tool use what it needs', async () => {
   const { db } = database
   const id = await makeSessionRow(db, token)
-  const [, , allowed, asked, confirmed, denied, custom, done] = await append(db, id,
-    said('one'), { type: 'agent.message', data: { content: [] } }, toolUse('allow'), toolUse('ask', 'agent.mcp_tool_use'), toolUse('ask'), toolUse('ask'), { type: 'agent.custom_tool_use', data: { name: 'weather', input: {} } }, toolUse('allow'))
-  await append(db, id,
-    { type: 'user.tool_confirmation', data: { tool_use_id: publicId(confirmed), result: 'allow' } }, { type: 'user.tool_confirmation', data: { tool_use_id: publicId(denied), result: 'deny', deny_message: 'no' } },
-    { type: 'agent.tool_result', data: { tool_use_id: publicId(done), content: [] } }, said('two'), { type: 'user.interrupt' })
+  const [, , allowed, asked, confirmed, denied, custom, done] = await append(
+    db,
+    id,
+    said('one'),
+    { type: 'agent.message', data: { content: [] } },
+    toolUse('allow'),
+    toolUse('ask', 'agent.mcp_tool_use'),
+    toolUse('ask'),
+    toolUse('ask'),
+    { type: 'agent.custom_tool_use', data: { name: 'weather', input: {} } },
+    toolUse('allow'),
+  )
+  await append(
+    db,
+    id,
+    { type: 'user.tool_confirmation', data: { tool_use_id: publicId(confirmed), result: 'allow' } },
+    { type: 'user.tool_confirmation', data: { tool_use_id: publicId(denied), result: 'deny', deny_message: 'no' } },
+    { type: 'agent.tool_result', data: { tool_use_id: publicId(done), content: [] } },
+    said('two'),
+    { type: 'user.interrupt' },
+  )
   const log = await readWholeLog(db, id)
   const pending = pendingOf(log)
   expect(pending.interrupts.map(({ type }) => type)).toEqual(['user.interrupt'])
   expect(pending.messages.map(({ data }) => data)).toEqual([said('one').data, said('two').data])
   expect(pending.answers).toHaveLength(2)
   expect(pending.toolUses.map(({ event, needs, denyMessage }) => [event.id, needs, denyMessage])).toEqual([
-    [allowed?.id, 'run', null], [asked?.id, 'confirmation', null], [confirmed?.id, 'run', null], [denied?.id, 'refuse', 'no'], [custom?.id, 'result', null],
+    [allowed?.id, 'run', null],
+    [asked?.id, 'confirmation', null],
+    [confirmed?.id, 'run', null],
+    [denied?.id, 'refuse', 'no'],
+    [custom?.id, 'result', null],
   ])
   expect(pending.waitingFor).toEqual([publicId(asked), publicId(custom)])
-  expect(pendingOf(log, { toolsRunAtClient: true }).toolUses.map(({ needs }) => needs)).toEqual(['result', 'confirmation', 'result', 'refuse', 'result'])
+  expect(pendingOf(log, { toolsRunAtClient: true }).toolUses.map(({ needs }) => needs)).toEqual([
+    'result',
+    'confirmation',
+    'result',
+    'refuse',
+    'result',
+  ])
   await take(db, id, ...log.map((event) => event.id))
   expect(pendingOf(await readWholeLog(db, id))).toMatchObject({ interrupts: [], messages: [], answers: [] })
 })

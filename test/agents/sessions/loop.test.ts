@@ -12,15 +12,37 @@ beforeAll(async () => {
 })
 afterAll(() => berth?.stop())
 
-const weather = { type: 'custom', name: 'weather', description: 'Tells the weather.', input_schema: { type: 'object', properties: { town: { type: 'string' } }, required: ['town'], additionalProperties: false } }
+const weather = {
+  type: 'custom',
+  name: 'weather',
+  description: 'Tells the weather.',
+  input_schema: {
+    type: 'object',
+    properties: { town: { type: 'string' } },
+    required: ['town'],
+    additionalProperties: false,
+  },
+}
 
 describe('a turn', () => {
   test('goes from the message to rest, in the documented order', async () => {
     const id = await sessions.begin(await sessions.agent(), '!say hello there')
     const log = await sessions.rested(id)
-    expect(types(log)).toEqual(['user.message', 'session.status_running', 'span.model_request_start', 'agent.message', 'span.model_request_end', 'session.usage', 'session.status_idle'])
+    expect(types(log)).toEqual([
+      'user.message',
+      'session.status_running',
+      'span.model_request_start',
+      'agent.message',
+      'span.model_request_end',
+      'session.usage',
+      'session.status_idle',
+    ])
     expect(textOf(log[3])).toBe('hello there')
-    expect(log[4]).toMatchObject({ model_request_start_id: log[2]?.id, is_error: false, model_usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) } })
+    expect(log[4]).toMatchObject({
+      model_request_start_id: log[2]?.id,
+      is_error: false,
+      model_usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+    })
     expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
     expect(log.every(({ processed_at }) => processed_at !== null)).toBe(true)
     expect((await sessions.get(id)).usage).toMatchObject({ output_tokens: expect.any(Number) })
@@ -30,8 +52,19 @@ describe('a turn', () => {
     const agent = await sessions.agent({ model: { id: 'berth/demo', effort: 'low' }, tools: [weather] })
     const id = await sessions.begin(agent, '!tool weather {"town":"Bern"}\n!say sunny')
     const waiting = await sessions.rested(id)
-    expect(types(waiting).slice(2)).toEqual(['span.model_request_start', 'agent.thinking', 'span.model_request_end', 'agent.custom_tool_use', 'session.usage', 'session.status_idle'])
-    await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: waiting[5]?.id, content: [{ type: 'text', text: '20 °C' }] })
+    expect(types(waiting).slice(2)).toEqual([
+      'span.model_request_start',
+      'agent.thinking',
+      'span.model_request_end',
+      'agent.custom_tool_use',
+      'session.usage',
+      'session.status_idle',
+    ])
+    await sessions.send(id, {
+      type: 'user.custom_tool_result',
+      custom_tool_use_id: waiting[5]?.id,
+      content: [{ type: 'text', text: '20 °C' }],
+    })
     const log = await sessions.rested(id) // the demo model refuses a block whose signature does not fit
     expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('sunny')
     expect(JSON.stringify(log)).not.toContain('I was asked to reason')
@@ -41,47 +74,92 @@ describe('a turn', () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 100\n!repeat 10 word')
     await sessions.say(id, '!say second')
     const log = await sessions.rested(id)
-    expect(log.filter(({ type }) => type === 'agent.message').map(textOf).at(-1)).toBe('second')
+    expect(
+      log
+        .filter(({ type }) => type === 'agent.message')
+        .map(textOf)
+        .at(-1),
+    ).toBe('second')
     expect(log.filter(({ type }) => type === 'session.status_idle')).toHaveLength(1)
   })
 })
 
 describe('tools of the client', () => {
   test('are waited for, also when only some are answered', async () => {
-    const id = await sessions.begin(await sessions.agent({ tools: [weather] }), '!tool weather {"town":"Bern"}\n!tool+ weather {"town":"Rome"}\n!say done')
+    const id = await sessions.begin(
+      await sessions.agent({ tools: [weather] }),
+      '!tool weather {"town":"Bern"}\n!tool+ weather {"town":"Rome"}\n!say done',
+    )
     const first = await sessions.rested(id)
     const uses = first.filter(({ type }) => type === 'agent.custom_tool_use')
-    expect(uses.map(({ name, input }) => [name, input])).toEqual([['weather', { town: 'Bern' }], ['weather', { town: 'Rome' }]])
-    expect(first.at(-1)).toMatchObject({ stop_reason: { type: 'requires_action', event_ids: uses.map((use) => use.id) } })
-    await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: uses[0]?.id, content: [{ type: 'text', text: 'rain' }] })
+    expect(uses.map(({ name, input }) => [name, input])).toEqual([
+      ['weather', { town: 'Bern' }],
+      ['weather', { town: 'Rome' }],
+    ])
+    expect(first.at(-1)).toMatchObject({
+      stop_reason: { type: 'requires_action', event_ids: uses.map((use) => use.id) },
+    })
+    await sessions.send(id, {
+      type: 'user.custom_tool_result',
+      custom_tool_use_id: uses[0]?.id,
+      content: [{ type: 'text', text: 'rain' }],
+    })
     expect((await sessions.get(id)).stop_reason).toEqual({ type: 'requires_action', event_ids: [uses[1]?.id] })
-    await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: uses[1]?.id, content: [{ type: 'text', text: 'sun' }] })
+    await sessions.send(id, {
+      type: 'user.custom_tool_result',
+      custom_tool_use_id: uses[1]?.id,
+      content: [{ type: 'text', text: 'sun' }],
+    })
     await until('it said so', async () => (await sessions.log(id)).some((event) => textOf(event) === 'done'))
     expect((await sessions.rested(id)).at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
   })
 
   test('ask_user is one of them', async () => {
-    const id = await sessions.begin(await sessions.agent({ tools: [{ type: 'berth_toolset_v1' }] }), '!tool ask_user {"question":"Which one?","options":["a","b"]}')
+    const id = await sessions.begin(
+      await sessions.agent({ tools: [{ type: 'berth_toolset_v1' }] }),
+      '!tool ask_user {"question":"Which one?","options":["a","b"]}',
+    )
     const log = await sessions.rested(id)
     const use = log.find(({ type }) => type === 'agent.custom_tool_use')
     expect(use).toMatchObject({ name: 'ask_user', input: { question: 'Which one?' } })
-    await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: use?.id, content: [{ type: 'text', text: 'the blue one' }] })
-    await until('the answer was heard', async () => (await sessions.log(id)).some((event) => textOf(event).includes('the blue one') && event.type === 'agent.message'))
+    await sessions.send(id, {
+      type: 'user.custom_tool_result',
+      custom_tool_use_id: use?.id,
+      content: [{ type: 'text', text: 'the blue one' }],
+    })
+    await until('the answer was heard', async () =>
+      (await sessions.log(id)).some(
+        (event) => textOf(event).includes('the blue one') && event.type === 'agent.message',
+      ),
+    )
   })
 })
 
 describe('confirmations', () => {
   const asking = { type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }
   test('allow and deny each call by itself; a denial is told to the model', async () => {
-    const id = await sessions.begin(await sessions.agent({ tools: [asking] }), '!tool web_fetch {"url":"http://127.0.0.1:1/a"}\n!tool+ web_fetch {"url":"http://127.0.0.1:1/b"}')
+    const id = await sessions.begin(
+      await sessions.agent({ tools: [asking] }),
+      '!tool web_fetch {"url":"http://127.0.0.1:1/a"}\n!tool+ web_fetch {"url":"http://127.0.0.1:1/b"}',
+    )
     const uses = (await sessions.rested(id)).filter(({ type }) => type === 'agent.tool_use')
     expect(uses.map(({ evaluated_permission }) => evaluated_permission)).toEqual(['ask', 'ask'])
-    await sessions.send(id, { type: 'user.tool_confirmation', tool_use_id: uses[0]?.id, result: 'deny', deny_message: 'not there' }, { type: 'user.tool_confirmation', tool_use_id: uses[1]?.id, result: 'allow' })
-    await until('it went on', async () => (await sessions.log(id)).filter(({ type }) => type === 'agent.message').length === 1)
+    await sessions.send(
+      id,
+      { type: 'user.tool_confirmation', tool_use_id: uses[0]?.id, result: 'deny', deny_message: 'not there' },
+      { type: 'user.tool_confirmation', tool_use_id: uses[1]?.id, result: 'allow' },
+    )
+    await until(
+      'it went on',
+      async () => (await sessions.log(id)).filter(({ type }) => type === 'agent.message').length === 1,
+    )
     const log = await sessions.rested(id)
-    expect(results(log)).toEqual(expect.arrayContaining([
-      { text: 'The user denied this call: not there', isError: true }, { text: expect.stringContaining('Only https:// addresses'), isError: true },
-    ]))
+    expect(results(log)).toEqual(
+      expect.arrayContaining([
+        { text: 'The user denied this call: not there', isError: true },
+        { text: expect.stringContaining('Only https:// addresses'), isError: true },
+      ]),
+    )
     expect(types(log).filter((type) => type === 'session.status_idle')).toHaveLength(2)
   })
 })
@@ -89,15 +167,25 @@ describe('confirmations', () => {
 describe('an interrupt', () => {
   test('ends an answer within 5 s, and the session goes on with the next message', async () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 500\n!repeat 1000 word')
-    await until('the model is asked', async () => (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'))
+    await until('the model is asked', async () =>
+      (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'),
+    )
     const startedMs = performance.now()
     await sessions.send(id, { type: 'user.interrupt' })
     const log = await sessions.rested(id)
     expect(performance.now() - startedMs).toBeLessThan(5_000)
-    expect(types(log).slice(-4)).toEqual(['user.interrupt', 'span.model_request_end', 'session.usage', 'session.status_idle'])
+    expect(types(log).slice(-4)).toEqual([
+      'user.interrupt',
+      'span.model_request_end',
+      'session.usage',
+      'session.status_idle',
+    ])
     expect(log.at(-3)).toMatchObject({ is_error: true })
     await sessions.say(id, '!say here')
-    await until('it answers', async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')) === 'here')
+    await until(
+      'it answers',
+      async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')) === 'here',
+    )
   })
 
   test('answers what waits for the client as denied', async () => {
@@ -112,9 +200,13 @@ describe('an interrupt', () => {
 
   test('with a message behind it begins a new turn', async () => {
     const id = await sessions.begin(await sessions.agent(), '!pace 500\n!repeat 1000 word')
-    await until('the model is asked', async () => (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'))
+    await until('the model is asked', async () =>
+      (await sessions.log(id)).some(({ type }) => type === 'span.model_request_start'),
+    )
     await sessions.send(id, { type: 'user.interrupt' }, message('!say instead'))
-    await until('it answers', async () => (await sessions.log(id)).some((event) => textOf(event) === 'instead' && event.type === 'agent.message'))
+    await until('it answers', async () =>
+      (await sessions.log(id)).some((event) => textOf(event) === 'instead' && event.type === 'agent.message'),
+    )
     expect(types(await sessions.rested(id)).filter((type) => type === 'session.status_idle')).toHaveLength(2)
   })
 
@@ -122,30 +214,53 @@ describe('an interrupt', () => {
     const id = await sessions.begin(await sessions.agent(), null)
     await sessions.send(id, message('!say too late'), { type: 'user.interrupt' })
     const log = await sessions.rested(id)
-    expect(types(log)).toEqual(['user.message', 'user.interrupt', 'session.status_running', 'session.usage', 'session.status_idle'])
+    expect(types(log)).toEqual([
+      'user.message',
+      'user.interrupt',
+      'session.status_running',
+      'session.usage',
+      'session.status_idle',
+    ])
     expect(log.every(({ processed_at }) => processed_at !== null)).toBe(true)
     await sessions.say(id, '!say here')
-    await until('it answers what came later', async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')) === 'here')
+    await until(
+      'it answers what came later',
+      async () => textOf((await sessions.log(id)).findLast(({ type }) => type === 'agent.message')) === 'here',
+    )
   })
 })
 
 describe('a model that misbehaves', () => {
   test('is told of unknown tools and arguments that do not fit, and goes on', async () => {
-    const script = ['!tool nothing {}', '!tool weather {"town":5}', '!tool weather not json', '!tool weather [1]', '!say at last'].join('\n')
+    const script = [
+      '!tool nothing {}',
+      '!tool weather {"town":5}',
+      '!tool weather not json',
+      '!tool weather [1]',
+      '!say at last',
+    ].join('\n')
     const log = await sessions.rested(await sessions.begin(await sessions.agent({ tools: [weather] }), script))
     expect(results(log)).toEqual([
-      { text: expect.stringContaining('There is no such tool'), isError: true }, { text: expect.stringContaining('do not fit'), isError: true },
-      { text: expect.stringContaining('no JSON object'), isError: true }, { text: expect.stringContaining('no JSON object'), isError: true },
+      { text: expect.stringContaining('There is no such tool'), isError: true },
+      { text: expect.stringContaining('do not fit'), isError: true },
+      { text: expect.stringContaining('no JSON object'), isError: true },
+      { text: expect.stringContaining('no JSON object'), isError: true },
     ])
     expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('at last')
     expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
   })
 
   test('is stopped when it never ends', async () => {
-    const log = await sessions.rested(await sessions.begin(await sessions.agent({ tools: [weather] }), '!forever nothing {}'), 60_000)
+    const log = await sessions.rested(
+      await sessions.begin(await sessions.agent({ tools: [weather] }), '!forever nothing {}'),
+      60_000,
+    )
     expect(log.filter(({ type }) => type === 'span.model_request_start')).toHaveLength(200)
     expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'retries_exhausted' } })
-    expect(log.at(-3)).toMatchObject({ type: 'session.error', error: { message: expect.stringContaining('200 requests'), retry_status: { type: 'exhausted' } } })
+    expect(log.at(-3)).toMatchObject({
+      type: 'session.error',
+      error: { message: expect.stringContaining('200 requests'), retry_status: { type: 'exhausted' } },
+    })
   }, 70_000)
 
   test('is cut when it says too much', async () => {
@@ -158,7 +273,11 @@ describe('a model that misbehaves', () => {
 })
 
 test('a session without credit for one more request rests at its budget', async () => {
-  const log = await sessions.rested(await sessions.begin(await sessions.agent(), '!say hello', { budget: { type: 'limit', max_list_cost: { amount: '0', currency: 'USD' } } }))
+  const log = await sessions.rested(
+    await sessions.begin(await sessions.agent(), '!say hello', {
+      budget: { type: 'limit', max_list_cost: { amount: '0', currency: 'USD' } },
+    }),
+  )
   expect(log.at(-1)).toMatchObject({ type: 'session.status_idle', stop_reason: { type: 'budget_reached' } })
   expect(types(log)).not.toContain('span.model_request_start')
 })

@@ -20,22 +20,48 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(() => berth?.stop())
 
-const makeEnvironment = async (name: string): Promise<string> => (await berth.call<{ id: string }>('POST', '/agents/v1/environments', { token, body: { name, config: { memory_mb: 1024 } } })).body.id
+const makeEnvironment = async (name: string): Promise<string> =>
+  (
+    await berth.call<{ id: string }>('POST', '/agents/v1/environments', {
+      token,
+      body: { name, config: { memory_mb: 1024 } },
+    })
+  ).body.id
 const bash = (command: string): string => `!tool bash ${JSON.stringify({ command })}`
 async function run(environment: string, command: string, fields: object = {}): Promise<Event[]> {
-  return sessions.rested(await sessions.begin(agent, bash(command), { environment_id: environment, ...fields }), vmLimitMs)
+  return sessions.rested(
+    await sessions.begin(agent, bash(command), { environment_id: environment, ...fields }),
+    vmLimitMs,
+  )
 }
 
 test('a VM that is lost under a call: the call says so, and the next one has a machine again', async () => {
   const environment = await makeEnvironment('lost')
   await run(environment, 'true')
-  const id = await sessions.begin(agent, [bash('echo begun > /tmp/begun; sleep 4321'), bash('pgrep -f "[s]leep 4321" || echo back')].join('\n'), { environment_id: environment })
-  await until('it runs', async () => textOf((await run(environment, 'cat /tmp/begun')).find(({ type }) => type === 'agent.tool_result')).includes('begun'), vmLimitMs)
+  const id = await sessions.begin(
+    agent,
+    [bash('echo begun > /tmp/begun; sleep 4321'), bash('pgrep -f "[s]leep 4321" || echo back')].join('\n'),
+    { environment_id: environment },
+  )
+  await until(
+    'it runs',
+    async () =>
+      textOf((await run(environment, 'cat /tmp/begun')).find(({ type }) => type === 'agent.tool_result')).includes(
+        'begun',
+      ),
+    vmLimitMs,
+  )
   const pids = qemuProcesses(machinesFolder(berth.dataDir)) // not the one that may be making the snapshot of this size
   expect(pids).toHaveLength(1) // without a pool it is the only one
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   const log = await sessions.rested(id, vmLimitMs)
-  expect(results(log)).toEqual([{ text: 'The machine was lost; the command may have run. Look at what is there before you run it again.', isError: true }, { text: 'back', isError: false }])
+  expect(results(log)).toEqual([
+    {
+      text: 'The machine was lost; the command may have run. Look at what is there before you run it again.',
+      isError: true,
+    },
+    { text: 'back', isError: false },
+  ])
   expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
 }, 400_000)
 
@@ -45,24 +71,41 @@ test('an environment that is archived under a call: the session rests, and says 
   await until('it is called', async () => types(await sessions.log(id)).includes('agent.tool_use'), vmLimitMs)
   expect((await berth.call('POST', `/agents/v1/environments/${environment}/archive`, { token })).status).toBe(200)
   const log = await sessions.rested(id)
-  expect(log.findLast(({ type }) => type === 'session.error')).toMatchObject({ error: { type: 'environment_failed_error' } })
-  expect(results(log), 'before it rests').toEqual([{ text: expect.stringContaining('environment of this session was archived'), isError: true }])
+  expect(log.findLast(({ type }) => type === 'session.error')).toMatchObject({
+    error: { type: 'environment_failed_error' },
+  })
+  expect(results(log), 'before it rests').toEqual([
+    { text: expect.stringContaining('environment of this session was archived'), isError: true },
+  ])
   await sessions.say(id, '!say still here')
-  await until('it answers', async () => (await sessions.log(id)).some((event) => event.type === 'agent.message' && textOf(event) === 'still here'), vmLimitMs)
+  await until(
+    'it answers',
+    async () =>
+      (await sessions.log(id)).some((event) => event.type === 'agent.message' && textOf(event) === 'still here'),
+    vmLimitMs,
+  )
   expect(results(await sessions.rested(id)), 'answered once').toHaveLength(1)
 }, 400_000)
 
 test('variables of the session’s vaults are there before the first call, and new ones with the next', async () => {
   const environment = await makeEnvironment('secret')
-  const vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } })).body.id
+  const vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'v' } }))
+    .body.id
   const put = async (name: string, value: string): Promise<void> => {
-    const made = await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, { token, body: { display_name: name, auth: { type: 'environment_variable', secret_name: name, secret_value: value } } })
+    const made = await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, {
+      token,
+      body: { display_name: name, auth: { type: 'environment_variable', secret_name: name, secret_value: value } },
+    })
     expect(made.status, JSON.stringify(made.body)).toBe(201)
   }
   await put('ONE_KEY', 'first-value')
   // In base64 of base64, because the log shows no secret as it is.
   const shown = async (): Promise<string> => {
-    const printed = textOf((await run(environment, 'echo $ONE_KEY $TWO_KEY | base64 | base64', { vault_ids: [vault] })).find(({ type }) => type === 'agent.tool_result'))
+    const printed = textOf(
+      (await run(environment, 'echo $ONE_KEY $TWO_KEY | base64 | base64', { vault_ids: [vault] })).find(
+        ({ type }) => type === 'agent.tool_result',
+      ),
+    )
     return Buffer.from(Buffer.from(printed, 'base64').toString(), 'base64').toString().trim()
   }
   expect(await shown()).toBe('first-value')

@@ -8,7 +8,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId } from '#src/platform/ids.ts'
 import { openStream } from '../../contract/event-stream.ts'
 import { writeModels } from '../../llm/chat-makers.ts'
-import { agentSessions, message, results, textOf, type AgentSessions, type Event } from '../../support/agent-sessions.ts'
+import {
+  agentSessions,
+  message,
+  results,
+  textOf,
+  type AgentSessions,
+  type Event,
+} from '../../support/agent-sessions.ts'
 import { callAgents } from '../../support/agents-service.ts'
 import { startBerth, type Berth } from '../../support/berth.ts'
 import { startMcpServer, type TestMcpServer } from '../../support/mcp-server.ts'
@@ -19,10 +26,18 @@ const canary = 'canary-token-5f2a/z"q'
 const inVariable = 'canary-värïable "9c1d"\nwith-a-second-line'
 /** How a secret may be written. */
 const written = [canary, inVariable].flatMap((secret) => [
-  secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), Buffer.from(secret).toString('base64'), Buffer.from(`user:${secret}`).toString('base64'), Buffer.from(secret).toString('base64url'),
+  secret,
+  JSON.stringify(secret).slice(1, -1),
+  encodeURIComponent(secret),
+  Buffer.from(secret).toString('base64'),
+  Buffer.from(`user:${secret}`).toString('base64'),
+  Buffer.from(secret).toString('base64url'),
 ])
 /** None of this may be read anywhere: of base64, what does not depend on what stands beside the secret. */
-const readable = [...written.map((form) => (form.includes('canary') ? form : form.slice(8, -4))), ...inVariable.split('\n')]
+const readable = [
+  ...written.map((form) => (form.includes('canary') ? form : form.slice(8, -4))),
+  ...inVariable.split('\n'),
+]
 
 let berth: Berth
 let mock: MockUpstream
@@ -40,10 +55,21 @@ beforeAll(async () => {
   tools = await startMcpServer()
   const port = await freePort()
   pageHost = `127.0.0.1:${port}`
-  page = createServer((_req, res) => void res.writeHead(200, { 'content-type': 'text/plain' }).end(pageText)).listen(port, '127.0.0.1')
+  page = createServer((_req, res) => void res.writeHead(200, { 'content-type': 'text/plain' }).end(pageText)).listen(
+    port,
+    '127.0.0.1',
+  )
   await once(page, 'listening')
   folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
-  berth = await startBerth({ worker: true, settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_MODELS_FILE: writeModels(folder, mock.url), BERTH_PRIVATE_HOSTS: `${tools.hostPort},${pageHost}` } })
+  berth = await startBerth({
+    worker: true,
+    settings: {
+      BERTH_VMS: 'off',
+      BERTH_RATE_LIMIT_FACTOR: '100',
+      BERTH_MODELS_FILE: writeModels(folder, mock.url),
+      BERTH_PRIVATE_HOSTS: `${tools.hostPort},${pageHost}`,
+    },
+  })
   token = await berth.token()
   sessions = agentSessions(berth, token)
 })
@@ -68,11 +94,17 @@ async function call<Body>(method: string, path: string, body?: unknown): Promise
   expect(answer.status, `${method} ${path}: ${JSON.stringify(answer.body)}`).toBeLessThan(300)
   return answer.body
 }
-const add = async (auth: object): Promise<string> => (await call<{ id: string }>('POST', `/vaults/${vault}/credentials`, { auth })).id
+const add = async (auth: object): Promise<string> =>
+  (await call<{ id: string }>('POST', `/vaults/${vault}/credentials`, { auth })).id
 const server = (): object => ({ mcp_servers: [{ type: 'url', name: 'tools', url: tools.url }] })
-const toolset = { type: 'mcp_toolset', mcp_server_name: 'tools', default_config: { permission_policy: { type: 'always_allow' } } }
+const toolset = {
+  type: 'mcp_toolset',
+  mcp_server_name: 'tools',
+  default_config: { permission_policy: { type: 'always_allow' } },
+}
 const callsShow = { parts: [{ tool: 'mcp__tools__show', arguments: '{}' }] }
-const agentWith = (more: object[] = [], model = 'test/plain'): Promise<string> => sessions.agent({ model, ...server(), tools: [toolset, ...more] })
+const agentWith = (more: object[] = [], model = 'test/plain'): Promise<string> =>
+  sessions.agent({ model, ...server(), tools: [toolset, ...more] })
 
 /** Everything that can be read of a session, by whatever way, and what the tables hold of it. */
 async function everythingOf(id: string): Promise<string> {
@@ -83,26 +115,71 @@ async function everythingOf(id: string): Promise<string> {
   const streamed: unknown[] = []
   while (streamed.length < log.length) streamed.push((await stream.next())?.data)
   stream.close()
-  const graphql = await berth.ask('query ($id: ID!) { session(id: $id) { title } sessionEvents(sessionId: $id, first: 100) { nodes { data } } }', { token, variables: { id } }).catch((error: Error) => error.message)
+  const graphql = await berth
+    .ask(
+      'query ($id: ID!) { session(id: $id) { title } sessionEvents(sessionId: $id, first: 100) { nodes { data } } }',
+      { token, variables: { id } },
+    )
+    .catch((error: Error) => error.message)
   const { rows } = await berth.services.database.pool.query<{ all: string }>(`
     select coalesce(string_agg(t, ' '), '') as all from (select e::text as t from session_events e union all select s::text from sessions s union all select p::text from session_previews p
       union all select x::text from session_secrets x union all select m.messages::text from (select data::text as messages from pgboss.job) m) as every`)
-  return [await shared.text(), JSON.stringify(log), JSON.stringify(streamed), JSON.stringify(graphql), JSON.stringify(await sessions.get(id)), rows[0]?.all].join('\n')
+  return [
+    await shared.text(),
+    JSON.stringify(log),
+    JSON.stringify(streamed),
+    JSON.stringify(graphql),
+    JSON.stringify(await sessions.get(id)),
+    rows[0]?.all,
+  ].join('\n')
 }
-const found = (text: string): string[] => readable.filter((form) => text.includes(form) || text.includes(JSON.stringify(form).slice(1, -1)))
+const found = (text: string): string[] =>
+  readable.filter((form) => text.includes(form) || text.includes(JSON.stringify(form).slice(1, -1)))
 
 describe('a secret of a session’s vault', () => {
   test('that a tool server, a page, a model or its client says stands nowhere', async () => {
     const weather = { type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object' } }
-    mock.script(callsShow, { parts: [{ tool: 'web_fetch', arguments: JSON.stringify({ url: `http://${pageHost}/` }) }] }, { parts: [{ text: `I saw ${canary} and ${inVariable}` }, { tool: 'weather', arguments: JSON.stringify({ town: canary, [inVariable]: [canary] }) }] }, { parts: [{ text: 'done' }] })
+    mock.script(
+      callsShow,
+      { parts: [{ tool: 'web_fetch', arguments: JSON.stringify({ url: `http://${pageHost}/` }) }] },
+      {
+        parts: [
+          { text: `I saw ${canary} and ${inVariable}` },
+          { tool: 'weather', arguments: JSON.stringify({ town: canary, [inVariable]: [canary] }) },
+        ],
+      },
+      { parts: [{ text: 'done' }] },
+    )
     const agent = await agentWith([weather, { type: 'agent_toolset_20260401' }])
-    const id = await sessions.begin(agent, `here is ${written.join(' ')}`, { vault_ids: [vault], title: `about ${canary}` })
+    const id = await sessions.begin(agent, `here is ${written.join(' ')}`, {
+      vault_ids: [vault],
+      title: `about ${canary}`,
+    })
     const use = (await sessions.rested(id)).find(({ type }) => type === 'agent.custom_tool_use')
     expect(use?.['input']).toEqual({ town: '***', '***': ['***'] })
-    const [sent] = await sessions.send(id, { type: 'user.custom_tool_result', custom_tool_use_id: use?.id, content: [{ type: 'text', text: `rain ${inVariable}` }, { type: 'document', source: { type: 'text', media_type: 'text/plain', data: canary }, title: canary }] })
-    expect(sent?.['content']).toEqual([{ type: 'text', text: 'rain ***' }, { type: 'document', source: { type: 'text', media_type: 'text/plain', data: '***' }, title: '***', context: null }])
+    const [sent] = await sessions.send(id, {
+      type: 'user.custom_tool_result',
+      custom_tool_use_id: use?.id,
+      content: [
+        { type: 'text', text: `rain ${inVariable}` },
+        { type: 'document', source: { type: 'text', media_type: 'text/plain', data: canary }, title: canary },
+      ],
+    })
+    expect(sent?.['content']).toEqual([
+      { type: 'text', text: 'rain ***' },
+      {
+        type: 'document',
+        source: { type: 'text', media_type: 'text/plain', data: '***' },
+        title: '***',
+        context: null,
+      },
+    ])
     const log = await sessions.rested(id)
-    expect(results(log).map(({ text, isError }) => [text.includes('***'), isError])).toEqual([[true, false], [true, false], [true, false]])
+    expect(results(log).map(({ text, isError }) => [text.includes('***'), isError])).toEqual([
+      [true, false],
+      [true, false],
+      [true, false],
+    ])
     expect(log.filter(({ type }) => type === 'agent.message').map(textOf)).toEqual(['I saw *** and ***', 'done'])
     await call('POST', `/sessions/${id}`, { title: `still ${canary}` })
     expect(await sessions.get(id)).toMatchObject({ title: 'still ***' })
@@ -115,18 +192,41 @@ describe('a secret of a session’s vault', () => {
     const long = `${'x'.repeat(29_990)}${canary}${'y'.repeat(100)}`
     tools.shows = { content: [{ type: 'text', text: `${'x'.repeat(29_990)}${inVariable}${'y'.repeat(100)}` }] }
     pageText = long
-    mock.script(callsShow, { parts: [{ tool: 'web_fetch', arguments: JSON.stringify({ url: `http://${pageHost}/` }) }] }, { parts: [{ text: 'done' }] })
-    const id = await sessions.begin(await agentWith([{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', max_content_tokens: 7_500 }] }]), 'go', { vault_ids: [vault] })
+    mock.script(
+      callsShow,
+      { parts: [{ tool: 'web_fetch', arguments: JSON.stringify({ url: `http://${pageHost}/` }) }] },
+      { parts: [{ text: 'done' }] },
+    )
+    const id = await sessions.begin(
+      await agentWith([
+        { type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', max_content_tokens: 7_500 }] },
+      ]),
+      'go',
+      { vault_ids: [vault] },
+    )
     const said = results(await sessions.rested(id))
-    expect(said.map(({ text, isError }) => [text.includes('[Cut:'), isError, /can/.test(text)])).toEqual([[true, false, false], [true, false, false]])
+    expect(said.map(({ text, isError }) => [text.includes('[Cut:'), isError, /can/.test(text)])).toEqual([
+      [true, false, false],
+      [true, false, false],
+    ])
   })
 
   test('is not previewed, however a model cuts it into pieces', async () => {
     const pieces = [...`so: ${canary}, and ${canary.slice(0, 5)}.`]
     const shown = Promise.withResolvers<void>()
-    mock.script({ parts: [{ text: 'it is ' }, ...pieces.flatMap((piece) => [{ text: piece }, { pauseMs: 15 }]), { text: ' that is all' }, { wait: shown.promise }] })
+    mock.script({
+      parts: [
+        { text: 'it is ' },
+        ...pieces.flatMap((piece) => [{ text: piece }, { pauseMs: 15 }]),
+        { text: ' that is all' },
+        { wait: shown.promise },
+      ],
+    })
     const id = await sessions.begin(await agentWith(), null, { vault_ids: [vault] })
-    const stream = await openStream(`${berth.url}/agents/v1/sessions/${id}/events/stream?event_deltas[]=agent.message`, { token })
+    const stream = await openStream(
+      `${berth.url}/agents/v1/sessions/${id}/events/stream?event_deltas[]=agent.message`,
+      { token },
+    )
     await sessions.say(id, 'go')
     let previewed = ''
     while (!previewed.includes('that is all')) {
@@ -140,11 +240,15 @@ describe('a secret of a session’s vault', () => {
   })
 
   test('stays masked when its credential is rotated, archived, or was taken from the session; and one that is added is masked from then on', async () => {
-    mock.script(callsShow, { parts: [{ text: 'one' }] }, callsShow, { parts: [{ text: 'two' }] }, callsShow, { parts: [{ text: 'three' }] })
+    mock.script(callsShow, { parts: [{ text: 'one' }] }, callsShow, { parts: [{ text: 'two' }] }, callsShow, {
+      parts: [{ text: 'three' }],
+    })
     const id = await sessions.begin(await agentWith(), 'first', { vault_ids: [vault] })
     const shows = async (): Promise<string> => results(await sessions.rested(id)).at(-1)?.text ?? ''
     expect(await shows()).not.toContain(canary)
-    await call('PUT', `/vaults/${vault}/credentials/${credential}`, { auth: { type: 'static_bearer', token: 'canary-rotated-77aa' } })
+    await call('PUT', `/vaults/${vault}/credentials/${credential}`, {
+      auth: { type: 'static_bearer', token: 'canary-rotated-77aa' },
+    })
     await add({ type: 'environment_variable', secret_name: 'LATER', secret_value: 'canary-added-88bb' })
     tools.shows = { content: [{ type: 'text', text: `${canary} canary-rotated-77aa canary-added-88bb plain` }] }
     await sessions.say(id, 'second')
@@ -155,13 +259,26 @@ describe('a secret of a session’s vault', () => {
     expect(await shows()).toBe('*** *** *** plain')
     expect(found(await everythingOf(id))).toEqual([])
     await call('POST', `/sessions/${id}/archive`)
-    expect((await berth.services.database.pool.query('select 1 from session_secrets where session_id = $1', [decodeId('session', id)])).rowCount).toBe(0) // nothing of it is kept for longer
+    expect(
+      (
+        await berth.services.database.pool.query('select 1 from session_secrets where session_id = $1', [
+          decodeId('session', id),
+        ])
+      ).rowCount,
+    ).toBe(0) // nothing of it is kept for longer
   })
 
   test('is masked in an outcome, its rubric and its verdict', async () => {
-    mock.script({ parts: [{ text: 'done' }] }, { parts: [{ text: JSON.stringify({ result: 'satisfied', explanation: `it says ${canary}` }) }] })
+    mock.script(
+      { parts: [{ text: 'done' }] },
+      { parts: [{ text: JSON.stringify({ result: 'satisfied', explanation: `it says ${canary}` }) }] },
+    )
     const id = await sessions.begin(await agentWith(), null, { vault_ids: [vault] })
-    await sessions.send(id, { type: 'user.define_outcome', description: `write ${canary}`, rubric: { type: 'text', content: `has ${inVariable}` } })
+    await sessions.send(id, {
+      type: 'user.define_outcome',
+      description: `write ${canary}`,
+      rubric: { type: 'text', content: `has ${inVariable}` },
+    })
     await sessions.rested(id)
     expect(found(await everythingOf(id))).toEqual([])
     expect(JSON.stringify(await sessions.get(id))).toContain('write ***')
@@ -171,11 +288,23 @@ describe('a secret of a session’s vault', () => {
     tools.intercept = (_req, res, body) => {
       const { id, method } = JSON.parse(body || '{}') as { id?: number; method?: string }
       if (method !== 'tools/list') return false
-      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', tools: [{ name: 'show', description: `for ${canary}`, inputSchema: { type: 'object' } }] } }))
+      res.writeHead(200, { 'content-type': 'application/json' }).end(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id,
+          result: {
+            resultType: 'complete',
+            tools: [{ name: 'show', description: `for ${canary}`, inputSchema: { type: 'object' } }],
+          },
+        }),
+      )
       return true
     }
     try {
-      const found = await call<{ data: { tools: { description: string }[] }[] }>('GET', `/agents/${await agentWith()}/mcp-tools`)
+      const found = await call<{ data: { tools: { description: string }[] }[] }>(
+        'GET',
+        `/agents/${await agentWith()}/mcp-tools`,
+      )
       expect(found.data[0]?.tools).toMatchObject([{ description: 'for ***' }])
     } finally {
       tools.intercept = null
@@ -185,25 +314,54 @@ describe('a secret of a session’s vault', () => {
 
 test('a session without vaults shows what was said as it is', async () => {
   mock.script({ parts: [{ text: `I say ${canary}` }] })
-  const log = await sessions.rested(await sessions.begin(await sessions.agent({ model: 'test/plain' }), `and I ${inVariable}`))
-  expect(log.filter(({ type }) => type.endsWith('.message')).map(textOf)).toEqual([`and I ${inVariable}`, `I say ${canary}`])
+  const log = await sessions.rested(
+    await sessions.begin(await sessions.agent({ model: 'test/plain' }), `and I ${inVariable}`),
+  )
+  expect(log.filter(({ type }) => type.endsWith('.message')).map(textOf)).toEqual([
+    `and I ${inVariable}`,
+    `I say ${canary}`,
+  ])
 })
 
 test('more secrets than can be masked together: a session that has them cannot begin, and one that is given them says nothing', async () => {
   const id = await sessions.begin(await agentWith(), null, { vault_ids: [vault] })
-  for (let each = 0; each < 10; each++) await add({ type: 'mcp_oauth', mcp_server_url: `https://mcp-${each}.example.com`, access_token: 'a'.repeat(16_000) + each, refresh: { client_id: 'me', refresh_token: 'b'.repeat(16_000) + each, token_endpoint: 'https://a.example.com/t', token_endpoint_auth: { type: 'none' } } })
+  for (let each = 0; each < 10; each++)
+    await add({
+      type: 'mcp_oauth',
+      mcp_server_url: `https://mcp-${each}.example.com`,
+      access_token: 'a'.repeat(16_000) + each,
+      refresh: {
+        client_id: 'me',
+        refresh_token: 'b'.repeat(16_000) + each,
+        token_endpoint: 'https://a.example.com/t',
+        token_endpoint_auth: { type: 'none' },
+      },
+    })
   const vaults = [vault]
   for (let more = 0; more < 9; more++) {
     vault = (await call<{ id: string }>('POST', '/vaults', { display_name: 'more' })).id
     vaults.push(vault)
-    for (let each = 0; each < 12; each++) await add({ type: 'static_bearer', mcp_server_url: `https://mcp-${each}.example.com`, token: `${more}-${each}-`.repeat(3_000).slice(0, 16_000) })
+    for (let each = 0; each < 12; each++)
+      await add({
+        type: 'static_bearer',
+        mcp_server_url: `https://mcp-${each}.example.com`,
+        token: `${more}-${each}-`.repeat(3_000).slice(0, 16_000),
+      })
   }
-  const begun = await callAgents<{ error: { message: string } }>(berth, token, 'POST', '/sessions', { agent: await agentWith(), vault_ids: vaults })
-  expect(begun).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('Use fewer vaults') } } })
+  const begun = await callAgents<{ error: { message: string } }>(berth, token, 'POST', '/sessions', {
+    agent: await agentWith(),
+    vault_ids: vaults,
+  })
+  expect(begun).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining('Use fewer vaults') } },
+  })
   mock.script({ parts: [{ text: `I say ${canary}` }] })
   await sessions.say(id, 'go')
   await call('POST', `/sessions/${id}`, { vault_ids: vaults })
-  const refused = await callAgents<{ error: { message: string } }>(berth, token, 'POST', `/sessions/${id}/events`, { events: [message('more')] })
+  const refused = await callAgents<{ error: { message: string } }>(berth, token, 'POST', `/sessions/${id}/events`, {
+    events: [message('more')],
+  })
   expect(refused).toMatchObject({ status: 400 })
-  expect(found(JSON.stringify(await sessions.rested(id) as Event[]))).toEqual([])
+  expect(found(JSON.stringify((await sessions.rested(id)) as Event[]))).toEqual([])
 })

@@ -16,9 +16,22 @@ beforeAll(async () => {
   berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token()
   sessions = agentSessions(berth, token)
-  environment = (await berth.call<{ id: string }>('POST', '/agents/v1/environments', { token, body: { name: 'box', config: { memory_mb: 1024 } } })).body.id
-  vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'keys' } })).body.id
-  expect((await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, { token, body: { auth: { type: 'environment_variable', secret_name: 'VAULT_KEY', secret_value: inVault } } })).status).toBe(201)
+  environment = (
+    await berth.call<{ id: string }>('POST', '/agents/v1/environments', {
+      token,
+      body: { name: 'box', config: { memory_mb: 1024 } },
+    })
+  ).body.id
+  vault = (await berth.call<{ id: string }>('POST', '/agents/v1/vaults', { token, body: { display_name: 'keys' } }))
+    .body.id
+  expect(
+    (
+      await berth.call('POST', `/agents/v1/vaults/${vault}/credentials`, {
+        token,
+        body: { auth: { type: 'environment_variable', secret_name: 'VAULT_KEY', secret_value: inVault } },
+      })
+    ).status,
+  ).toBe(201)
 }, 300_000)
 afterAll(() => berth?.stop())
 
@@ -33,21 +46,47 @@ async function run(...calls: Call[]): Promise<string[]> {
   return results(log).map(({ text }) => text)
 }
 
-test('what commands, files, searches and processes in the background print of a secret is masked', async () => {
-  await run(['bash', { command: 'true' }])
-  const { vm_id: vm } = (await berth.call<{ vm_id: string }>('GET', `/agents/v1/environments/${environment}`, { token })).body
-  expect((await berth.call('PATCH', `/api/v1/vms/${vm}/env?visibility=secret`, { token, body: { HIDDEN: inVm } })).status).toBe(200)
-  const said = await run(
-    ['bash', { command: 'echo "a $VAULT_KEY b $HIDDEN c"; printf %s "$VAULT_KEY" | base64; env | grep -c "^VAULT_KEY=$VAULT_KEY$"' }],
-    ['bash', { command: '(sleep 1; echo "later $VAULT_KEY") > ~/out.txt 2>&1 &' }],
-    ['bash', { command: 'while ! grep -q later ~/out.txt; do sleep 0.2; done; cat ~/out.txt' }],
-    ['read', { file_path: '/home/user/out.txt' }],
-    ['grep', { pattern: 'later', path: '/home/user/out.txt' }],
-    ['bash', { command: 'for i in $(seq 20); do printf "%0$((9990 + i))d" 0; printf "%s" "$VAULT_KEY"; done; yes "$HIDDEN" | head -n 20000' }],
-  )
-  expect(said.slice(0, 5)).toEqual(['a *** b *** c\n***\n1', '(no output)', 'later ***', 'later ***\n', '1:later ***'])
-  for (let letters = 5; letters < inVault.length; letters++) {
-    expect(said[5]).not.toContain(inVault.slice(0, letters))
-    expect(said[5]).not.toContain(inVault.slice(-letters))
-  }
-}, 2 * vmLimitMs)
+test(
+  'what commands, files, searches and processes in the background print of a secret is masked',
+  async () => {
+    await run(['bash', { command: 'true' }])
+    const { vm_id: vm } = (
+      await berth.call<{ vm_id: string }>('GET', `/agents/v1/environments/${environment}`, { token })
+    ).body
+    expect(
+      (await berth.call('PATCH', `/api/v1/vms/${vm}/env?visibility=secret`, { token, body: { HIDDEN: inVm } })).status,
+    ).toBe(200)
+    const said = await run(
+      [
+        'bash',
+        {
+          command:
+            'echo "a $VAULT_KEY b $HIDDEN c"; printf %s "$VAULT_KEY" | base64; env | grep -c "^VAULT_KEY=$VAULT_KEY$"',
+        },
+      ],
+      ['bash', { command: '(sleep 1; echo "later $VAULT_KEY") > ~/out.txt 2>&1 &' }],
+      ['bash', { command: 'while ! grep -q later ~/out.txt; do sleep 0.2; done; cat ~/out.txt' }],
+      ['read', { file_path: '/home/user/out.txt' }],
+      ['grep', { pattern: 'later', path: '/home/user/out.txt' }],
+      [
+        'bash',
+        {
+          command:
+            'for i in $(seq 20); do printf "%0$((9990 + i))d" 0; printf "%s" "$VAULT_KEY"; done; yes "$HIDDEN" | head -n 20000',
+        },
+      ],
+    )
+    expect(said.slice(0, 5)).toEqual([
+      'a *** b *** c\n***\n1',
+      '(no output)',
+      'later ***',
+      'later ***\n',
+      '1:later ***',
+    ])
+    for (let letters = 5; letters < inVault.length; letters++) {
+      expect(said[5]).not.toContain(inVault.slice(0, letters))
+      expect(said[5]).not.toContain(inVault.slice(-letters))
+    }
+  },
+  2 * vmLimitMs,
+)

@@ -19,13 +19,21 @@ beforeAll(async () => {
 })
 afterAll(() => berth.stop())
 
-const call = <Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<Body>> => callAgents<Body>(berth, token, method, path, body)
-const make = async (fields: Record<string, unknown> = {}): Promise<string> => (await call<{ id: string }>('POST', '/sessions', { agent, ...fields })).body.id
+const call = <Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<Body>> =>
+  callAgents<Body>(berth, token, method, path, body)
+const make = async (fields: Record<string, unknown> = {}): Promise<string> =>
+  (await call<{ id: string }>('POST', '/sessions', { agent, ...fields })).body.id
 const uuid = (id: string): string => decodeId('session', id) ?? ''
 const said = (text = 'hello') => ({ type: 'user.message', data: { content: [{ type: 'text', text }] } })
-const answered = (text: string, id?: string) => ({ type: 'agent.message', data: { content: [{ type: 'text', text }] }, ...(id ? { id } : {}) })
-const follow = (id: string, query = '', lastEventId?: string): Promise<EventStream> => openStream(`${berth.url}/agents/v1/sessions/${id}/events/stream${query}`, { token, lastEventId })
-const settle = (id: string): Promise<unknown> => transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), { to: 'idle', stopReason: { type: 'end_turn' } }))
+const answered = (text: string, id?: string) => ({
+  type: 'agent.message',
+  data: { content: [{ type: 'text', text }] },
+  ...(id ? { id } : {}),
+})
+const follow = (id: string, query = '', lastEventId?: string): Promise<EventStream> =>
+  openStream(`${berth.url}/agents/v1/sessions/${id}/events/stream${query}`, { token, lastEventId })
+const settle = (id: string): Promise<unknown> =>
+  transaction(berth.services.db, (tx) => moveSession(tx, uuid(id), { to: 'idle', stopReason: { type: 'end_turn' } }))
 
 /** The next so many events; a stream that ends before is a failure. */
 async function next(stream: EventStream, count: number): Promise<StreamEvent[]> {
@@ -44,21 +52,37 @@ describe('a stream', () => {
     const id = await make()
     await append(berth.services.db, uuid(id), { type: 'agent.thinking' })
     const stream = await follow(id)
-    expect([stream.status, stream.headers.get('content-type'), stream.headers.get('x-accel-buffering')]).toEqual([200, 'text/event-stream; charset=utf-8', 'no'])
-    const { body } = await call<{ data: { id: string }[] }>('POST', `/sessions/${id}/events`, { events: [{ type: 'user.message', content: [{ type: 'text', text: 'hi' }] }] })
+    expect([stream.status, stream.headers.get('content-type'), stream.headers.get('x-accel-buffering')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      'no',
+    ])
+    const { body } = await call<{ data: { id: string }[] }>('POST', `/sessions/${id}/events`, {
+      events: [{ type: 'user.message', content: [{ type: 'text', text: 'hi' }] }],
+    })
     await take(berth.services.db, uuid(id), decodeId('sessionEvent', body.data[0]?.id ?? '') ?? '')
     const [queued, running, taken] = await next(stream, 3)
     expect([queued, running, taken].map((event) => event?.name)).toEqual(['message', 'message', 'message'])
-    expect(queued).toMatchObject({ id: '2', data: { id: body.data[0]?.id, type: 'user.message', processed_at: null, content: [{ text: 'hi' }] } })
+    expect(queued).toMatchObject({
+      id: '2',
+      data: { id: body.data[0]?.id, type: 'user.message', processed_at: null, content: [{ text: 'hi' }] },
+    })
     expect(running).toMatchObject({ id: '3', data: { type: 'session.status_running' } })
-    expect(taken).toMatchObject({ id: '4', data: { id: body.data[0]?.id, type: 'user.message', processed_at: expect.stringMatching(/Z$/) } })
+    expect(taken).toMatchObject({
+      id: '4',
+      data: { id: body.data[0]?.id, type: 'user.message', processed_at: expect.stringMatching(/Z$/) },
+    })
     expect(stream.retryMs).toBe(2000)
     stream.close()
   })
 
   test('begins behind a position, behind an event, or at the beginning', async () => {
     const id = await make()
-    const stored = await append(berth.services.db, uuid(id), ...Array.from({ length: 5 }, (_, index) => answered(`${index}`)))
+    const stored = await append(
+      berth.services.db,
+      uuid(id),
+      ...Array.from({ length: 5 }, (_, index) => answered(`${index}`)),
+    )
     const positions = async (query: string, count: number, header?: string): Promise<number[]> => {
       const stream = await follow(id, query, header)
       const events = await next(stream, count)
@@ -70,8 +94,21 @@ describe('a stream', () => {
     expect(await positions('', 2, '3')).toEqual([4, 5])
     expect(await positions('?after=1', 2, '3')).toEqual([4, 5]) // the header is the newer of the two
     expect(await positions(`?after=${encodeId('sessionEvent', stored[1]?.id ?? '')}`, 3)).toEqual([3, 4, 5])
-    for (const query of ['?after=6', '?after=x', `?after=${newId('sessionEvent')}`, '?replay=maybe', '?event_deltas[]=agent.tool_use']) expect((await follow(id, query)).status).toBe(400)
-    expect((await openStream(`${berth.url}/agents/v1/sessions/${id}/events/stream`, { token: await berth.token('mallory', 'evil') })).status).toBe(404)
+    for (const query of [
+      '?after=6',
+      '?after=x',
+      `?after=${newId('sessionEvent')}`,
+      '?replay=maybe',
+      '?event_deltas[]=agent.tool_use',
+    ])
+      expect((await follow(id, query)).status).toBe(400)
+    expect(
+      (
+        await openStream(`${berth.url}/agents/v1/sessions/${id}/events/stream`, {
+          token: await berth.token('mallory', 'evil'),
+        })
+      ).status,
+    ).toBe(404)
     expect((await openStream(`${berth.url}/agents/v1/sessions/${id}/events/stream`)).status).toBe(401)
   })
 
@@ -86,7 +123,11 @@ describe('a stream', () => {
     })()
     const seen: number[] = []
     while (seen.length < total) {
-      const stream = await follow(id, seen.length === 0 ? '?replay=1' : '', seen.length === 0 ? undefined : String(seen.at(-1)))
+      const stream = await follow(
+        id,
+        seen.length === 0 ? '?replay=1' : '',
+        seen.length === 0 ? undefined : String(seen.at(-1)),
+      )
       for (const event of await next(stream, Math.min(7, total - seen.length))) seen.push(Number(event.id))
       stream.close()
     }
@@ -98,7 +139,9 @@ describe('a stream', () => {
     const id = await make()
     const stream = await follow(id)
     for (let sent = 0; sent < 40; sent++) await append(berth.services.db, uuid(id), answered('x'.repeat(200 * 1024)))
-    expect((await next(stream, 40)).map((event) => Number(event.id))).toEqual(Array.from({ length: 40 }, (_, index) => index + 1))
+    expect((await next(stream, 40)).map((event) => Number(event.id))).toEqual(
+      Array.from({ length: 40 }, (_, index) => index + 1),
+    )
     stream.close()
   })
 
@@ -109,7 +152,11 @@ describe('a stream', () => {
     await call('DELETE', `/sessions/${deleted}`)
     const [one, other] = [await next(streams[0]!, 1), await next(streams[1]!, 1)]
     expect(told(one)).toEqual([[1, 'session.status_terminated']])
-    expect(other[0]).toMatchObject({ id: null, name: 'message', data: { type: 'session.deleted', id: expect.stringMatching(/^sevt_/) } })
+    expect(other[0]).toMatchObject({
+      id: null,
+      name: 'message',
+      data: { type: 'session.deleted', id: expect.stringMatching(/^sevt_/) },
+    })
     for (const stream of streams) expect(await stream.next()).toBeNull()
     expect(await (await follow(archived)).next()).toBeNull() // nothing will ever follow
     expect(told(await next(await follow(archived, '?replay=1'), 1))).toEqual([[1, 'session.status_terminated']])
@@ -117,15 +164,25 @@ describe('a stream', () => {
 })
 
 test('signs of life, and the error that ends a stream, have the names that Anthropic’s clients know', () => {
-  const { ofEvent, ofError } = namedFrames((error, requestId) => ({ type: 'error', error: { type: 'api_error', message: error.message }, request_id: requestId }))
+  const { ofEvent, ofError } = namedFrames((error, requestId) => ({
+    type: 'error',
+    error: { type: 'api_error', message: error.message },
+    request_id: requestId,
+  }))
   expect(ofEvent({ body: {} })).toEqual({ before: 'event: ping\ndata: {"type":"ping"}\n\n' })
-  expect(ofError(new BerthError('internal_error', 'sorry'), 'req_1')).toBe('event: error\ndata: {"type":"error","error":{"type":"api_error","message":"sorry"},"request_id":"req_1"}\n\n')
+  expect(ofError(new BerthError('internal_error', 'sorry'), 'req_1')).toBe(
+    'event: error\ndata: {"type":"error","error":{"type":"api_error","message":"sorry"},"request_id":"req_1"}\n\n',
+  )
 })
 
 describe('previews', () => {
   test('show what is said while it is said, to those who ask, without a position', async () => {
     const id = await make()
-    const [plain, messages, both] = [await follow(id), await follow(id, '?event_deltas[]=agent.message'), await follow(id, '?event_deltas[]=agent.message&event_deltas%5B%5D=agent.thinking')]
+    const [plain, messages, both] = [
+      await follow(id),
+      await follow(id, '?event_deltas[]=agent.message'),
+      await follow(id, '?event_deltas[]=agent.message&event_deltas%5B%5D=agent.thinking'),
+    ]
     // A stream is joined once it has something to tell.
     await append(berth.services.db, uuid(id), { type: 'span.model_request_start' })
     for (const stream of [plain, messages, both]) await next(stream, 1)
@@ -139,14 +196,35 @@ describe('previews', () => {
     const deltas = await next(messages, 2)
     await append(berth.services.db, uuid(id), answered('hello', eventId))
     const publicId = encodeId('sessionEvent', eventId)
-    const delta = (text: string): object => ({ id: null, name: 'message', data: { type: 'event_delta', event_id: publicId, delta: { type: 'content_delta', index: 0, content: { type: 'text', text } } } })
+    const delta = (text: string): object => ({
+      id: null,
+      name: 'message',
+      data: {
+        type: 'event_delta',
+        event_id: publicId,
+        delta: { type: 'content_delta', index: 0, content: { type: 'text', text } },
+      },
+    })
     expect(begun.map(({ data }) => data['type'])).toEqual(['agent.thinking', 'event_start'])
-    expect(begun[1]).toEqual({ id: null, name: 'message', data: { type: 'event_start', event: { type: 'agent.message', id: publicId } } })
+    expect(begun[1]).toEqual({
+      id: null,
+      name: 'message',
+      data: { type: 'event_start', event: { type: 'agent.message', id: publicId } },
+    })
     expect(deltas).toEqual([delta('hel'), delta('lo')])
     expect(await next(messages, 1)).toMatchObject([{ id: '3', data: { id: publicId, type: 'agent.message' } }])
     expect(thought[0]?.data).toMatchObject({ type: 'event_start', event: { type: 'agent.thinking' } })
-    expect(told(await next(plain, 2))).toEqual([[2, 'agent.thinking'], [3, 'agent.message']])
-    expect((await next(both, 5)).map(({ data }) => data['type'])).toEqual(['agent.thinking', 'event_start', 'event_delta', 'event_delta', 'agent.message'])
+    expect(told(await next(plain, 2))).toEqual([
+      [2, 'agent.thinking'],
+      [3, 'agent.message'],
+    ])
+    expect((await next(both, 5)).map(({ data }) => data['type'])).toEqual([
+      'agent.thinking',
+      'event_start',
+      'event_delta',
+      'event_delta',
+      'agent.message',
+    ])
     expect((await call<{ data: unknown[] }>('GET', `/sessions/${id}/events`)).body.data).toHaveLength(3)
     for (const stream of [plain, messages, both]) stream.close()
   })
@@ -172,7 +250,8 @@ describe('previews', () => {
 async function* subscribe(query: string): AsyncGenerator<Record<string, unknown>> {
   const stream = await openStream(`${berth.url}/graphql?query=${encodeURIComponent(query)}`, { token })
   try {
-    for (let event = await stream.next(); event; event = await stream.next()) if (event.name === 'next') yield (event.data as { data: Record<string, unknown> }).data
+    for (let event = await stream.next(); event; event = await stream.next())
+      if (event.name === 'next') yield (event.data as { data: Record<string, unknown> }).data
   } finally {
     stream.close()
   }
@@ -182,19 +261,31 @@ describe('GraphQL', () => {
   test('the same events resume by the same position', async () => {
     const id = await make()
     await append(berth.services.db, uuid(id), answered('one'), answered('two'), answered('three'))
-    const events = subscribe(`subscription { sessionEvents(sessionId: "${id}", after: "1") { ... on SessionEvent { cursor event } } }`)
-    expect((await events.next()).value).toMatchObject({ sessionEvents: { cursor: '2', event: { type: 'agent.message', content: [{ text: 'two' }] } } })
+    const events = subscribe(
+      `subscription { sessionEvents(sessionId: "${id}", after: "1") { ... on SessionEvent { cursor event } } }`,
+    )
+    expect((await events.next()).value).toMatchObject({
+      sessionEvents: { cursor: '2', event: { type: 'agent.message', content: [{ text: 'two' }] } },
+    })
     expect((await events.next()).value).toMatchObject({ sessionEvents: { cursor: '3' } })
     await events.return(undefined)
   })
 
   test('its state is told as it is, and whenever it changed, until it ends', async () => {
     const id = await make({ initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }] })
-    const states = subscribe(`subscription { sessionState(id: "${id}") { ... on SessionState { cursor session { status stopReason } } } }`)
-    expect((await states.next()).value).toEqual({ sessionState: { cursor: '2', session: { status: 'running', stopReason: null } } })
+    const states = subscribe(
+      `subscription { sessionState(id: "${id}") { ... on SessionState { cursor session { status stopReason } } } }`,
+    )
+    expect((await states.next()).value).toEqual({
+      sessionState: { cursor: '2', session: { status: 'running', stopReason: null } },
+    })
     await settle(id)
-    expect((await states.next()).value).toEqual({ sessionState: { cursor: '3', session: { status: 'idle', stopReason: { type: 'end_turn' } } } })
-    const resumed = subscribe(`subscription { sessionState(id: "${id}", after: "3") { ... on SessionState { cursor session { status } } } }`)
+    expect((await states.next()).value).toEqual({
+      sessionState: { cursor: '3', session: { status: 'idle', stopReason: { type: 'end_turn' } } },
+    })
+    const resumed = subscribe(
+      `subscription { sessionState(id: "${id}", after: "3") { ... on SessionState { cursor session { status } } } }`,
+    )
     const first = resumed.next()
     await call('POST', `/sessions/${id}/archive`)
     expect((await first).value).toEqual({ sessionState: { cursor: '5', session: { status: 'terminated' } } }) // 4: the message that nobody took counts as processed

@@ -16,12 +16,18 @@ beforeAll(async () => {
   token = await berth.token()
   sessions = agentSessions(berth, token)
   agent = await sessions.agent({ tools: [{ type: 'agent_toolset_20260401' }] })
-  environment = (await berth.call<{ id: string }>('POST', '/agents/v1/environments', { token, body: { name: 'box', config: { memory_mb: 1024 } } })).body.id
+  environment = (
+    await berth.call<{ id: string }>('POST', '/agents/v1/environments', {
+      token,
+      body: { name: 'box', config: { memory_mb: 1024 } },
+    })
+  ).body.id
 }, 300_000)
 afterAll(() => berth?.stop())
 
 type Call = [name: string, input: Record<string, unknown>]
-const script = (...calls: Call[]): string => [...calls.map(([name, input]) => `!tool ${name} ${JSON.stringify(input)}`), '!say done'].join('\n')
+const script = (...calls: Call[]): string =>
+  [...calls.map(([name, input]) => `!tool ${name} ${JSON.stringify(input)}`), '!say done'].join('\n')
 async function run(...calls: Call[]): Promise<Event[]> {
   return sessions.rested(await sessions.begin(agent, script(...calls), { environment_id: environment }), vmLimitMs)
 }
@@ -49,11 +55,23 @@ test('every tool does what it says, in one folder, and says what is wrong', asyn
   )
   const said = results(log)
   expect(said.map(({ text, isError }) => [isError, text.slice(0, 120)])).toEqual([
-    [true, 'out\nerr\n[exit code 3]'], [false, '/home/user/one'], [false, 'Wrote 37 bytes to src/a.txt.'],
-    [false, 'first\nsecond "quoted" $HOME ü\nthird\n'], [false, 'second "quoted" $HOME ü\nthird\n'],
-    [false, 'Replaced 1 occurrence in src/a.txt.'], [true, expect.stringContaining('occurs 2 times')], [true, expect.stringContaining('does not occur')], [false, 'Replaced 2 occurrences in src/a.txt.'],
-    [false, 'src/a.txt:1:fIrst\nsrc/a.txt:2:2nd "quoted" $HOME ü'], [false, 'No lines match.'], [false, 'src/a.txt'], [true, 'There is nothing at src/b.txt.'],
-    [false, expect.stringContaining('/home/user')], [false, expect.stringMatching(/^\/home\/user\n1\n2\n/)], [true, expect.stringMatching(/\[Stopped: it did not end within 1 s\.\]$/)], [false, 'a\u{fffd}b\u{fffd}c'],
+    [true, 'out\nerr\n[exit code 3]'],
+    [false, '/home/user/one'],
+    [false, 'Wrote 37 bytes to src/a.txt.'],
+    [false, 'first\nsecond "quoted" $HOME ü\nthird\n'],
+    [false, 'second "quoted" $HOME ü\nthird\n'],
+    [false, 'Replaced 1 occurrence in src/a.txt.'],
+    [true, expect.stringContaining('occurs 2 times')],
+    [true, expect.stringContaining('does not occur')],
+    [false, 'Replaced 2 occurrences in src/a.txt.'],
+    [false, 'src/a.txt:1:fIrst\nsrc/a.txt:2:2nd "quoted" $HOME ü'],
+    [false, 'No lines match.'],
+    [false, 'src/a.txt'],
+    [true, 'There is nothing at src/b.txt.'],
+    [false, expect.stringContaining('/home/user')],
+    [false, expect.stringMatching(/^\/home\/user\n1\n2\n/)],
+    [true, expect.stringMatching(/\[Stopped: it did not end within 1 s\.\]$/)],
+    [false, 'a\u{fffd}b\u{fffd}c'],
     [false, expect.stringMatching(/^(?:y\n)+$/)],
   ])
   const flood = said[14]?.text ?? ''
@@ -64,40 +82,64 @@ test('every tool does what it says, in one folder, and says what is wrong', asyn
 }, 240_000)
 
 test('calls of one answer run at once, and each is answered', async () => {
-  const id = await sessions.begin(agent, '!tool bash {"command":"sleep 2; echo one"}\n!tool+ bash {"command":"sleep 2; echo two"}\n!tool+ write {"file_path":"/tmp/three","content":"3"}\n!say done', { environment_id: environment })
+  const id = await sessions.begin(
+    agent,
+    '!tool bash {"command":"sleep 2; echo one"}\n!tool+ bash {"command":"sleep 2; echo two"}\n!tool+ write {"file_path":"/tmp/three","content":"3"}\n!say done',
+    { environment_id: environment },
+  )
   const log = await sessions.rested(id, vmLimitMs)
-  expect(results(log).map(({ text }) => text).sort()).toEqual(['Wrote 1 bytes to /tmp/three.', 'one', 'two'])
-  const times = log.filter(({ type }) => type === 'agent.tool_use' || type === 'agent.tool_result').map(({ processed_at: at }) => Date.parse(at ?? ''))
+  expect(
+    results(log)
+      .map(({ text }) => text)
+      .sort(),
+  ).toEqual(['Wrote 1 bytes to /tmp/three.', 'one', 'two'])
+  const times = log
+    .filter(({ type }) => type === 'agent.tool_use' || type === 'agent.tool_result')
+    .map(({ processed_at: at }) => Date.parse(at ?? ''))
   expect(Math.max(...times) - Math.min(...times)).toBeLessThan(3_900)
 }, 240_000)
 
 test('an interrupt kills what runs in the VM within 5 s', async () => {
-  const id = await sessions.begin(agent, '!tool bash {"command":"echo begun > /tmp/begun; sleep 4321"}', { environment_id: environment })
-  const look = async (command: string): Promise<string> => textOf((await run(['bash', { command }])).find(({ type }) => type === 'agent.tool_result'))
+  const id = await sessions.begin(agent, '!tool bash {"command":"echo begun > /tmp/begun; sleep 4321"}', {
+    environment_id: environment,
+  })
+  const look = async (command: string): Promise<string> =>
+    textOf((await run(['bash', { command }])).find(({ type }) => type === 'agent.tool_result'))
   await until('it runs', async () => (await look('cat /tmp/begun 2> /dev/null')).includes('begun'), vmLimitMs)
   const startedMs = performance.now()
   await sessions.send(id, { type: 'user.interrupt' })
   const log = await sessions.rested(id)
   expect(performance.now() - startedMs).toBeLessThan(5_000)
-  expect(results(log)).toEqual([{ text: 'The user interrupted; this call was stopped, and may have had a part of its effect.', isError: true }])
+  expect(results(log)).toEqual([
+    { text: 'The user interrupted; this call was stopped, and may have had a part of its effect.', isError: true },
+  ])
   expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
   expect(await look('pgrep -f "sleep 4321" | grep -v $$ ; true')).not.toMatch(/\d/)
 }, 240_000)
 
 test('the built-in model finds and fixes a failing test in a git repository', async () => {
   const source = 'def mean(values):\n    return sum(values) / (len(values) - 1)\n'
-  const testing = 'import unittest\nfrom mean import mean\n\nclass MeanTest(unittest.TestCase):\n    def test_mean(self):\n        self.assertEqual(mean([1, 2, 3]), 2)\n\nunittest.main()\n'
+  const testing =
+    'import unittest\nfrom mean import mean\n\nclass MeanTest(unittest.TestCase):\n    def test_mean(self):\n        self.assertEqual(mean([1, 2, 3]), 2)\n\nunittest.main()\n'
   const commit = 'git -c user.name=agent -c user.email=agent@example.com commit -qam'
   const log = await run(
     ['bash', { command: 'git init -q ~/repo && cd ~/repo' }],
-    ['write', { file_path: 'mean.py', content: source }], ['write', { file_path: 'test_mean.py', content: testing }],
+    ['write', { file_path: 'mean.py', content: source }],
+    ['write', { file_path: 'test_mean.py', content: testing }],
     ['bash', { command: `git add . && ${commit} 'Begin' && python3 test_mean.py` }],
-    ['grep', { pattern: 'len\\(values\\)' }], ['read', { file_path: 'mean.py' }],
+    ['grep', { pattern: 'len\\(values\\)' }],
+    ['read', { file_path: 'mean.py' }],
     ['edit', { file_path: 'mean.py', old_string: '(len(values) - 1)', new_string: 'len(values)' }],
-    ['bash', { command: `python3 test_mean.py && ${commit} 'Divide by the number of values' && git log --oneline | wc -l` }],
+    [
+      'bash',
+      { command: `python3 test_mean.py && ${commit} 'Divide by the number of values' && git log --oneline | wc -l` },
+    ],
   )
   const said = results(log)
-  expect(said[3]).toMatchObject({ isError: true, text: expect.stringMatching(/AssertionError: 3\.0 != 2[^]*\[exit code 1\]/) })
+  expect(said[3]).toMatchObject({
+    isError: true,
+    text: expect.stringMatching(/AssertionError: 3\.0 != 2[^]*\[exit code 1\]/),
+  })
   expect(said.at(-1)).toMatchObject({ isError: false, text: expect.stringMatching(/OK[^]*2$/) })
   expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('done')
 }, 240_000)

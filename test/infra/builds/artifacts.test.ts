@@ -24,16 +24,28 @@ afterAll(() => berth.stop())
 const keyOf = (id: string): string => `builds/tests/${id}/out.tar.gz`
 
 /** A build that ended so many days ago and left a file behind; its public id. */
-async function makeBuild(days: number, { type = 'artifact', stored = true }: { type?: OutputType; stored?: boolean } = {}): Promise<string> {
+async function makeBuild(
+  days: number,
+  { type = 'artifact', stored = true }: { type?: OutputType; stored?: boolean } = {},
+): Promise<string> {
   const job = await submitRunning(berth, token)
   const id = uuidOf(job)
   if (stored) await objectStore(berth.services).put(keyOf(id), Readable.from([Buffer.from('kept')]), 1024)
-  await finishBuild(berth.services, id, { status: 'succeeded', exitCode: 0, output: { type, name: 'out', key: keyOf(id), templateId: null, sizeBytes: 4, sha256: 'ab' } })
-  await sql`update build_jobs set finished_at = now() - ${days} * interval '1 day' where id = ${id}`.execute(berth.services.db)
+  await finishBuild(berth.services, id, {
+    status: 'succeeded',
+    exitCode: 0,
+    output: { type, name: 'out', key: keyOf(id), templateId: null, sizeBytes: 4, sha256: 'ab' },
+  })
+  await sql`update build_jobs set finished_at = now() - ${days} * interval '1 day' where id = ${id}`.execute(
+    berth.services.db,
+  )
   return job.id
 }
 async function outputOf(id: string): Promise<{ url: string | null; sizeBytes: number; name: string }> {
-  const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url sizeBytes name } } }', { token, variables: { id } })
+  const { body } = await berth.ask('query ($id: ID!) { build(id: $id) { output { url sizeBytes name } } }', {
+    token,
+    variables: { id },
+  })
   return (body.data as { build: { output: { url: string | null; sizeBytes: number; name: string } } }).build.output
 }
 
@@ -50,7 +62,10 @@ test('an artifact is removed after 30 days and its build goes on saying what the
 
 test('BERTH_ARTIFACT_DAYS says how long, and 0 is for ever', async () => {
   const id = await makeBuild(5)
-  const withDays = (days: string) => ({ ...berth.services, config: { ...berth.services.config, artifactDays: readConfig({ BERTH_ARTIFACT_DAYS: days }).artifactDays } })
+  const withDays = (days: string) => ({
+    ...berth.services,
+    config: { ...berth.services.config, artifactDays: readConfig({ BERTH_ARTIFACT_DAYS: days }).artifactDays },
+  })
   await forgetOldArtifacts(withDays('0'))
   await forgetOldArtifacts(withDays('6'))
   expect((await outputOf(id)).url).not.toBeNull()
@@ -70,4 +85,3 @@ test('one that cannot be removed stops no other, whatever their number', async (
   const { rows } = await sql<{ id: string }>`select id from build_jobs where output ->> 'key' is not null`.execute(db)
   expect(rows.map(({ id }) => encodeId('build', id))).toEqual([first])
 })
-

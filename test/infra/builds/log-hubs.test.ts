@@ -18,7 +18,10 @@ test('a reader that begins while the one before it ends is ended in its turn', a
   const id = uuidOf(await submitRunning(berth, await berth.token()))
   const { db, pubsub } = berth.services
   const readers: AbortSignal[] = []
-  const watched: Pubsub = { ...pubsub, hear: (topic, about, signal, onNotice) => (readers.push(signal), pubsub.hear(topic, about, signal, onNotice)) }
+  const watched: Pubsub = {
+    ...pubsub,
+    hear: (topic, about, signal, onNotice) => (readers.push(signal), pubsub.hear(topic, about, signal, onNotice)),
+  }
   const follow = () => joinLog({ db, pubsub: watched }, id, new AbortController().signal)
   const first = await follow()
   first.leave()

@@ -31,25 +31,50 @@ afterAll(async () => {
 function publishedSource(): Record<string, string> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-package-'))
   try {
-    const [archive = ''] = execFileSync('npm', ['pack', packageName, '--silent'], { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim().split('\n').slice(-1)
+    const [archive = ''] = execFileSync('npm', ['pack', packageName, '--silent'], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .trim()
+      .split('\n')
+      .slice(-1)
     execFileSync('tar', ['-xzf', archive], { cwd: folder })
     const root = join(folder, 'package')
-    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name)).filter((path) => statSync(path).isFile())
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .map((name) => join(root, name))
+      .filter((path) => statSync(path).isFile())
     return Object.fromEntries(files.map((path) => [relative(root, path), readFileSync(path, 'utf8')]))
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
 
-test('it is cloned, its tests pass in the VM, and what was tested is kept', async () => {
-  const spec = {
-    // Only the runner of its tests: the linters among its development packages would take the emulated machine minutes.
-    commands: [forgetLinters, `npm install --no-save --no-audit --no-fund --ignore-scripts ${testRunner}`, "node_modules/.bin/tape 'test/**/*.js'", 'mkdir dist && cp index.js package.json dist/'],
-    output: { type: 'artifact', name: 'minimist', path: 'dist' }, timeout_seconds: 380, cache: true,
-  }
-  const made = await submit(berth, token, spec, { repo_url: `http://host.berth.internal:${git.port}/minimist.git` })
-  const { job, log } = await finished(berth, token, made, buildLimitMs)
-  expect(log).toMatch(/^# pass +\d{2,}$/m)
-  expect(log).not.toMatch(/^not ok/m)
-  expect(job).toMatchObject({ status: 'succeeded', exit_code: 0, error: null, commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/) })
-}, buildLimitMs + 20_000)
+test(
+  'it is cloned, its tests pass in the VM, and what was tested is kept',
+  async () => {
+    const spec = {
+      // Only the runner of its tests: the linters among its development packages would take the emulated machine minutes.
+      commands: [
+        forgetLinters,
+        `npm install --no-save --no-audit --no-fund --ignore-scripts ${testRunner}`,
+        "node_modules/.bin/tape 'test/**/*.js'",
+        'mkdir dist && cp index.js package.json dist/',
+      ],
+      output: { type: 'artifact', name: 'minimist', path: 'dist' },
+      timeout_seconds: 380,
+      cache: true,
+    }
+    const made = await submit(berth, token, spec, { repo_url: `http://host.berth.internal:${git.port}/minimist.git` })
+    const { job, log } = await finished(berth, token, made, buildLimitMs)
+    expect(log).toMatch(/^# pass +\d{2,}$/m)
+    expect(log).not.toMatch(/^not ok/m)
+    expect(job).toMatchObject({
+      status: 'succeeded',
+      exit_code: 0,
+      error: null,
+      commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/),
+    })
+  },
+  buildLimitMs + 20_000,
+)

@@ -22,52 +22,104 @@ describe('build secrets', () => {
 
   test('are set and deleted by admins, listed without values, and opened for the builds of their organization only', async () => {
     const secret = 'canary-91ab'
-    expect((await ask(`mutation { setBuildSecret(name: "NPM_TOKEN", value: "${secret}") { name updatedAt } }`)).body.errors).toBeUndefined()
+    expect(
+      (await ask(`mutation { setBuildSecret(name: "NPM_TOKEN", value: "${secret}") { name updatedAt } }`)).body.errors,
+    ).toBeUndefined()
     const listed = await ask('{ buildSecrets { name updatedAt } }', await berth.token('victor', 'acme', 'viewer'))
     expect(listed.body.data).toEqual({ buildSecrets: [{ name: 'NPM_TOKEN', updatedAt: expect.any(String) }] })
     expect(JSON.stringify(listed)).not.toContain(secret)
-    const { rows } = await sql<{ organizationId: string }>`select organization_id, encode(sealed_value, 'escape') as text from build_secrets`.execute(berth.services.db)
+    const { rows } = await sql<{
+      organizationId: string
+    }>`select organization_id, encode(sealed_value, 'escape') as text from build_secrets`.execute(berth.services.db)
     expect(JSON.stringify(rows)).not.toContain(secret)
     const job = await submit(berth, token, { secrets: ['NPM_TOKEN'] })
     const build = (await findBuildRow(berth.services.db, uuidOf(job)))!
     expect(await openBuildSecrets(berth.services, build, ['NPM_TOKEN', 'OTHER'])).toEqual({ NPM_TOKEN: secret })
-    expect((await ask('mutation { setBuildSecret(name: "X", value: "y") { name } }', await berth.token('martha', 'acme', 'member'))).body.errors?.[0]?.extensions.code).toBe('NOT_PERMITTED_FOR_ROLE')
+    expect(
+      (
+        await ask(
+          'mutation { setBuildSecret(name: "X", value: "y") { name } }',
+          await berth.token('martha', 'acme', 'member'),
+        )
+      ).body.errors?.[0]?.extensions.code,
+    ).toBe('NOT_PERMITTED_FOR_ROLE')
     expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors).toBeUndefined()
-    expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors?.[0]?.extensions.code).toBe('NOT_FOUND')
+    expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors?.[0]?.extensions.code).toBe(
+      'NOT_FOUND',
+    )
   })
 
-  const build = (as: string, name: string): Promise<{ status: number; body: Record<string, unknown> }> => berth.call('POST', '/api/v1/build/jobs', {
-    token: as, body: { org_id: encodeId('organization', idsOf(token).organizationId), spec: [...Buffer.from(JSON.stringify({ secrets: [name] }))] },
-  })
+  const build = (as: string, name: string): Promise<{ status: number; body: Record<string, unknown> }> =>
+    berth.call('POST', '/api/v1/build/jobs', {
+      token: as,
+      body: {
+        org_id: encodeId('organization', idsOf(token).organizationId),
+        spec: [...Buffer.from(JSON.stringify({ secrets: [name] }))],
+      },
+    })
 
   test('are for the builds of admins, unless they are opened to members and keys, or kept for owners', async () => {
     const member = await berth.token('martha', 'acme', 'member')
     const admin = await berth.token('adam', 'acme', 'admin')
     const { key } = await makeKey(berth, token)
-    const set = (name: string, more: string): Promise<unknown> => ask(`mutation { setBuildSecret(name: "${name}", value: "canary-77c0"${more}) { leastRole } }`).then(({ body }) => body.data ?? body.errors?.[0]?.extensions.code)
-    expect([await set('DEPLOY', ''), await set('ROOT', ', leastRole: owner'), await set('SHARED', ', leastRole: member')]).toEqual(['admin', 'owner', 'member'].map((leastRole) => ({ setBuildSecret: { leastRole } })))
+    const set = (name: string, more: string): Promise<unknown> =>
+      ask(`mutation { setBuildSecret(name: "${name}", value: "canary-77c0"${more}) { leastRole } }`).then(
+        ({ body }) => body.data ?? body.errors?.[0]?.extensions.code,
+      )
+    expect([
+      await set('DEPLOY', ''),
+      await set('ROOT', ', leastRole: owner'),
+      await set('SHARED', ', leastRole: member'),
+    ]).toEqual(['admin', 'owner', 'member'].map((leastRole) => ({ setBuildSecret: { leastRole } })))
     expect(await set('SHARED', '')).toEqual({ setBuildSecret: { leastRole: 'member' } }) // as it was
-    const statuses = async (name: string): Promise<number[]> => Promise.all([key, member, admin, token].map(async (as) => (await build(as, name)).status))
-    expect([await statuses('SHARED'), await statuses('DEPLOY'), await statuses('ROOT')]).toEqual([[201, 201, 201, 201], [403, 403, 201, 201], [403, 403, 403, 201]])
+    const statuses = async (name: string): Promise<number[]> =>
+      Promise.all([key, member, admin, token].map(async (as) => (await build(as, name)).status))
+    expect([await statuses('SHARED'), await statuses('DEPLOY'), await statuses('ROOT')]).toEqual([
+      [201, 201, 201, 201],
+      [403, 403, 201, 201],
+      [403, 403, 403, 201],
+    ])
     const refused = await build(member, 'DEPLOY')
-    expect(refused.body).toEqual({ error: 'not_permitted_for_role', message: expect.stringContaining('DEPLOY is for builds of admins and higher') })
-    expect((await ask('mutation { setBuildSecret(name: "X", value: "y", leastRole: viewer) { name } }')).body.errors?.[0]?.extensions.code).toBe('INVALID_REQUEST')
+    expect(refused.body).toEqual({
+      error: 'not_permitted_for_role',
+      message: expect.stringContaining('DEPLOY is for builds of admins and higher'),
+    })
+    expect(
+      (await ask('mutation { setBuildSecret(name: "X", value: "y", leastRole: viewer) { name } }')).body.errors?.[0]
+        ?.extensions.code,
+    ).toBe('INVALID_REQUEST')
   })
 
   test('are not given to a build whose submitter was demoted or removed while it waited, nor for a role that its token did not say', async () => {
     await ask('mutation { setBuildSecret(name: "DEPLOY", value: "canary-77c0") { name } }')
-    const queue = async (as: string): Promise<Build> => (await findBuildRow(berth.services.db, decodeId('build', String((await build(as, 'DEPLOY')).body['id'])) ?? ''))!
+    const queue = async (as: string): Promise<Build> =>
+      (await findBuildRow(berth.services.db, decodeId('build', String((await build(as, 'DEPLOY')).body['id'])) ?? ''))!
     const admin = await berth.token('ada', 'acme', 'admin')
     const queued = await queue(admin)
     expect(await openBuildSecrets(berth.services, queued, ['DEPLOY'])).toEqual({ DEPLOY: 'canary-77c0' })
-    await expect(openBuildSecrets(berth.services, { ...queued, submittedRole: 'member' }, ['DEPLOY'])).rejects.toMatchObject({ code: 'not_permitted_for_role' })
+    await expect(
+      openBuildSecrets(berth.services, { ...queued, submittedRole: 'member' }, ['DEPLOY']),
+    ).rejects.toMatchObject({ code: 'not_permitted_for_role' })
     for (const change of ["role = 'member'", 'deactivated_at = now()']) {
-      await berth.services.database.pool.query(`update memberships set ${change} where user_id = $1 and deactivated_at is null`, [idsOf(admin).userId])
-      await expect(openBuildSecrets(berth.services, queued, ['DEPLOY'])).rejects.toMatchObject({ code: 'not_permitted_for_role' })
+      await berth.services.database.pool.query(
+        `update memberships set ${change} where user_id = $1 and deactivated_at is null`,
+        [idsOf(admin).userId],
+      )
+      await expect(openBuildSecrets(berth.services, queued, ['DEPLOY'])).rejects.toMatchObject({
+        code: 'not_permitted_for_role',
+      })
     }
   })
 
-  test.each([['PATH', 'x', 'INVALID_ENV_KEY'], ['BERTH_X', 'x', 'INVALID_ENV_KEY'], ['1A', 'x', 'INVALID_ENV_KEY'], ['A', '', 'INVALID_ENV_VALUE']])('named %s with the value %j are refused', async (name, value, code) => {
-    expect((await ask(`mutation { setBuildSecret(name: "${name}", value: "${value}") { name } }`)).body.errors?.[0]?.extensions.code).toBe(code)
+  test.each([
+    ['PATH', 'x', 'INVALID_ENV_KEY'],
+    ['BERTH_X', 'x', 'INVALID_ENV_KEY'],
+    ['1A', 'x', 'INVALID_ENV_KEY'],
+    ['A', '', 'INVALID_ENV_VALUE'],
+  ])('named %s with the value %j are refused', async (name, value, code) => {
+    expect(
+      (await ask(`mutation { setBuildSecret(name: "${name}", value: "${value}") { name } }`)).body.errors?.[0]
+        ?.extensions.code,
+    ).toBe(code)
   })
 })

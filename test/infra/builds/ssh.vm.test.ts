@@ -7,7 +7,8 @@ import { startGitServer, type GitServer } from '../../support/git-server.ts'
 import { startGitSshServer, type GitSshServer } from '../../support/git-ssh-server.ts'
 
 const buildLimitMs = 120_000
-const noKey = 'The repository could not be cloned; the log says why. Builds have no SSH key: if it is private, use its https:// address with a credential in it.'
+const noKey =
+  'The repository could not be cloned; the log says why. Builds have no SSH key: if it is private, use its https:// address with a credential in it.'
 
 let berth: Berth
 let git: GitServer
@@ -24,7 +25,11 @@ beforeAll(async () => {
   closed = await startGitSshServer(git.root, { keysOnly: true })
   silent = createServer((connection) => void silentConnections.push(connection.on('error', () => undefined)))
   await new Promise<void>((ready) => silent.listen(0, '127.0.0.1', ready))
-  berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_VM_HOST_PORTS: [open.port, closed.port, silentPort()].join(','), BERTH_RATE_LIMIT_FACTOR: '100' } })
+  berth = await startBerth({
+    worker: true,
+    pool: 1,
+    settings: { BERTH_VM_HOST_PORTS: [open.port, closed.port, silentPort()].join(','), BERTH_RATE_LIMIT_FACTOR: '100' },
+  })
   token = await berth.token()
 }, 180_000)
 afterAll(async () => {
@@ -39,31 +44,67 @@ afterAll(async () => {
 const silentPort = (): number => (silent.address() as AddressInfo).port
 const overSsh = (port: number, name = 'app.git'): string => `ssh://git@host.berth.internal:${port}/${name}`
 
-async function build(repoUrl: string, source: Record<string, string> = {}): Promise<{ job: Job; log: string; tookMs: number }> {
+async function build(
+  repoUrl: string,
+  source: Record<string, string> = {},
+): Promise<{ job: Job; log: string; tookMs: number }> {
   const startedAt = performance.now()
-  const made = await submit(berth, token, { commands: ['cat README.md'], cache: false }, { repo_url: repoUrl, ...source })
+  const made = await submit(
+    berth,
+    token,
+    { commands: ['cat README.md'], cache: false },
+    { repo_url: repoUrl, ...source },
+  )
   return { ...(await finished(berth, token, made, buildLimitMs)), tookMs: performance.now() - startedAt }
 }
 
-test('a repository whose SSH server lets anybody read is built: default branch, ref and commit', async () => {
-  const first = await build(overSsh(open.port))
-  expect(first.job, first.log).toMatchObject({ status: 'succeeded', repo_url: overSsh(open.port), commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/) })
-  expect(first.log).toContain('over ssh\n')
-  expect((await build(overSsh(open.port), { git_ref: 'feature' })).log).toContain('feature\n')
-  expect((await build(overSsh(open.port), { git_ref: 'nowhere' })).job).toMatchObject({ status: 'failed', error: 'The repository has no branch or tag named nowhere.' })
-  expect((await build(overSsh(open.port), { commit_sha: first.job.commit_sha ?? '' })).job).toMatchObject({ status: 'succeeded', commit_sha: first.job.commit_sha })
-}, 4 * buildLimitMs)
+test(
+  'a repository whose SSH server lets anybody read is built: default branch, ref and commit',
+  async () => {
+    const first = await build(overSsh(open.port))
+    expect(first.job, first.log).toMatchObject({
+      status: 'succeeded',
+      repo_url: overSsh(open.port),
+      commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/),
+    })
+    expect(first.log).toContain('over ssh\n')
+    expect((await build(overSsh(open.port), { git_ref: 'feature' })).log).toContain('feature\n')
+    expect((await build(overSsh(open.port), { git_ref: 'nowhere' })).job).toMatchObject({
+      status: 'failed',
+      error: 'The repository has no branch or tag named nowhere.',
+    })
+    expect((await build(overSsh(open.port), { commit_sha: first.job.commit_sha ?? '' })).job).toMatchObject({
+      status: 'succeeded',
+      commit_sha: first.job.commit_sha,
+    })
+  },
+  4 * buildLimitMs,
+)
 
-test('an SSH server that wants a key, or has no such repository, fails the build with what to do', async () => {
-  const refused = await build(overSsh(closed.port))
-  expect(refused.job).toMatchObject({ status: 'failed', exit_code: null, commit_sha: null, error: noKey })
-  expect(refused.log).toContain('Permission denied')
-  expect((await build(overSsh(open.port, 'missing.git'))).job).toMatchObject({ status: 'failed', error: noKey })
-}, 2 * buildLimitMs)
+test(
+  'an SSH server that wants a key, or has no such repository, fails the build with what to do',
+  async () => {
+    const refused = await build(overSsh(closed.port))
+    expect(refused.job).toMatchObject({ status: 'failed', exit_code: null, commit_sha: null, error: noKey })
+    expect(refused.log).toContain('Permission denied')
+    expect((await build(overSsh(open.port, 'missing.git'))).job).toMatchObject({ status: 'failed', error: noKey })
+  },
+  2 * buildLimitMs,
+)
 
-test('a server that takes the connection and says nothing fails the build within two minutes, over SSH and over HTTP', async () => {
-  const [ssh, http] = await Promise.all([build(overSsh(silentPort())), build(`http://host.berth.internal:${silentPort()}/app.git`)])
-  expect(ssh.job, ssh.log).toMatchObject({ status: 'failed', error: noKey })
-  expect(http.job, http.log).toMatchObject({ status: 'failed', error: expect.stringContaining('could not be cloned') })
-  expect(silentConnections.length).toBeGreaterThanOrEqual(2)
-}, 2 * buildLimitMs)
+test(
+  'a server that takes the connection and says nothing fails the build within two minutes, over SSH and over HTTP',
+  async () => {
+    const [ssh, http] = await Promise.all([
+      build(overSsh(silentPort())),
+      build(`http://host.berth.internal:${silentPort()}/app.git`),
+    ])
+    expect(ssh.job, ssh.log).toMatchObject({ status: 'failed', error: noKey })
+    expect(http.job, http.log).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('could not be cloned'),
+    })
+    expect(silentConnections.length).toBeGreaterThanOrEqual(2)
+  },
+  2 * buildLimitMs,
+)

@@ -8,7 +8,14 @@ import { openBuildUsage } from '#src/resources/infra/builds/usage.ts'
 import type { Berth } from '../../support/berth.ts'
 import { clearBuilds, startWithoutBuilder, submitRunning, uuidOf, type Job } from '../../support/builds.ts'
 
-type Session = { vm_id: string; ended_at: string | null; end_reason: string | null; vcpu_count: number; memory_mb: number; cost_per_hour: number }
+type Session = {
+  vm_id: string
+  ended_at: string | null
+  end_reason: string | null
+  vcpu_count: number
+  memory_mb: number
+  cost_per_hour: number
+}
 
 let berth: Berth
 let token: string
@@ -18,8 +25,10 @@ beforeAll(async () => {
 afterEach(() => clearBuilds(berth))
 afterAll(() => berth.stop())
 
-const open = async (job: Job): Promise<void> => openBuildUsage(berth.services.db, berth.services, (await findBuildRow(berth.services.db, uuidOf(job)))!)
-const sessions = async (as = token): Promise<Session[]> => (await berth.call<{ sessions: Session[] }>('GET', '/api/v1/usage', { token: as })).body.sessions
+const open = async (job: Job): Promise<void> =>
+  openBuildUsage(berth.services.db, berth.services, (await findBuildRow(berth.services.db, uuidOf(job)))!)
+const sessions = async (as = token): Promise<Session[]> =>
+  (await berth.call<{ sessions: Session[] }>('GET', '/api/v1/usage', { token: as })).body.sessions
 
 test('a build that has its machine has one open session, with the price of its size, shown to its organization alone', async () => {
   const job = await submitRunning(berth, token)
@@ -27,8 +36,19 @@ test('a build that has its machine has one open session, with the price of its s
   await open(job)
   await open(job)
   const vmId = job.id.replace('bld_', 'vm_')
-  expect(await sessions()).toEqual([expect.objectContaining({ vm_id: vmId, ended_at: null, end_reason: null, vcpu_count: 2, memory_mb: 2048, cost_per_hour: 0.09 })])
-  expect((await berth.ask('{ usage { sessions { vmId buildId } } }', { token })).body.data).toEqual({ usage: { sessions: [{ vmId, buildId: job.id }] } })
+  expect(await sessions()).toEqual([
+    expect.objectContaining({
+      vm_id: vmId,
+      ended_at: null,
+      end_reason: null,
+      vcpu_count: 2,
+      memory_mb: 2048,
+      cost_per_hour: 0.09,
+    }),
+  ])
+  expect((await berth.ask('{ usage { sessions { vmId buildId } } }', { token })).body.data).toEqual({
+    usage: { sessions: [{ vmId, buildId: job.id }] },
+  })
   expect(await sessions(await berth.token('bob', 'bolt'))).toEqual([])
 })
 

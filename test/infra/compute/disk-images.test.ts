@@ -4,7 +4,14 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { blockOptions, checkHeader, createOverlay, flatten, readBacking, type Image } from '#src/drivers/compute/qemu/disk-images.ts'
+import {
+  blockOptions,
+  checkHeader,
+  createOverlay,
+  flatten,
+  readBacking,
+  type Image,
+} from '#src/drivers/compute/qemu/disk-images.ts'
 import { createMachineUsers, giveTo } from '#src/drivers/compute/qemu/machine-users.ts'
 import { takenUids } from '#src/drivers/system-users.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
@@ -40,11 +47,57 @@ describe('a disk', () => {
   })
 
   const faults: [what: string, change: () => void, words: RegExp][] = [
-    ['lies on another file', () => image('rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', '/etc/shadow', place), /another image lies below it/],
-    ['lies on the same file in another format', () => image('rebase', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', base.path, place), /another image lies below it/],
+    [
+      'lies on another file',
+      () => image('rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', '/etc/shadow', place),
+      /another image lies below it/,
+    ],
+    [
+      'lies on the same file in another format',
+      () => image('rebase', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', base.path, place),
+      /another image lies below it/,
+    ],
     ['lies on nothing', () => image('create', '-f', 'qcow2', place, `${sizeMb}M`), /another image lies below it/],
-    ['keeps its data in another file', () => image('create', '-f', 'qcow2', '-u', '-F', 'raw', '-b', base.path, '-o', `data_file=${join(folder, 'elsewhere')}`, place, `${sizeMb}M`), /another file|Could not open/],
-    ['is encrypted', () => image('create', '-f', 'qcow2', '-u', '-F', 'raw', '-b', base.path, '--object', 'secret,id=s,data=x', '-o', 'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10', place, `${sizeMb}M`), /encrypted|passphrase|secret/],
+    [
+      'keeps its data in another file',
+      () =>
+        image(
+          'create',
+          '-f',
+          'qcow2',
+          '-u',
+          '-F',
+          'raw',
+          '-b',
+          base.path,
+          '-o',
+          `data_file=${join(folder, 'elsewhere')}`,
+          place,
+          `${sizeMb}M`,
+        ),
+      /another file|Could not open/,
+    ],
+    [
+      'is encrypted',
+      () =>
+        image(
+          'create',
+          '-f',
+          'qcow2',
+          '-u',
+          '-F',
+          'raw',
+          '-b',
+          base.path,
+          '--object',
+          'secret,id=s,data=x',
+          '-o',
+          'encrypt.format=luks,encrypt.key-secret=s,encrypt.iter-time=10',
+          place,
+          `${sizeMb}M`,
+        ),
+      /encrypted|passphrase|secret/,
+    ],
     ['is larger than it was', () => image('resize', '-f', 'qcow2', place, '1P'), /it is larger/],
     ['is no image at all', () => writeFileSync(place, 'x'.repeat(1000)), /not in qcow2 format/],
   ]
@@ -61,13 +114,26 @@ describe('a disk', () => {
     const copy = join(folder, 'stolen.qcow2')
     writeFileSync(copy, '')
     giveTo(uid, copy)
-    await expect(flatten(uid, { path: place, format: 'qcow2', below: { path: other, format: 'qcow2', below: base } }, copy, sizeMb, null)).rejects.toThrow(/Permission denied/)
+    await expect(
+      flatten(
+        uid,
+        { path: place, format: 'qcow2', below: { path: other, format: 'qcow2', below: base } },
+        copy,
+        sizeMb,
+        null,
+      ),
+    ).rejects.toThrow(/Permission denied/)
   })
 
   test('is given to QEMU with every format named, down to the last', () => {
     expect(blockOptions({ path: '/a', format: 'qcow2', below: disk })).toEqual({
-      driver: 'qcow2', file: { driver: 'file', filename: '/a' },
-      backing: { driver: 'qcow2', file: { driver: 'file', filename: place }, backing: { driver: 'raw', file: { driver: 'file', filename: base.path } } },
+      driver: 'qcow2',
+      file: { driver: 'file', filename: '/a' },
+      backing: {
+        driver: 'qcow2',
+        file: { driver: 'file', filename: place },
+        backing: { driver: 'raw', file: { driver: 'file', filename: base.path } },
+      },
     })
     expect(blockOptions({ path: '/a', format: 'qcow2' })).toMatchObject({ backing: null })
   })

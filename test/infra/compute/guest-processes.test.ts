@@ -6,10 +6,28 @@ import type { Machine } from '#src/drivers/compute/machine.ts'
 import type { OutputChunk } from '#src/drivers/node.ts'
 
 /** Follows a process whose guest sends these frames. */
-async function followed(frames: (readonly [offset: number, bytes: Buffer])[], from = 0, pieceBytes = Infinity): Promise<OutputChunk[]> {
-  const sent = Buffer.concat([...frames.flatMap(([offset, bytes]) => [Buffer.from(`1 ${offset} ${bytes.length}\n`), bytes]), Buffer.from('state exited 0\n')])
-  const pieces = pieceBytes === Infinity ? [sent] : Array.from({ length: Math.ceil(sent.length / pieceBytes) }, (_, at) => sent.subarray(at * pieceBytes, (at + 1) * pieceBytes))
-  const channel = { stdin: new Writable(), stdout: Readable.from(pieces), stderr: Readable.from([]), exit: Promise.resolve({ exitCode: 0, timedOut: false }), close: () => undefined }
+async function followed(
+  frames: (readonly [offset: number, bytes: Buffer])[],
+  from = 0,
+  pieceBytes = Infinity,
+): Promise<OutputChunk[]> {
+  const sent = Buffer.concat([
+    ...frames.flatMap(([offset, bytes]) => [Buffer.from(`1 ${offset} ${bytes.length}\n`), bytes]),
+    Buffer.from('state exited 0\n'),
+  ])
+  const pieces =
+    pieceBytes === Infinity
+      ? [sent]
+      : Array.from({ length: Math.ceil(sent.length / pieceBytes) }, (_, at) =>
+          sent.subarray(at * pieceBytes, (at + 1) * pieceBytes),
+        )
+  const channel = {
+    stdin: new Writable(),
+    stdout: Readable.from(pieces),
+    stderr: Readable.from([]),
+    exit: Promise.resolve({ exitCode: 0, timedOut: false }),
+    close: () => undefined,
+  }
   const machine = { request: async () => channel } as unknown as Machine // the only part that is used
   return Array.fromAsync(followBackground(machine, 'prc_a', { stdout: from, stderr: 0 }, new AbortController().signal))
 }
@@ -17,22 +35,48 @@ async function followed(frames: (readonly [offset: number, bytes: Buffer])[], fr
 const ended = { ended: true, exitCode: 0, status: 'exited' }
 
 test('the place of a piece counts what was printed, also when that is no text', async () => {
-  expect(await followed([[0, Buffer.from([0xff, 0xfe, 0x41])], [3, Buffer.from('Ω').subarray(0, 1)], [4, Buffer.from('Ω').subarray(1)]])).toEqual([
-    { stream: 'stdout', offset: 0, sizeBytes: 3, text: '\ufffd\ufffdA' }, { stream: 'stdout', offset: 3, sizeBytes: 2, text: 'Ω' }, ended,
+  expect(
+    await followed([
+      [0, Buffer.from([0xff, 0xfe, 0x41])],
+      [3, Buffer.from('Ω').subarray(0, 1)],
+      [4, Buffer.from('Ω').subarray(1)],
+    ]),
+  ).toEqual([
+    { stream: 'stdout', offset: 0, sizeBytes: 3, text: '\ufffd\ufffdA' },
+    { stream: 'stdout', offset: 3, sizeBytes: 2, text: 'Ω' },
+    ended,
   ])
 })
 
 test('the beginning of a character that never comes whole is shown, at the end and before what was left out', async () => {
-  expect(await followed([[5, Buffer.from([0x41, 0xe2])], [20, Buffer.from([0x42, 0xf0])]], 5)).toEqual([
-    { stream: 'stdout', offset: 5, sizeBytes: 1, text: 'A' }, { stream: 'stdout', offset: 6, sizeBytes: 1, text: '\ufffd' },
-    { stream: 'stdout', offset: 20, sizeBytes: 1, text: 'B' }, { stream: 'stdout', offset: 21, sizeBytes: 1, text: '\ufffd' }, ended,
+  expect(
+    await followed(
+      [
+        [5, Buffer.from([0x41, 0xe2])],
+        [20, Buffer.from([0x42, 0xf0])],
+      ],
+      5,
+    ),
+  ).toEqual([
+    { stream: 'stdout', offset: 5, sizeBytes: 1, text: 'A' },
+    { stream: 'stdout', offset: 6, sizeBytes: 1, text: '\ufffd' },
+    { stream: 'stdout', offset: 20, sizeBytes: 1, text: 'B' },
+    { stream: 'stdout', offset: 21, sizeBytes: 1, text: '\ufffd' },
+    ended,
   ])
 })
 
 test('a frame that comes byte by byte is put together once, not at every byte', async () => {
   const bytes = Buffer.alloc(200_000, 'abc')
   const startedMs = performance.now()
-  const told = await followed([[0, bytes], [200_000, Buffer.from('z')]], 0, 1)
+  const told = await followed(
+    [
+      [0, bytes],
+      [200_000, Buffer.from('z')],
+    ],
+    0,
+    1,
+  )
   expect(told.map((one) => ('text' in one ? one.text : '')).join('')).toBe(`${bytes.toString()}z`)
   expect(performance.now() - startedMs).toBeLessThan(5_000) // it was 20 GB of copies
 })

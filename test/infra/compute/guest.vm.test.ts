@@ -7,7 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { execInGuest } from '#src/drivers/compute/guest/exec.ts'
 import { listFolder, readFile, removePath as removeById, writeFile } from '#src/drivers/compute/guest/files.ts'
 import { runOnce } from '#src/drivers/compute/guest/once.ts'
-import { followBackground, killBackground, readBackground, startBackground } from '#src/drivers/compute/guest/processes.ts'
+import {
+  followBackground,
+  killBackground,
+  readBackground,
+  startBackground,
+} from '#src/drivers/compute/guest/processes.ts'
 import { cloneRepos } from '#src/drivers/compute/guest/repos.ts'
 import { removeSession, writeSession } from '#src/drivers/compute/guest/session.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
@@ -26,7 +31,8 @@ beforeAll(async () => {
 }, prepareLimitMs)
 afterAll(() => node.stop())
 
-const run = (argv: string[], timeoutMs = 10_000): ReturnType<typeof execInGuest> => execInGuest(machine, { argv, timeoutMs })
+const run = (argv: string[], timeoutMs = 10_000): ReturnType<typeof execInGuest> =>
+  execInGuest(machine, { argv, timeoutMs })
 
 describe('a command', () => {
   test('gets its arguments as they are, without a shell', async () => {
@@ -37,23 +43,39 @@ describe('a command', () => {
   test('may be as long as 120 KB and reads its input', async () => {
     const long = 'x'.repeat(120 * 1024)
     expect((await run(['/usr/bin/printf', '%s', long])).stdout).toBe(long)
-    expect((await execInGuest(machine, { argv: ['/usr/bin/wc', '-c', long.slice(0, 1)], timeoutMs: 10_000, stdin: null })).exitCode).toBe(1)
-    expect((await execInGuest(machine, { argv: ['/usr/bin/wc', '-c'], timeoutMs: 20_000, stdin: Buffer.alloc(3_000_000) })).stdout).toBe('3000000\n')
+    expect(
+      (await execInGuest(machine, { argv: ['/usr/bin/wc', '-c', long.slice(0, 1)], timeoutMs: 10_000, stdin: null }))
+        .exitCode,
+    ).toBe(1)
+    expect(
+      (await execInGuest(machine, { argv: ['/usr/bin/wc', '-c'], timeoutMs: 20_000, stdin: Buffer.alloc(3_000_000) }))
+        .stdout,
+    ).toBe('3000000\n')
   })
 
   test('answers its exit code, 127 for what is not there, 126 for what cannot run, 128 and the signal when killed', async () => {
-    expect(await bash(machine, 'echo out; echo err >&2; exit 7')).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 7, timedOut: false })
+    expect(await bash(machine, 'echo out; echo err >&2; exit 7')).toMatchObject({
+      stdout: 'out\n',
+      stderr: 'err\n',
+      exitCode: 7,
+      timedOut: false,
+    })
     expect((await run(['no-such-program'])).exitCode).toBe(127)
     expect((await run(['/etc/passwd'])).exitCode).toBe(126)
-    expect((await execInGuest(machine, { argv: ['/bin/true'], workingDir: '/no/such/folder', timeoutMs: 5_000 })).exitCode).toBe(126)
+    expect(
+      (await execInGuest(machine, { argv: ['/bin/true'], workingDir: '/no/such/folder', timeoutMs: 5_000 })).exitCode,
+    ).toBe(126)
     expect((await bash(machine, 'kill -9 $$')).exitCode).toBe(137)
-    expect((await bash(machine, 'exit 124'))).toMatchObject({ exitCode: 124, timedOut: false })
+    expect(await bash(machine, 'exit 124')).toMatchObject({ exitCode: 124, timedOut: false })
   })
 
   test('is told to end at its limit, and killed with all that came of it when it does not', async () => {
     const polite = await run(['/bin/bash', '-c', 'trap "echo asked; exit 3" TERM; echo begun; sleep 100 & wait'], 1_500)
     expect(polite).toMatchObject({ stdout: 'begun\nasked\n', exitCode: 124, timedOut: true })
-    const stubborn = await run(['/bin/bash', '-c', 'trap "" TERM; setsid sleep 12345 & while true; do sleep 1; done'], 500)
+    const stubborn = await run(
+      ['/bin/bash', '-c', 'trap "" TERM; setsid sleep 12345 & while true; do sleep 1; done'],
+      500,
+    )
     expect(stubborn).toMatchObject({ exitCode: 124, timedOut: true })
     expect(stubborn.durationMs).toBeGreaterThan(5_000)
     expect((await run(['/usr/bin/pgrep', '-f', 'sleep 12345'])).exitCode).toBe(1)
@@ -77,11 +99,18 @@ describe('a command', () => {
 })
 
 describe('a command that is asked for by an id', () => {
-  const once = (id: string, line: string, more: { timeoutMs?: number; stdin?: string } = {}): ReturnType<typeof runOnce> => runOnce(machine, id, { argv: ['/bin/bash', '-lc', line], timeoutMs: 20_000, ...more })
+  const once = (
+    id: string,
+    line: string,
+    more: { timeoutMs?: number; stdin?: string } = {},
+  ): ReturnType<typeof runOnce> =>
+    runOnce(machine, id, { argv: ['/bin/bash', '-lc', line], timeoutMs: 20_000, ...more })
   const commands = async (): Promise<string> => (await bash(machine, 'ls /run/berth/commands', { as: 'root' })).stdout
 
   test('runs once, and answers everybody who asks until one has taken the answer', async () => {
-    const [first, second] = await Promise.all(['a', 'b'].map(() => once('one', 'echo ran >> ran; sleep 0.5; echo out; echo err >&2; exit 3')))
+    const [first, second] = await Promise.all(
+      ['a', 'b'].map(() => once('one', 'echo ran >> ran; sleep 0.5; echo out; echo err >&2; exit 3')),
+    )
     expect(first).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 3, timedOut: false })
     expect(second).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 3 })
     expect((await once('one', 'never')).stdout).toBe('out\n')
@@ -100,25 +129,41 @@ describe('a command that is asked for by an id', () => {
 
   test('reads its input, has a limit, keeps the last MiB, and does not wait for what it left behind', async () => {
     expect((await once('input', 'wc -c; cat', { stdin: 'x'.repeat(1_000_000) })).stdout).toBe('1000000\n')
-    expect(await once('limit', 'echo begun; sleep 100', { timeoutMs: 700 })).toMatchObject({ stdout: 'begun\n', exitCode: 124, timedOut: true })
+    expect(await once('limit', 'echo begun; sleep 100', { timeoutMs: 700 })).toMatchObject({
+      stdout: 'begun\n',
+      exitCode: 124,
+      timedOut: true,
+    })
     expect(await once('own', 'exit 124')).toMatchObject({ exitCode: 124, timedOut: false })
     const { stdout } = await once('long', 'head -c 3000000 /dev/zero | tr "\\0" x; echo end')
     expect(stdout.startsWith(`[… ${3_000_004 - 1024 * 1024} bytes dropped …]\nxxx`)).toBe(true)
     expect(stdout.endsWith('xend\n')).toBe(true)
     expect((await once('left', '(sleep 0.7; echo late; touch survived) & echo now')).stdout).toBe('now\n')
-    await until('what it left behind prints and lives on', async () => (await bash(machine, 'ls survived')).exitCode === 0)
+    await until(
+      'what it left behind prints and lives on',
+      async () => (await bash(machine, 'ls survived')).exitCode === 0,
+    )
   }, 40_000)
 })
 
 describe('a background process', () => {
-  const start = (id: string, line: string, timeoutMs = 0): Promise<void> => startBackground(machine, id, { argv: ['/bin/bash', '-c', line], timeoutMs })
-  const ended = async (id: string): Promise<void> => until(`${id} ends`, async () => (await readBackground(machine, id)).status !== 'running')
+  const start = (id: string, line: string, timeoutMs = 0): Promise<void> =>
+    startBackground(machine, id, { argv: ['/bin/bash', '-c', line], timeoutMs })
+  const ended = async (id: string): Promise<void> =>
+    until(`${id} ends`, async () => (await readBackground(machine, id)).status !== 'running')
 
   test('is read while it runs and after it has ended', async () => {
     await start('prc_a', 'echo one; echo two >&2; read -t 1 -r < <(sleep 5); echo three; exit 4')
     expect(await readBackground(machine, 'prc_a')).toMatchObject({ status: 'running', exitCode: null })
     await ended('prc_a')
-    expect(await readBackground(machine, 'prc_a')).toEqual({ status: 'exited', exitCode: 4, stdout: 'one\nthree\n', stderr: 'two\n', stdoutOffset: 10, stderrOffset: 4 })
+    expect(await readBackground(machine, 'prc_a')).toEqual({
+      status: 'exited',
+      exitCode: 4,
+      stdout: 'one\nthree\n',
+      stderr: 'two\n',
+      stdoutOffset: 10,
+      stderrOffset: 4,
+    })
     await expect(readBackground(machine, 'prc_none')).rejects.toMatchObject({ code: 'not_found' })
   })
 
@@ -132,11 +177,19 @@ describe('a background process', () => {
   }, 40_000)
 
   test('is followed from any offset until its end', async () => {
-    await start('prc_follow', 'for i in 1 2 3 4 5; do echo "line $i ü"; read -t 0.2 -r < <(sleep 5); done; echo no >&2; exit 1')
+    await start(
+      'prc_follow',
+      'for i in 1 2 3 4 5; do echo "line $i ü"; read -t 0.2 -r < <(sleep 5); done; echo no >&2; exit 1',
+    )
     const follow = async (from: number): Promise<{ text: string; last: unknown }> => {
       let text = ''
       let last: unknown
-      for await (const chunk of followBackground(machine, 'prc_follow', { stdout: from, stderr: 0 }, new AbortController().signal)) {
+      for await (const chunk of followBackground(
+        machine,
+        'prc_follow',
+        { stdout: from, stderr: 0 },
+        new AbortController().signal,
+      )) {
         last = chunk
         if ('stream' in chunk && chunk.stream === 'stdout') {
           expect(chunk.offset).toBe(from + Buffer.byteLength(text))
@@ -176,10 +229,16 @@ describe('files', () => {
   test('are written, listed, read and removed as user', async () => {
     const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 251))
     expect(await writeFile(machine, '/home/user/a/b/c d.bin', bytes.toString('base64'))).toEqual({ sizeBytes: 300_000 })
-    expect(await readFile(machine, '/home/user/a/b/c d.bin')).toEqual({ content: bytes.toString('base64'), sizeBytes: 300_000 })
+    expect(await readFile(machine, '/home/user/a/b/c d.bin')).toEqual({
+      content: bytes.toString('base64'),
+      sizeBytes: 300_000,
+    })
     await bash(machine, 'cd ~/a && ln -s b l && mkfifo p && touch -d 2026-01-02T03:04:05.678Z "odd\nname"')
     expect(await listFolder(machine, '/home/user/a')).toMatchObject([
-      { name: 'b', type: 'directory' }, { name: 'l', type: 'symlink' }, { name: 'odd\nname', type: 'file', sizeBytes: 0, modifiedAt: '2026-01-02T03:04:05.678Z' }, { name: 'p', type: 'other' },
+      { name: 'b', type: 'directory' },
+      { name: 'l', type: 'symlink' },
+      { name: 'odd\nname', type: 'file', sizeBytes: 0, modifiedAt: '2026-01-02T03:04:05.678Z' },
+      { name: 'p', type: 'other' },
     ])
     expect((await bash(machine, 'stat -c %U "a/b/c d.bin"')).stdout).toBe('user\n')
     expect(await removePath(machine, '/home/user/a/b/c d.bin', false)).toBe(true)
@@ -200,8 +259,28 @@ describe('files', () => {
 
   test('that are mount points, or above one, are never removed, by no way round', async () => {
     await bash(machine, 'touch ~/workspace/precious; ln -s / ~/root; ln -s ~/workspace ~/w; mkdir -p ~/x')
-    const ways = ['/', '//', '/.', '/home', '/home/', '/home/user', '/home/user/workspace', '/home/user/x/../workspace', '/home/user/root/home/user', '/home/user/w/.', '/home/user/w/..', '/proc', '/proc/1', '/sys', '/dev', '/dev/shm', '/home/user/x/../../..', '/run']
-    for (const way of ways) await expect(removePath(machine, way, true), way).rejects.toMatchObject({ code: 'invalid_request' })
+    const ways = [
+      '/',
+      '//',
+      '/.',
+      '/home',
+      '/home/',
+      '/home/user',
+      '/home/user/workspace',
+      '/home/user/x/../workspace',
+      '/home/user/root/home/user',
+      '/home/user/w/.',
+      '/home/user/w/..',
+      '/proc',
+      '/proc/1',
+      '/sys',
+      '/dev',
+      '/dev/shm',
+      '/home/user/x/../../..',
+      '/run',
+    ]
+    for (const way of ways)
+      await expect(removePath(machine, way, true), way).rejects.toMatchObject({ code: 'invalid_request' })
     expect((await bash(machine, 'ls ~/workspace')).stdout).toContain('precious')
     expect(await removePath(machine, '/home/user/w', true)).toBe(true)
     expect(await removePath(machine, '/home/user/root', true)).toBe(true)
@@ -211,7 +290,14 @@ describe('files', () => {
 
 test('the session is the user’s, in memory, and removed once', async () => {
   await writeSession(machine, '{"token":"t"}')
-  expect((await bash(machine, 'cat /run/berth/session.json; stat -c " %a %U" /run/berth/session.json; findmnt -no FSTYPE --target /run/berth/session.json')).stdout).toBe('{"token":"t"} 600 user\ntmpfs\n')
+  expect(
+    (
+      await bash(
+        machine,
+        'cat /run/berth/session.json; stat -c " %a %U" /run/berth/session.json; findmnt -no FSTYPE --target /run/berth/session.json',
+      )
+    ).stdout,
+  ).toBe('{"token":"t"} 600 user\ntmpfs\n')
   expect(await removeSession(machine)).toBe(true)
   expect(await removeSession(machine)).toBe(false)
 })
@@ -222,12 +308,29 @@ describe('cloning', () => {
   beforeAll(async () => {
     // git's own server program behind HTTP; the guest reaches it through its proxy connection, which we pass on here.
     await new Promise<void>((resolve, reject) => {
-      spawn('sh', ['-c', `cd "$1" && git init -q --bare repo.git && git --git-dir repo.git config http.receivepack false && git init -q w && cd w && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first && git push -q ../repo.git HEAD:refs/heads/main && git --git-dir ../repo.git symbolic-ref HEAD refs/heads/main`, 'sh', node.dataDir]).once('exit', (code) => code === 0 ? resolve() : reject(new Error('no repository')))
+      spawn('sh', [
+        '-c',
+        `cd "$1" && git init -q --bare repo.git && git --git-dir repo.git config http.receivepack false && git init -q w && cd w && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m first && git push -q ../repo.git HEAD:refs/heads/main && git --git-dir ../repo.git symbolic-ref HEAD refs/heads/main`,
+        'sh',
+        node.dataDir,
+      ]).once('exit', (code) => (code === 0 ? resolve() : reject(new Error('no repository'))))
     })
     server = createServer((request, response) => {
       const url = new URL(request.url!, 'http://x')
       if (!url.pathname.startsWith('/repo.git')) return void response.writeHead(404).end()
-      const child = spawn('git', ['http-backend'], { env: { PATH: '/usr/bin:/bin', GIT_PROJECT_ROOT: node.dataDir, GIT_HTTP_EXPORT_ALL: '1', PATH_INFO: url.pathname, QUERY_STRING: url.search.slice(1), REQUEST_METHOD: request.method, CONTENT_TYPE: request.headers['content-type'] ?? '', HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '', GIT_PROTOCOL: String(request.headers['git-protocol'] ?? '') } })
+      const child = spawn('git', ['http-backend'], {
+        env: {
+          PATH: '/usr/bin:/bin',
+          GIT_PROJECT_ROOT: node.dataDir,
+          GIT_HTTP_EXPORT_ALL: '1',
+          PATH_INFO: url.pathname,
+          QUERY_STRING: url.search.slice(1),
+          REQUEST_METHOD: request.method,
+          CONTENT_TYPE: request.headers['content-type'] ?? '',
+          HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
+          GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+        },
+      })
       request.pipe(child.stdin)
       let head = Buffer.alloc(0)
       child.stdout.on('data', (piece: Buffer) => {
@@ -235,8 +338,14 @@ describe('cloning', () => {
         head = Buffer.concat([head, piece])
         const end = head.indexOf('\r\n\r\n')
         if (end < 0) return
-        const lines = head.toString('latin1', 0, end).split('\r\n').map((line) => line.split(': ') as [string, string])
-        response.writeHead(Number(lines.find(([name]) => name === 'Status')?.[1]?.slice(0, 3) ?? 200), Object.fromEntries(lines.filter(([name]) => name !== 'Status')))
+        const lines = head
+          .toString('latin1', 0, end)
+          .split('\r\n')
+          .map((line) => line.split(': ') as [string, string])
+        response.writeHead(
+          Number(lines.find(([name]) => name === 'Status')?.[1]?.slice(0, 3) ?? 200),
+          Object.fromEntries(lines.filter(([name]) => name !== 'Status')),
+        )
         response.write(head.subarray(end + 4))
       })
       child.once('close', () => response.end())
@@ -254,12 +363,18 @@ describe('cloning', () => {
   afterAll(() => server.close())
 
   test('makes the working copy for user, and what fails is a warning without the credential', async () => {
-    const warnings = await cloneRepos(machine, [
-      { url: `${origin}/repo.git`, branch: null, path: '/home/user/workspace/repo' },
-      { url: `${origin.replace('//', '//alice:s3cretpassword@')}/none.git`, branch: null, path: '/home/user/none' },
-      { url: `${origin}/repo.git`, branch: 'nowhere', path: '/home/user/other' },
-    ], 60_000)
-    expect((await bash(machine, 'git -C ~/workspace/repo log --format=%s; stat -c %U ~/workspace/repo')).stdout).toBe('first\nuser\n')
+    const warnings = await cloneRepos(
+      machine,
+      [
+        { url: `${origin}/repo.git`, branch: null, path: '/home/user/workspace/repo' },
+        { url: `${origin.replace('//', '//alice:s3cretpassword@')}/none.git`, branch: null, path: '/home/user/none' },
+        { url: `${origin}/repo.git`, branch: 'nowhere', path: '/home/user/other' },
+      ],
+      60_000,
+    )
+    expect((await bash(machine, 'git -C ~/workspace/repo log --format=%s; stat -c %U ~/workspace/repo')).stdout).toBe(
+      'first\nuser\n',
+    )
     expect(warnings).toHaveLength(2)
     expect(warnings[0]).toMatch(/^Repository 2 \(host\.berth\.internal:\d+\/none\.git\) was not cloned: .+\.$/)
     expect(warnings[1]).toMatch(/nowhere/)

@@ -1,7 +1,19 @@
 /** What a QEMU that was broken out of finds: each machine’s user against everything that is not the machine’s own. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, copyFileSync, createReadStream, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -52,7 +64,9 @@ async function pidOf(id: string): Promise<number> {
 
 /** Everything below a folder, links not followed. */
 function everything(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)).filter((path) => !lstatSync(path).isSymbolicLink())
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => !lstatSync(path).isSymbolicLink())
 }
 
 /** Run as a machine’s user: which of these paths it can read, write (or, a folder, put a file into) and connect to. */
@@ -81,7 +95,15 @@ function intrude(uid: number, paths: readonly string[]): Found {
     copyFileSync(process.execPath, program)
     chmodSync(program, 0o755)
   }
-  const { status, stdout, stderr } = spawnSync(program, ['-e', intruder], { uid, gid: uid, cwd: '/', env: {}, input: JSON.stringify(paths), encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  const { status, stdout, stderr } = spawnSync(program, ['-e', intruder], {
+    uid,
+    gid: uid,
+    cwd: '/',
+    env: {},
+    input: JSON.stringify(paths),
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
   expect([status, stderr]).toEqual([0, ''])
   return JSON.parse(stdout) as Found
 }
@@ -94,11 +116,13 @@ describe.runIf(isRoot())('each machine of a node that runs as root', () => {
     const { vmUids } = readConfig()
     const uids = records.map(({ machineUuid, uid }) => {
       const status = readFileSync(`/proc/${live.get(machineUuid)}/status`, 'utf8')
-      const field = (name: string): string[] => new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(status)![1]!.trim().split(/\s+/).filter(Boolean)
+      const field = (name: string): string[] =>
+        new RegExp(`^${name}:[ \\t]*(.*)$`, 'm').exec(status)![1]!.trim().split(/\s+/).filter(Boolean)
       expect(field('Uid')).toEqual(Array(4).fill(String(uid)))
       expect(field('Gid')).toEqual(Array(4).fill(String(uid)))
       expect([field('Groups'), field('NoNewPrivs'), field('Seccomp')]).toEqual([[], ['1'], ['2']])
-      for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb']) expect(field(set)).toEqual(['0000000000000000'])
+      for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'])
+        expect(field(set)).toEqual(['0000000000000000'])
       return uid!
     })
     expect(new Set(uids).size).toBe(3)
@@ -106,23 +130,36 @@ describe.runIf(isRoot())('each machine of a node that runs as root', () => {
   })
 
   test('can write its two disks and nothing else, read no secret, and connect to no socket', async () => {
-    const paths = [...everything(node.dataDir), ...everything(snapshot), ...everything(currentTemplate(roots.cacheDir).places.folder)]
+    const paths = [
+      ...everything(node.dataDir),
+      ...everything(snapshot),
+      ...everything(currentTemplate(roots.cacheDir).places.folder),
+    ]
     const { records } = readRecords(roots)
     const live = await node.qemus()
     for (const { uid, machineUuid, folderId } of records) {
-      const processes = [...live].flatMap(([other, pid]) => (other === machineUuid ? [] : [`/proc/${pid}/mem`, `/proc/${pid}/environ`, `/proc/${pid}/fd`, `/proc/${pid}/maps`]))
+      const processes = [...live].flatMap(([other, pid]) =>
+        other === machineUuid
+          ? []
+          : [`/proc/${pid}/mem`, `/proc/${pid}/environ`, `/proc/${pid}/fd`, `/proc/${pid}/maps`],
+      )
       const found = intrude(uid!, [...paths, ...processes, `/proc/${process.pid}/mem`, `/proc/${process.pid}/environ`])
       const own = [machinePlaces(roots, machineUuid).disk, join(node.dataDir, 'folders', `${folderId}.qcow2`)]
       expect(found.written.toSorted()).toEqual(own.toSorted())
       expect(found.connected).toEqual([])
       // What every tenant starts from is nobody's secret; the program that this test put there is none either.
-      const secret = found.read.filter((path) => !path.startsWith(`${roots.cacheDir}/`) && path !== join(node.dataDir, 'node'))
+      const secret = found.read.filter(
+        (path) => !path.startsWith(`${roots.cacheDir}/`) && path !== join(node.dataDir, 'node'),
+      )
       expect(secret.toSorted()).toEqual(own.toSorted())
     }
   })
 
   test('starts from a snapshot that is root’s, that nobody writes, and that is the same after machines have run', async () => {
-    await bash(node.compute.find(specA.id)!, 'dd if=/dev/zero of=~/workspace/some bs=1M count=20; head -c 20M /dev/urandom > ~/some; sync')
+    await bash(
+      node.compute.find(specA.id)!,
+      'dd if=/dev/zero of=~/workspace/some bs=1M count=20; head -c 20M /dev/urandom > ~/some; sync',
+    )
     expect(await digests(snapshot)).toEqual(digestsBefore)
     for (const path of everything(snapshot)) {
       const { uid, gid, mode } = statSync(path)
@@ -133,11 +170,20 @@ describe.runIf(isRoot())('each machine of a node that runs as root', () => {
   test('has open for writing only what is its own', async () => {
     const pid = await pidOf(specA.id)
     const folder = `/proc/${pid}/fd`
-    const files = readdirSync(folder).map((name) => ({ path: readlinkSync(join(folder, name)), flags: Number.parseInt(/^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${name}`, 'utf8'))![1]!, 8) }))
+    const files = readdirSync(folder).map((name) => ({
+      path: readlinkSync(join(folder, name)),
+      flags: Number.parseInt(/^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/fdinfo/${name}`, 'utf8'))![1]!, 8),
+    }))
     const [accessMode, readOnly] = [3, 0]
-    const writable = files.filter(({ path, flags }) => path.startsWith('/') && !path.startsWith('/dev/') && (flags & accessMode) !== readOnly).map(({ path }) => path)
+    const writable = files
+      .filter(
+        ({ path, flags }) => path.startsWith('/') && !path.startsWith('/dev/') && (flags & accessMode) !== readOnly,
+      )
+      .map(({ path }) => path)
     const { machineUuid, folderId } = node.record(specA.id)
-    expect([...new Set(writable)].toSorted()).toEqual([machinePlaces(roots, machineUuid).disk, join(node.dataDir, 'folders', `${folderId}.qcow2`)].toSorted())
+    expect([...new Set(writable)].toSorted()).toEqual(
+      [machinePlaces(roots, machineUuid).disk, join(node.dataDir, 'folders', `${folderId}.qcow2`)].toSorted(),
+    )
     expect(files.some(({ path }) => path === join(snapshot, 'memory'))).toBe(true)
   })
 
@@ -174,7 +220,10 @@ test('a folder’s disk is its next machine’s alone, and a kept template is le
   const folderDisk = join(node.dataDir, 'folders', `${folderId}.qcow2`)
   const { disk } = keptTemplatePlaces(node.dataDir, templateId)
   const own = process.getuid!()
-  expect([statSync(folderDisk), statSync(disk)].map(({ uid, mode }) => [uid, mode & 0o777])).toEqual([[own, 0o600], [own, 0o400]])
+  expect([statSync(folderDisk), statSync(disk)].map(({ uid, mode }) => [uid, mode & 0o777])).toEqual([
+    [own, 0o600],
+    [own, 0o400],
+  ])
   const second = newSpec({ template: { templateId }, folder: { folderId } })
   const { machine } = await node.compute.take(second)
   expect((await bash(machine, 'cat ~/workspace/file ~/file')).stdout).toBe('mine\ntheirs\n')

@@ -64,7 +64,11 @@ test.each(floods)('a QEMU that says %s loses its control connection', async (_wh
   await expect(qmp.execute('stop')).rejects.toThrow('QEMU has gone')
 })
 
-test.each([['lines', 'ready\n'], ['a line without end', 'x'], ['nothing but ends of lines', '\n']])('a guest that floods its line with %s is without a line', async (_what, piece) => {
+test.each([
+  ['lines', 'ready\n'],
+  ['a line without end', 'x'],
+  ['nothing but ends of lines', '\n'],
+])('a guest that floods its line with %s is without a line', async (_what, piece) => {
   const closed = Promise.withResolvers<void>()
   await listen((socket) => {
     socket.once('close', () => closed.resolve())

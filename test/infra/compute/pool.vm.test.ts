@@ -24,61 +24,88 @@ afterAll(() => node.stop())
 
 const poolIsFull = (): Promise<void> => until('the pool is full', () => node.compute.warm === 1, warmLimitMs)
 
-test('a machine is taken at once, has the name asked for and a fresh workspace', async () => {
-  await poolIsFull()
-  const spec = newSpec({ hostname: 'taken' })
-  const timed = async <T>(work: Promise<T>, startMs = performance.now()): Promise<[T, number]> => [await work, performance.now() - startMs]
-  const [{ machine, from }, takenMs] = await timed(node.compute.take(spec))
-  const [restored, restoredMs] = await timed(node.compute.take(newSpec({ folder: { folderId: await node.compute.createFolder() } })))
-  expect([from, restored.from]).toEqual(['pool', 'snapshot'])
-  expect(takenMs).toBeLessThan(restoredMs * takenShare)
-  expect((await bash(machine, 'hostname; ls -A ~/workspace | wc -l; findmnt -no SOURCE ~/workspace')).stdout).toBe('taken\n0\n/dev/vdb\n')
-  expect(machine.folderId).toMatch(/^[0-9a-f-]{36}$/)
-}, warmLimitMs)
+test(
+  'a machine is taken at once, has the name asked for and a fresh workspace',
+  async () => {
+    await poolIsFull()
+    const spec = newSpec({ hostname: 'taken' })
+    const timed = async <T>(work: Promise<T>, startMs = performance.now()): Promise<[T, number]> => [
+      await work,
+      performance.now() - startMs,
+    ]
+    const [{ machine, from }, takenMs] = await timed(node.compute.take(spec))
+    const [restored, restoredMs] = await timed(
+      node.compute.take(newSpec({ folder: { folderId: await node.compute.createFolder() } })),
+    )
+    expect([from, restored.from]).toEqual(['pool', 'snapshot'])
+    expect(takenMs).toBeLessThan(restoredMs * takenShare)
+    expect((await bash(machine, 'hostname; ls -A ~/workspace | wc -l; findmnt -no SOURCE ~/workspace')).stdout).toBe(
+      'taken\n0\n/dev/vdb\n',
+    )
+    expect(machine.folderId).toMatch(/^[0-9a-f-]{36}$/)
+  },
+  warmLimitMs,
+)
 
-test('without a folder the workspace is an ordinary folder, and its disk goes with the machine', async () => {
-  await poolIsFull()
-  const folders = (): string[] => readdirSync(join(node.dataDir, 'folders')).sort()
-  const spec = newSpec({ folder: 'none' })
-  const before = folders()
-  const { machine, from } = await node.compute.take(spec)
-  expect([from, machine.folderId]).toEqual(['pool', null])
-  expect((await bash(machine, 'findmnt -n ~/workspace; touch ~/workspace/x && echo own')).stdout).toBe('own\n')
-  const { folderId } = node.record(spec.id)
-  expect(before).toContain(`${folderId}.qcow2`)
-  await node.compute.destroy(spec.id)
-  expect(folders()).not.toContain(`${folderId}.qcow2`)
-}, warmLimitMs)
+test(
+  'without a folder the workspace is an ordinary folder, and its disk goes with the machine',
+  async () => {
+    await poolIsFull()
+    const folders = (): string[] => readdirSync(join(node.dataDir, 'folders')).sort()
+    const spec = newSpec({ folder: 'none' })
+    const before = folders()
+    const { machine, from } = await node.compute.take(spec)
+    expect([from, machine.folderId]).toEqual(['pool', null])
+    expect((await bash(machine, 'findmnt -n ~/workspace; touch ~/workspace/x && echo own')).stdout).toBe('own\n')
+    const { folderId } = node.record(spec.id)
+    expect(before).toContain(`${folderId}.qcow2`)
+    await node.compute.destroy(spec.id)
+    expect(folders()).not.toContain(`${folderId}.qcow2`)
+  },
+  warmLimitMs,
+)
 
-test('a worker that starts again keeps the warm machine, which is nobody’s VM, and a taken one stays its VM’s', async () => {
-  await poolIsFull()
-  const spec = newSpec()
-  await node.compute.take(spec)
-  await poolIsFull()
-  const qemus = [...(await node.qemus()).keys()].sort()
-  expect((await node.restart()).map(({ id }) => id)).toEqual([spec.id])
-  expect([...(await node.qemus()).keys()].sort()).toEqual(qemus)
-  expect((await node.compute.residents()).map(({ id }) => id)).toEqual([spec.id])
-  const other = newSpec()
-  expect((await node.compute.take(other)).from).toBe('pool')
-  node.compute.fillPool()
-}, warmLimitMs * 2)
+test(
+  'a worker that starts again keeps the warm machine, which is nobody’s VM, and a taken one stays its VM’s',
+  async () => {
+    await poolIsFull()
+    const spec = newSpec()
+    await node.compute.take(spec)
+    await poolIsFull()
+    const qemus = [...(await node.qemus()).keys()].sort()
+    expect((await node.restart()).map(({ id }) => id)).toEqual([spec.id])
+    expect([...(await node.qemus()).keys()].sort()).toEqual(qemus)
+    expect((await node.compute.residents()).map(({ id }) => id)).toEqual([spec.id])
+    const other = newSpec()
+    expect((await node.compute.take(other)).from).toBe('pool')
+    node.compute.fillPool()
+  },
+  warmLimitMs * 2,
+)
 
-test('a warm machine that dies is replaced, and nobody is told', async () => {
-  await poolIsFull()
-  const [[machineUuid, pid]] = [...(await node.qemus())] as [[string, number]] // the warm one is the only one left
-  process.kill(pid, 'SIGKILL')
-  await until('it is missed', () => node.compute.warm === 0)
-  await poolIsFull()
-  expect(node.ended).toEqual([])
-  expect(readdirSync(machinesFolder(node.dataDir))).not.toContain(machineUuid)
-}, warmLimitMs * 2)
+test(
+  'a warm machine that dies is replaced, and nobody is told',
+  async () => {
+    await poolIsFull()
+    const [[machineUuid, pid]] = [...(await node.qemus())] as [[string, number]] // the warm one is the only one left
+    process.kill(pid, 'SIGKILL')
+    await until('it is missed', () => node.compute.warm === 0)
+    await poolIsFull()
+    expect(node.ended).toEqual([])
+    expect(readdirSync(machinesFolder(node.dataDir))).not.toContain(machineUuid)
+  },
+  warmLimitMs * 2,
+)
 
-test('two who come at once with one warm machine both get one', async () => {
-  await poolIsFull()
-  const specs = [newSpec(), newSpec(), newSpec()]
-  const taken = await Promise.all(specs.map((spec) => node.compute.take(spec)))
-  expect(taken.map(({ from }) => from)).toContain('pool')
-  expect(new Set(taken.map(({ machine }) => machine.address)).size).toBe(3)
-  for (const { machine } of taken) expect((await bash(machine, 'echo up')).stdout).toBe('up\n')
-}, warmLimitMs * 2)
+test(
+  'two who come at once with one warm machine both get one',
+  async () => {
+    await poolIsFull()
+    const specs = [newSpec(), newSpec(), newSpec()]
+    const taken = await Promise.all(specs.map((spec) => node.compute.take(spec)))
+    expect(taken.map(({ from }) => from)).toContain('pool')
+    expect(new Set(taken.map(({ machine }) => machine.address)).size).toBe(3)
+    for (const { machine } of taken) expect((await bash(machine, 'echo up')).stdout).toBe('up\n')
+  },
+  warmLimitMs * 2,
+)

@@ -7,7 +7,13 @@ import type { Duplex } from 'node:stream'
 import { connectSsh, type SshTarget } from '#src/drivers/compute/ssh.ts'
 
 /** What the process is told, and what it answers. Memory in bytes, grown since the guest before had been served. */
-export type Wanted = { /** An honest guest, served first: code and buffers that any guest costs are no attack's. */ before: SshTarget; target: SshTarget; reads: boolean; writes: boolean; limitMs: number }
+export type Wanted = {
+  /** An honest guest, served first: code and buffers that any guest costs are no attack's. */ before: SshTarget
+  target: SshTarget
+  reads: boolean
+  writes: boolean
+  limitMs: number
+}
 /** `cutFor` is null when the connection was still there at the end, or ended otherwise. */
 export type Outcome = { cutFor: string | null; ended: boolean; grewBytes: number; stalledMs: number }
 
@@ -66,4 +72,11 @@ try {
   outcome = { cutFor: error instanceof Error ? error.message : String(error), ended: true }
 }
 clearInterval(sampler)
-process.send!({ ...outcome, grewBytes: Math.max(most, process.memoryUsage().rss) - before, stalledMs: Math.round(stalledMs) } satisfies Outcome, () => process.exit(0))
+process.send!(
+  {
+    ...outcome,
+    grewBytes: Math.max(most, process.memoryUsage().rss) - before,
+    stalledMs: Math.round(stalledMs),
+  } satisfies Outcome,
+  () => process.exit(0),
+)

@@ -28,8 +28,18 @@ type Raw = {
   rekey(): void
   _handlers: Record<string, (...args: never[]) => void>
 }
-type Guest = { raw: Raw; socket: Socket; /** Sends what the node has granted. */ send(id: number, piece: Buffer): void; /** Runs an action over and over, as fast as the node takes it. */ flood(action: () => void): void }
-type Attack = { onReady?: (guest: Guest) => void; onCommand?: (guest: Guest, id: number) => void; onOpened?: (guest: Guest, id: number) => void; confirms?: { windowBytes: number; packetBytes: number } }
+type Guest = {
+  raw: Raw
+  socket: Socket /** Sends what the node has granted. */
+  send(id: number, piece: Buffer): void /** Runs an action over and over, as fast as the node takes it. */
+  flood(action: () => void): void
+}
+type Attack = {
+  onReady?: (guest: Guest) => void
+  onCommand?: (guest: Guest, id: number) => void
+  onOpened?: (guest: Guest, id: number) => void
+  confirms?: { windowBytes: number; packetBytes: number }
+}
 
 const servers: Server[] = []
 afterEach(() => {
@@ -47,7 +57,13 @@ async function listen(serve: (connection: Connection) => void): Promise<SshTarge
 
 /** Starts a guest and lets a worker's code at it. */
 async function meet(attack: Attack, client: Partial<Omit<Wanted, 'before' | 'target'>> = {}): Promise<Outcome> {
-  return run({ target: await listen((connection) => misbehave(connection, attack)), reads: false, writes: false, limitMs: 10_000, ...client })
+  return run({
+    target: await listen((connection) => misbehave(connection, attack)),
+    reads: false,
+    writes: false,
+    limitMs: 10_000,
+    ...client,
+  })
 }
 
 /** A guest whose port answers with whatever `speak` says. */
@@ -58,13 +74,23 @@ async function meetBytes(speak: (socket: Socket) => void): Promise<Outcome> {
   }).listen(0, '127.0.0.1')
   servers.push(server)
   await once(server, 'listening')
-  return run({ target: { address: '127.0.0.1', port: (server.address() as AddressInfo).port, keys: newKeys() }, reads: false, writes: false, limitMs: 10_000 })
+  return run({
+    target: { address: '127.0.0.1', port: (server.address() as AddressInfo).port, keys: newKeys() },
+    reads: false,
+    writes: false,
+    limitMs: 10_000,
+  })
 }
 
 async function run(wanted: Omit<Wanted, 'before'>): Promise<Outcome> {
   const child = fork(childPath, { execArgv: ['--expose-gc'] })
   child.send({ before: await listen(behave), ...wanted } satisfies Wanted)
-  const [answer] = (await Promise.race([once(child, 'message'), once(child, 'exit').then(([code]) => { throw new Error(`the worker’s code ended with ${code}`) })])) as [Outcome]
+  const [answer] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`the worker’s code ended with ${code}`)
+    }),
+  ])) as [Outcome]
   await once(child, 'exit')
   return answer
 }
@@ -78,10 +104,12 @@ function behave(connection: Connection): void {
     accept().on('exec', (acceptExec) => {
       const stream = acceptExec()
       const pieces = Array.from({ length: 4_000 }, (_, at) => Buffer.alloc(at % 100 === 0 ? 32 * 1024 : at % 300))
-      Readable.from(pieces, { objectMode: true }).pipe(stream, { end: false }).on('unpipe', () => {
-        stream.exit(0)
-        stream.end()
-      })
+      Readable.from(pieces, { objectMode: true })
+        .pipe(stream, { end: false })
+        .on('unpipe', () => {
+          stream.exit(0)
+          stream.end()
+        })
     })
   })
 }
@@ -90,15 +118,21 @@ function misbehave(connection: Connection, attack: Attack): void {
   const { _protocol: raw, _sock: socket } = connection as unknown as { _protocol: Raw; _sock: Socket }
   connection.on('error', () => undefined) // the node cuts it
   let over = false
-  socket.once('close', () => { over = true })
+  socket.once('close', () => {
+    over = true
+  })
   const windows = new Map<number, number>()
-  const { CHANNEL_WINDOW_ADJUST: adjusted } = raw._handlers as Record<string, (own: unknown, id: number, bytes: number) => void>
+  const { CHANNEL_WINDOW_ADJUST: adjusted } = raw._handlers as Record<
+    string,
+    (own: unknown, id: number, bytes: number) => void
+  >
   raw._handlers['CHANNEL_WINDOW_ADJUST'] = ((own: unknown, id: number, bytes: number) => {
     windows.set(id, (windows.get(id) ?? firstWindowBytes) + bytes)
     adjusted?.(own, id, bytes)
   }) as never
   const guest: Guest = {
-    raw, socket,
+    raw,
+    socket,
     send(id, piece) {
       const window = windows.get(id) ?? firstWindowBytes
       if (piece.length > window) return
@@ -123,7 +157,8 @@ function misbehave(connection: Connection, attack: Attack): void {
     const { windowBytes, packetBytes } = attack.confirms
     raw.channelOpenConfirm = (remote, local) => confirm(remote, local, windowBytes, packetBytes)
   }
-  raw._handlers['CHANNEL_OPEN_CONFIRMATION'] = (_own: never, { sender }: { sender: number } & never) => attack.onOpened?.(guest, sender)
+  raw._handlers['CHANNEL_OPEN_CONFIRMATION'] = (_own: never, { sender }: { sender: number } & never) =>
+    attack.onOpened?.(guest, sender)
   connection.on('ready', () => {
     connection.on('session', (accept) => {
       const session = accept()
@@ -142,15 +177,82 @@ const stderrType = 1
 
 describe('a guest is cut, and its node grows by 20 MB at most, when it', () => {
   const cases: [what: string, attack: Attack, client: Partial<Wanted>, reason: RegExp][] = [
-    ['sends more output than it was granted', { onCommand: ({ raw, flood }, id) => flood(() => raw.channelData(id, big)) }, {}, /more than it was granted/],
-    ['sends more errors than it was granted', { onCommand: ({ raw, flood }, id) => flood(() => raw.channelExtData(id, big, stderrType)) }, {}, /more than it was granted/],
-    ['sends output of channels that were never opened', { onReady: ({ raw, flood }) => flood(() => raw.channelData(12_345, big)) }, {}, /for nobody/],
-    ['opens channels without end', { onReady: ({ raw, flood }) => { let id = 0; flood(() => raw.forwardedTcpip(id++, mebibyte, 32_768, forwarded)) } }, {}, /for nobody/],
-    ['opens channels of other kinds without end', { onReady: ({ raw, flood }) => { let id = 0; flood(() => raw.forwardedTcpip(id++, mebibyte, 32_768, { ...forwarded, boundPort: 1 })) } }, {}, /for nobody/],
-    ['asks and asks and does not read the answers', { onReady: ({ raw, socket, flood }) => { socket.pause(); flood(() => raw.ping()) } }, {}, /for nobody|does not read|does not answer/],
-    ['exchanges keys without end', { onReady: ({ raw, socket }) => { const again = setInterval(() => { if (socket.destroyed) clearInterval(again); else raw.rekey() }, 1) } }, {}, /exchanges keys/],
-    ['takes packets of no bytes only', { confirms: { windowBytes: mebibyte, packetBytes: 0 } }, {}, /packets of next to nothing/],
-    ['opens a channel that takes packets of no bytes', { onReady: ({ raw }) => raw.forwardedTcpip(1, mebibyte, 0, forwarded) }, { writes: true }, /packets of next to nothing/],
+    [
+      'sends more output than it was granted',
+      { onCommand: ({ raw, flood }, id) => flood(() => raw.channelData(id, big)) },
+      {},
+      /more than it was granted/,
+    ],
+    [
+      'sends more errors than it was granted',
+      { onCommand: ({ raw, flood }, id) => flood(() => raw.channelExtData(id, big, stderrType)) },
+      {},
+      /more than it was granted/,
+    ],
+    [
+      'sends output of channels that were never opened',
+      { onReady: ({ raw, flood }) => flood(() => raw.channelData(12_345, big)) },
+      {},
+      /for nobody/,
+    ],
+    [
+      'opens channels without end',
+      {
+        onReady: ({ raw, flood }) => {
+          let id = 0
+          flood(() => raw.forwardedTcpip(id++, mebibyte, 32_768, forwarded))
+        },
+      },
+      {},
+      /for nobody/,
+    ],
+    [
+      'opens channels of other kinds without end',
+      {
+        onReady: ({ raw, flood }) => {
+          let id = 0
+          flood(() => raw.forwardedTcpip(id++, mebibyte, 32_768, { ...forwarded, boundPort: 1 }))
+        },
+      },
+      {},
+      /for nobody/,
+    ],
+    [
+      'asks and asks and does not read the answers',
+      {
+        onReady: ({ raw, socket, flood }) => {
+          socket.pause()
+          flood(() => raw.ping())
+        },
+      },
+      {},
+      /for nobody|does not read|does not answer/,
+    ],
+    [
+      'exchanges keys without end',
+      {
+        onReady: ({ raw, socket }) => {
+          const again = setInterval(() => {
+            if (socket.destroyed) clearInterval(again)
+            else raw.rekey()
+          }, 1)
+        },
+      },
+      {},
+      /exchanges keys/,
+    ],
+    [
+      'takes packets of no bytes only',
+      { confirms: { windowBytes: mebibyte, packetBytes: 0 } },
+      {},
+      /packets of next to nothing/,
+    ],
+    [
+      'opens a channel that takes packets of no bytes',
+      { onReady: ({ raw }) => raw.forwardedTcpip(1, mebibyte, 0, forwarded) },
+      { writes: true },
+      /packets of next to nothing/,
+    ],
   ]
   test.each(cases)('%s', async (_what, attack, client, reason) => {
     const outcome = await meet(attack, client)
@@ -181,36 +283,64 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
     expect(outcome.grewBytes).toBeLessThan(grownBytesMax)
   }
 
-  test('grants four gigabytes, and does not read what a fast host sends it', () => kept({
-    onReady: ({ raw }) => { for (let id = 0; id < 100; id++) raw.forwardedTcpip(id, 2 ** 32 - 1, 32_768, forwarded) },
-    onOpened: ({ socket }) => socket.pause(),
-  }, { writes: true, limitMs: 2_000 }))
+  test('grants four gigabytes, and does not read what a fast host sends it', () =>
+    kept(
+      {
+        onReady: ({ raw }) => {
+          for (let id = 0; id < 100; id++) raw.forwardedTcpip(id, 2 ** 32 - 1, 32_768, forwarded)
+        },
+        onOpened: ({ socket }) => socket.pause(),
+      },
+      { writes: true, limitMs: 2_000 },
+    ))
 
-  test('fills the windows of as many connections as it may have, whose hosts do not read', () => kept({
-    onReady: ({ raw }) => { for (let id = 0; id < 400; id++) raw.forwardedTcpip(id, mebibyte, 32_768, forwarded) },
-    onOpened: ({ raw }, id) => raw.channelData(id, big),
-  }, {}))
+  test('fills the windows of as many connections as it may have, whose hosts do not read', () =>
+    kept(
+      {
+        onReady: ({ raw }) => {
+          for (let id = 0; id < 400; id++) raw.forwardedTcpip(id, mebibyte, 32_768, forwarded)
+        },
+        onOpened: ({ raw }, id) => raw.channelData(id, big),
+      },
+      {},
+    ))
 
-  test('fills its windows with crumbs, which nobody reads', () => kept({
-    onReady: ({ raw }) => { for (let id = 0; id < 10; id++) raw.forwardedTcpip(id, mebibyte, 32_768, forwarded) },
-    onOpened: ({ raw }, id) => { for (let sent = 0; sent < 20_000; sent++) raw.channelData(id, crumb) },
-  }, {}))
+  test('fills its windows with crumbs, which nobody reads', () =>
+    kept(
+      {
+        onReady: ({ raw }) => {
+          for (let id = 0; id < 10; id++) raw.forwardedTcpip(id, mebibyte, 32_768, forwarded)
+        },
+        onOpened: ({ raw }, id) => {
+          for (let sent = 0; sent < 20_000; sent++) raw.channelData(id, crumb)
+        },
+      },
+      {},
+    ))
 
-  test('sends crumbs as fast as it can, which somebody reads', () => kept({ onCommand: ({ raw, flood }, id) => flood(() => raw.channelData(id, crumb)) }, { reads: true }))
+  test('sends crumbs as fast as it can, which somebody reads', () =>
+    kept({ onCommand: ({ raw, flood }, id) => flood(() => raw.channelData(id, crumb)) }, { reads: true }))
 
-  test('goes on with errors after it said that it was done', () => kept({
-    onCommand: ({ raw }, id) => {
-      raw.channelEOF(id)
-      raw.channelExtData(id, crumb, stderrType)
-      raw.channelData(id, crumb)
-    },
-  }, { limitMs: 1_000 }))
+  test('goes on with errors after it said that it was done', () =>
+    kept(
+      {
+        onCommand: ({ raw }, id) => {
+          raw.channelEOF(id)
+          raw.channelExtData(id, crumb, stderrType)
+          raw.channelData(id, crumb)
+        },
+      },
+      { limitMs: 1_000 },
+    ))
 })
 
 test('a guest that sends what was asked for as fast as it can, in packets of any size, keeps its connection', async () => {
   for (const bytes of [32 * 1024, 20_000, 1_000, 300]) {
     const piece = Buffer.alloc(bytes)
-    const outcome = await meet({ onCommand: ({ flood, send }, id) => flood(() => send(id, piece)) }, { reads: true, limitMs: 1_500 })
+    const outcome = await meet(
+      { onCommand: ({ flood, send }, id) => flood(() => send(id, piece)) },
+      { reads: true, limitMs: 1_500 },
+    )
     expect(outcome).toMatchObject({ cutFor: null, ended: false })
   }
 })

@@ -16,7 +16,10 @@ securedWorldForEach((fresh) => {
 
 const stars = '*'.repeat('the-secret'.length)
 /** What comes back of an answer to a request that carries the secret. */
-async function answered(answer: (res: ServerResponse, key: string) => void, args: readonly string[] = []): Promise<string> {
+async function answered(
+  answer: (res: ServerResponse, key: string) => void,
+  args: readonly string[] = [],
+): Promise<string> {
   const placeholder = world.give()
   secured.handler = (req, res) => void req.resume().on('end', () => answer(res, String(req.headers['x-key'])))
   const { code, body, error } = await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, ...args, secured.url()])
@@ -30,14 +33,20 @@ describe('TRACE', () => {
   test('is refused with 405, and the host is not asked', async () => {
     const { body, code } = await secured.curl(['-i', '-X', 'TRACE', '-H', `X-Key: ${world.give()}`, secured.url()])
     expect(code).toBe(0)
-    expect(body).toMatch(/^HTTP\/1\.1 405 Method Not Allowed \(Berth: TRACE\)\r\n[^]*allow: GET, HEAD[^]*TRACE is not passed on to this host/i)
+    expect(body).toMatch(
+      /^HTTP\/1\.1 405 Method Not Allowed \(Berth: TRACE\)\r\n[^]*allow: GET, HEAD[^]*TRACE is not passed on to this host/i,
+    )
     expect(secured.seen).toEqual([])
   })
 })
 
 describe('a secret in an answer', () => {
   test('is masked in headers and in a body whose length was told', async () => {
-    const body = await answered((res, key) => res.writeHead(200, { 'x-echo': `a ${key}`, 'set-cookie': `k=${key}`, 'content-length': 30 }).end(`you sent the key ${key}...`))
+    const body = await answered((res, key) =>
+      res
+        .writeHead(200, { 'x-echo': `a ${key}`, 'set-cookie': `k=${key}`, 'content-length': 30 })
+        .end(`you sent the key ${key}...`),
+    )
     expect(body).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*x-echo: a \*\*\*\r\n/)
     expect(body).toMatch(/content-length: 30\r\n/i)
     expect(body.endsWith(`you sent the key ${stars}...`)).toBe(true)
@@ -55,26 +64,53 @@ describe('a secret in an answer', () => {
   test('is masked as base64, JSON and URLs write it', async () => {
     world.give({ secret: 'a "quoted" secret/ü' })
     const secret = 'a "quoted" secret/ü'
-    const body = await answered((res) => res.end([JSON.stringify(secret), encodeURIComponent(secret), Buffer.from(`user:${secret}`).toString('base64')].join('\n')))
+    const body = await answered((res) =>
+      res.end(
+        [JSON.stringify(secret), encodeURIComponent(secret), Buffer.from(`user:${secret}`).toString('base64')].join(
+          '\n',
+        ),
+      ),
+    )
     const lines = body.split('\r\n\r\n')[1]?.split('\n') ?? []
     expect(lines.slice(0, 2).map((line) => line.replaceAll('*', ''))).toEqual(['""', ''])
     expect(Buffer.from(lines[2]?.replaceAll('*', '') ?? '', 'base64').toString('latin1')).not.toContain('quoted')
   })
 
-  test.each([['gzip', gzipSync], ['x-gzip', gzipSync], ['deflate', deflateSync], ['br', brotliCompressSync], ['zstd', zstdCompressSync]] as const)('is masked when a host packs it with %s all the same', async (coding, pack) => {
-    const body = await answered((res, key) => {
-      const packed = pack(`${'x'.repeat(20_000)}${key}`)
-      res.writeHead(200, { 'content-encoding': coding, 'content-length': packed.length }).end(packed)
-    }, ['-H', 'Accept-Encoding: gzip, br'])
+  test.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ] as const)('is masked when a host packs it with %s all the same', async (coding, pack) => {
+    const body = await answered(
+      (res, key) => {
+        const packed = pack(`${'x'.repeat(20_000)}${key}`)
+        res.writeHead(200, { 'content-encoding': coding, 'content-length': packed.length }).end(packed)
+      },
+      ['-H', 'Accept-Encoding: gzip, br'],
+    )
     expect(secured.seen.at(-1)?.headers['accept-encoding']).toBe('identity')
     expect(body).not.toMatch(/^content-encoding|^content-length/im)
     expect(body.endsWith(`${'x'.repeat(20_000)}${stars}`)).toBe(true)
   })
 
   test('is masked under two codings; what cannot be unpacked is answered with 502 instead, and what is broken is cut', async () => {
-    expect((await answered((res, key) => res.writeHead(200, { 'content-encoding': 'br, gzip' }).end(gzipSync(brotliCompressSync(key))))).endsWith(stars)).toBe(true)
-    for (const [status, coding] of [[200, 'rot13'], [206, 'gzip'], [200, 'gzip, gzip, gzip, gzip']] as const) {
-      expect(await answered((res, key) => res.writeHead(status, { 'content-encoding': coding }).end(key))).toMatch(/^HTTP\/1\.1 502 [^]*cannot be looked through for secrets of this VM/)
+    expect(
+      (
+        await answered((res, key) =>
+          res.writeHead(200, { 'content-encoding': 'br, gzip' }).end(gzipSync(brotliCompressSync(key))),
+        )
+      ).endsWith(stars),
+    ).toBe(true)
+    for (const [status, coding] of [
+      [200, 'rot13'],
+      [206, 'gzip'],
+      [200, 'gzip, gzip, gzip, gzip'],
+    ] as const) {
+      expect(await answered((res, key) => res.writeHead(status, { 'content-encoding': coding }).end(key))).toMatch(
+        /^HTTP\/1\.1 502 [^]*cannot be looked through for secrets of this VM/,
+      )
     }
     const placeholder = world.give()
     secured.handler = (_req, res) => void res.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip')
@@ -82,7 +118,9 @@ describe('a secret in an answer', () => {
   })
 
   test('of HEAD and without a body keeps its headers', async () => {
-    expect(await answered((res) => res.writeHead(200, { 'content-encoding': 'gzip', 'content-length': 77 }).end(), ['-I'])).toMatch(/content-encoding: gzip\r\ncontent-length: 77/i)
+    expect(
+      await answered((res) => res.writeHead(200, { 'content-encoding': 'gzip', 'content-length': 77 }).end(), ['-I']),
+    ).toMatch(/content-encoding: gzip\r\ncontent-length: 77/i)
     expect(await answered((res) => res.writeHead(304, { etag: '"x"' }).end())).toMatch(/^HTTP\/1\.1 304 [^]*etag: "x"/)
   })
 
@@ -98,9 +136,13 @@ describe('a secret in an answer', () => {
 
   test('of more secrets than can be masked together is not asked for: the guest is told so', async () => {
     for (let each = 0; each < 20; each++) world.give({ secret: `${each}${'s'.repeat(searchedBodyBytesMax * 2)}` })
-    expect((await secured.curl(['-i', secured.url()])).body).toMatch(/^HTTP\/1\.1 503 [^]*more secrets for such hosts than can be kept out/)
+    expect((await secured.curl(['-i', secured.url()])).body).toMatch(
+      /^HTTP\/1\.1 503 [^]*more secrets for such hosts than can be kept out/,
+    )
     const inside = await secured.inside()
-    inside.write(`GET / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`)
+    inside.write(
+      `GET / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    )
     expect(await text(inside)).toMatch(/^HTTP\/1\.1 503 /)
     expect(secured.seen).toEqual([])
   })

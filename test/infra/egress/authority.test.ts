@@ -22,11 +22,18 @@ afterEach(() => {
 
 /** The certificate that a client sees which trusts the authority; connecting fails when it does not hold for the host. */
 async function shown(authority: EgressAuthority, host: string, trusted = authority): Promise<X509Certificate> {
-  const server = createServer({ SNICallback: (name, done) => void authority.contextFor(name).then((context) => done(null, context), done) }, (socket) => socket.end())
+  const server = createServer(
+    { SNICallback: (name, done) => void authority.contextFor(name).then((context) => done(null, context), done) },
+    (socket) => socket.end(),
+  )
   server.on('tlsClientError', () => undefined)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const socket = connect({ port: (server.address() as AddressInfo).port, servername: host, ca: [await trusted.certificate()] })
+  const socket = connect({
+    port: (server.address() as AddressInfo).port,
+    servername: host,
+    ca: [await trusted.certificate()],
+  })
   try {
     await once(socket, 'secureConnect')
     return socket.getPeerX509Certificate()! // a server always shows one

@@ -22,9 +22,41 @@ describe('what a hostile guest or host is kept from', () => {
     let seen: string[] = []
     world.handler = (req, res) => {
       seen = req.rawHeaders
-      res.writeHead(200, ['Connection', 'X-Hop', 'X-Hop', 'secret', 'Keep-Alive', 'timeout=9', 'Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'Content-Length', '2']).end('ok')
+      res
+        .writeHead(200, [
+          'Connection',
+          'X-Hop',
+          'X-Hop',
+          'secret',
+          'Keep-Alive',
+          'timeout=9',
+          'Set-Cookie',
+          'a=1',
+          'Set-Cookie',
+          'b=2',
+          'Content-Length',
+          '2',
+        ])
+        .end('ok')
     }
-    const { body } = await world.curl(['-i', '-H', 'Proxy-Authorization: Basic eA==', '-H', 'Connection: X-Mine, content-length', '-H', 'X-Mine: 1', '-H', 'TE: trailers', '-H', 'Host: other.test', '-H', 'X-Kept: 1', '-d', 'body', `http://open.test:${world.originPort}/`])
+    const { body } = await world.curl([
+      '-i',
+      '-H',
+      'Proxy-Authorization: Basic eA==',
+      '-H',
+      'Connection: X-Mine, content-length',
+      '-H',
+      'X-Mine: 1',
+      '-H',
+      'TE: trailers',
+      '-H',
+      'Host: other.test',
+      '-H',
+      'X-Kept: 1',
+      '-d',
+      'body',
+      `http://open.test:${world.originPort}/`,
+    ])
     expect(body).not.toMatch(/x-hop|timeout=9/i)
     expect(body).toMatch(/a=1\r\n[^]*b=2\r\n/)
     const names = seen.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
@@ -41,30 +73,61 @@ describe('what a hostile guest or host is kept from', () => {
     }
     const inner = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
     const url = `http://open.test:${world.originPort}/`
-    expect(await world.exchange(`POST ${url} HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`)).toMatch(/^HTTP\/1\.1 400 /)
-    await world.exchange(`GET ${url} HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`)
-    await world.exchange(`GET ${url} HTTP/1.1\r\nConnection: close, content-length\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`)
+    expect(
+      await world.exchange(
+        `POST ${url} HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
+      ),
+    ).toMatch(/^HTTP\/1\.1 400 /)
+    await world.exchange(
+      `GET ${url} HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`,
+    )
+    await world.exchange(
+      `GET ${url} HTTP/1.1\r\nConnection: close, content-length\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+    )
     expect(requests).toEqual(['GET /', 'GET /'])
   })
 
   test('a request that is not for a proxy, or too long, is refused', async () => {
-    expect(await world.exchange('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*This is a proxy/)
-    expect(await world.exchange('GET https://open.test/ HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
-    expect(await world.exchange('CONNECT open.test HTTP/1.1\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 [^]*CONNECT wants host:port\.\n$/)
-    expect(await world.exchange(`GET http://open.test:${world.originPort}/ HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /)
+    expect(await world.exchange('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400 [^]*This is a proxy/,
+    )
+    expect(await world.exchange('GET https://open.test/ HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400 /,
+    )
+    expect(await world.exchange('CONNECT open.test HTTP/1.1\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400 [^]*CONNECT wants host:port\.\n$/,
+    )
+    expect(
+      await world.exchange(`GET http://open.test:${world.originPort}/ HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`),
+    ).toMatch(/^HTTP\/1\.1 431 /)
     expect(await world.exchange('\u0016\u0003\u0001 garbage\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  test.each(['HTTP/1.1 000 Nothing\r\n\r\n', 'HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n', 'SSH-2.0-x\r\n', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'])(
-    'a host that answers %j ends in a 502', async (answer) => {
-      const port = await world.listen(createServer((socket) => socket.once('data', () => socket.end(answer))), openAddress)
-      expect((await world.curl(['-i', `http://open.test:${port}/`])).body).toMatch(/^HTTP\/1\.1 502 /)
-    })
+  test.each([
+    'HTTP/1.1 000 Nothing\r\n\r\n',
+    'HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n',
+    'SSH-2.0-x\r\n',
+    `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`,
+    'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+  ])('a host that answers %j ends in a 502', async (answer) => {
+    const port = await world.listen(
+      createServer((socket) => socket.once('data', () => socket.end(answer))),
+      openAddress,
+    )
+    expect((await world.curl(['-i', `http://open.test:${port}/`])).body).toMatch(/^HTTP\/1\.1 502 /)
+  })
 
   test('a VM holds no more connections and requests than its limit, and gets them back', async () => {
     await restart({ connectionsPerVm: 3 })
-    const held = [await world.openTunnel(`open.test:${world.echoPort}`), await world.openTunnel(`open.test:${world.echoPort}`), await world.openTunnel(`open.test:${world.echoPort}`)]
-    expect(await world.exchange(`CONNECT open.test:${world.echoPort} HTTP/1.1\r\n\r\n`)).toMatch(/^HTTP\/1\.1 503 [^]*This VM has 3 open connections; close some\.\n$/)
+    const held = [
+      await world.openTunnel(`open.test:${world.echoPort}`),
+      await world.openTunnel(`open.test:${world.echoPort}`),
+      await world.openTunnel(`open.test:${world.echoPort}`),
+    ]
+    expect(await world.exchange(`CONNECT open.test:${world.echoPort} HTTP/1.1\r\n\r\n`)).toMatch(
+      /^HTTP\/1\.1 503 [^]*This VM has 3 open connections; close some\.\n$/,
+    )
     held.forEach((socket) => socket.destroy())
     await expect.poll(async () => (await world.curl([`http://open.test:${world.originPort}/`])).body).toBe('hello')
     const waiting: ServerResponse[] = []
@@ -106,7 +169,11 @@ describe('what a hostile guest or host is kept from', () => {
   })
 
   test('the log and the record hold host, port and verdict, never a path or a header', async () => {
-    await world.curl(['-H', 'X-Key: canary-key', `http://user:canary-password@open.test:${world.originPort}/canary-path?canary-query`])
+    await world.curl([
+      '-H',
+      'X-Key: canary-key',
+      `http://user:canary-password@open.test:${world.originPort}/canary-path?canary-query`,
+    ])
     await world.curl(['http://10.0.0.1/canary-path'])
     expect(world.logged).toEqual([
       { machineId: vm, host: 'open.test', port: world.originPort, verdict: 'allowed' },
@@ -117,7 +184,12 @@ describe('what a hostile guest or host is kept from', () => {
 
   test('the record keeps the latest hosts and counts them', async () => {
     await restart({ reachedPerVm: 3 })
-    for (const host of ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.1', '10.0.0.4']) await world.exchange(`CONNECT ${host}:80 HTTP/1.1\r\n\r\n`)
-    expect(world.egress.reached(vm).map(({ host, count }) => [host, count])).toEqual([['10.0.0.4', 1], ['10.0.0.1', 2], ['10.0.0.3', 1]])
+    for (const host of ['10.0.0.1', '10.0.0.2', '10.0.0.3', '10.0.0.1', '10.0.0.4'])
+      await world.exchange(`CONNECT ${host}:80 HTTP/1.1\r\n\r\n`)
+    expect(world.egress.reached(vm).map(({ host, count }) => [host, count])).toEqual([
+      ['10.0.0.4', 1],
+      ['10.0.0.1', 2],
+      ['10.0.0.3', 1],
+    ])
   })
 })

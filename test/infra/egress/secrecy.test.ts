@@ -3,7 +3,13 @@ import { createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { openAddress, otherVm, type EgressWorld, type Seen } from '../../support/egress-world.ts'
-import { heard, heardUntil, securedWorldForEach, type Authorities, type SecuredWorld } from '../../support/secured-world.ts'
+import {
+  heard,
+  heardUntil,
+  securedWorldForEach,
+  type Authorities,
+  type SecuredWorld,
+} from '../../support/secured-world.ts'
 
 let authorities: Authorities
 let secured: SecuredWorld
@@ -26,7 +32,13 @@ describe('what stays a tunnel', () => {
   test('a machine without a secret, or with one for elsewhere, is not looked into', async () => {
     const placeholder = world.give()
     world.machine = otherVm
-    const { body } = await world.curl(['--cacert', authorities.world.file, '-H', `X-Key: ${placeholder}`, secured.url()])
+    const { body } = await world.curl([
+      '--cacert',
+      authorities.world.file,
+      '-H',
+      `X-Key: ${placeholder}`,
+      secured.url(),
+    ])
     expect((JSON.parse(body) as Seen).headers['x-key']).toBe(placeholder)
   })
 
@@ -40,10 +52,13 @@ describe('what stays a tunnel', () => {
     const early = await world.guestSocket()
     early.end(`CONNECT open.test:${world.echoPort} HTTP/1.1\r\n\r\nearly`)
     expect(await text(early)).toBe('HTTP/1.1 200 Connection established\r\n\r\nearly')
-    const banner = await world.listen(createServer((socket) => {
-      socket.write('220 ready\r\n')
-      socket.pipe(socket)
-    }), openAddress)
+    const banner = await world.listen(
+      createServer((socket) => {
+        socket.write('220 ready\r\n')
+        socket.pipe(socket)
+      }),
+      openAddress,
+    )
     const patient = await world.guestSocket()
     patient.write(`CONNECT open.test:${banner} HTTP/1.1\r\n\r\n`)
     await heardUntil(patient, '220 ready\r\n')
@@ -55,7 +70,11 @@ describe('what stays a tunnel', () => {
 describe('what never gets the secret', () => {
   test.each([
     ['of another name', () => authorities.world.authority.contextFor('other.test'), 'ERR_TLS_CERT_ALTNAME_INVALID'],
-    ['of an authority that nobody knows', (name: string) => authorities.node.authority.contextFor(name), 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+    [
+      'of an authority that nobody knows',
+      (name: string) => authorities.node.authority.contextFor(name),
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    ],
   ])('a host with a certificate %s: the guest gets a 502 that says so', async (_what, certificateOf, word) => {
     let requests = 0
     await restart({ certificateOf })
@@ -74,10 +93,20 @@ describe('what never gets the secret', () => {
     await restart({ limits: { handshakeMs: 200 } })
     const placeholder = world.give()
     const to = (port: number): string => `https://open.test:${port}/`
-    const silent = await world.listen(createServer((socket) => socket.resume()), openAddress)
-    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, to(silent)])).body).toMatch(/^HTTP\/1\.1 504 [^]*did not end the TLS handshake in time\.\n$/)
-    const plain = await world.listen(createServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))), openAddress)
-    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, to(plain)])).body).toMatch(/^HTTP\/1\.1 502 [^]*did not complete the TLS handshake/)
+    const silent = await world.listen(
+      createServer((socket) => socket.resume()),
+      openAddress,
+    )
+    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, to(silent)])).body).toMatch(
+      /^HTTP\/1\.1 504 [^]*did not end the TLS handshake in time\.\n$/,
+    )
+    const plain = await world.listen(
+      createServer((socket) => void socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))),
+      openAddress,
+    )
+    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, to(plain)])).body).toMatch(
+      /^HTTP\/1\.1 502 [^]*did not complete the TLS handshake/,
+    )
   })
 
   test('another site of the same server: a request that names it goes on unchanged, one with an address in its request line is refused', async () => {
@@ -92,7 +121,10 @@ describe('what never gets the secret', () => {
 
   test('the host that an answer redirects to, when it is not one of the secret’s', async () => {
     const placeholder = world.give()
-    secured.handler = (req, res) => (req.headers.host?.startsWith('www.') ? res.end(req.headers['x-key']) : res.writeHead(302, { location: secured.url('www.open.test') }).end())
+    secured.handler = (req, res) =>
+      req.headers.host?.startsWith('www.')
+        ? res.end(req.headers['x-key'])
+        : res.writeHead(302, { location: secured.url('www.open.test') }).end()
     const { body } = await world.curl(['-L', '-k', '-H', `X-Key: ${placeholder}`, secured.url()])
     expect(body).toBe(placeholder)
   })

@@ -24,8 +24,19 @@ const send = (args: readonly string[], to = url, input = ''): Promise<Seen> => s
 describe('in headers', () => {
   test('it is replaced wherever it stands in a value, several times and beside others', async () => {
     const [one, other] = [give(), give({ secret: 'second' })]
-    const { headers } = await send(['-H', `Authorization: Bearer ${one}`, '-H', `X-Both: a ${one}/${other};${one}`, '-H', 'X-Plain: x'])
-    expect(headers).toMatchObject({ authorization: 'Bearer the-secret', 'x-both': 'a the-secret/second;the-secret', 'x-plain': 'x' })
+    const { headers } = await send([
+      '-H',
+      `Authorization: Bearer ${one}`,
+      '-H',
+      `X-Both: a ${one}/${other};${one}`,
+      '-H',
+      'X-Plain: x',
+    ])
+    expect(headers).toMatchObject({
+      authorization: 'Bearer the-secret',
+      'x-both': 'a the-secret/second;the-secret',
+      'x-plain': 'x',
+    })
   })
 
   test('a password of basic authorization is replaced too', async () => {
@@ -37,35 +48,59 @@ describe('in headers', () => {
     const elsewhere = give({ hosts: ['api.test', '*.open.test'] })
     const inBody = give({ inHeaders: false, inBody: true })
     const unknown = `berth-secret-${newId('credential')}`
-    const sent = await send(['-H', `X-A: ${elsewhere}`, '-H', `X-B: ${inBody}`, '-H', `X-C: ${unknown}`, '-H', 'X-D: berth-secret-vcrd_x'], `${url}${give()}?a=${give()}`)
-    expect(sent.headers).toMatchObject({ 'x-a': elsewhere, 'x-b': inBody, 'x-c': unknown, 'x-d': 'berth-secret-vcrd_x' })
+    const sent = await send(
+      ['-H', `X-A: ${elsewhere}`, '-H', `X-B: ${inBody}`, '-H', `X-C: ${unknown}`, '-H', 'X-D: berth-secret-vcrd_x'],
+      `${url}${give()}?a=${give()}`,
+    )
+    expect(sent.headers).toMatchObject({
+      'x-a': elsewhere,
+      'x-b': inBody,
+      'x-c': unknown,
+      'x-d': 'berth-secret-vcrd_x',
+    })
     expect(sent.path).not.toContain('the-secret')
     expect(JSON.stringify(sent)).not.toContain('the-secret')
   })
 
   test('a star means every name below, and null every host', async () => {
     const [below, every] = [give({ hosts: ['*.open.test'] }), give({ hosts: null })]
-    expect((await send(['-H', `X-A: ${below}`, '-H', `X-B: ${every}`], secured.url('www.open.test'))).headers).toMatchObject({ 'x-a': 'the-secret', 'x-b': 'the-secret' })
+    expect(
+      (await send(['-H', `X-A: ${below}`, '-H', `X-B: ${every}`], secured.url('www.open.test'))).headers,
+    ).toMatchObject({ 'x-a': 'the-secret', 'x-b': 'the-secret' })
   })
 })
 
 describe('in bodies', () => {
   test('it is replaced where that is asked for, and the length fits', async () => {
-    const [inBody, inHeaders] = [give({ inBody: true, secret: 'ä longer secret than the placeholder was, by far: ö' }), give()]
+    const [inBody, inHeaders] = [
+      give({ inBody: true, secret: 'ä longer secret than the placeholder was, by far: ö' }),
+      give(),
+    ]
     const { body, headers } = await send(['--data-binary', `{"key":"${inBody}","other":"${inHeaders}"}`])
     expect(body).toBe(`{"key":"ä longer secret than the placeholder was, by far: ö","other":"${inHeaders}"}`)
     expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
   })
 
   test('bytes that are no text come through unchanged beside it', async () => {
-    const bytes = Buffer.concat([Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)), Buffer.from(give({ inBody: true }))])
+    const bytes = Buffer.concat([
+      Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+      Buffer.from(give({ inBody: true })),
+    ])
     let seen = Buffer.alloc(0)
-    secured.handler = (req, res) => void req.toArray().then((chunks: Buffer[]) => {
-      seen = Buffer.concat(chunks)
-      res.end()
-    })
+    secured.handler = (req, res) =>
+      void req.toArray().then((chunks: Buffer[]) => {
+        seen = Buffer.concat(chunks)
+        res.end()
+      })
     const inside = await secured.inside()
-    inside.write(Buffer.concat([Buffer.from(`POST / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nContent-Length: ${bytes.length}\r\nConnection: close\r\n\r\n`), bytes]))
+    inside.write(
+      Buffer.concat([
+        Buffer.from(
+          `POST / HTTP/1.1\r\nHost: open.test:${secured.port}\r\nContent-Length: ${bytes.length}\r\nConnection: close\r\n\r\n`,
+        ),
+        bytes,
+      ]),
+    )
     await text(inside)
     expect(seen.equals(Buffer.concat([bytes.subarray(0, 256), Buffer.from('the-secret')]))).toBe(true)
   })
@@ -91,7 +126,15 @@ describe('in bodies', () => {
 describe('what is not verified TLS', () => {
   test('over plain http the placeholder goes out as it is, in headers, passwords and bodies, on whatever port', async () => {
     const [one, inBody] = [give(), give({ inBody: true })]
-    const { code, body } = await world.curl(['-H', `X-Key: ${one}`, '-u', `me:${inBody}`, '-d', inBody, `http://open.test:${world.originPort}/`])
+    const { code, body } = await world.curl([
+      '-H',
+      `X-Key: ${one}`,
+      '-u',
+      `me:${inBody}`,
+      '-d',
+      inBody,
+      `http://open.test:${world.originPort}/`,
+    ])
     expect(code).toBe(0)
     const sent = JSON.parse(body) as Seen
     expect(sent).toMatchObject({ headers: { 'x-key': one }, body: inBody })

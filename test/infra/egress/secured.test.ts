@@ -16,9 +16,26 @@ const restart = securedWorldForEach((fresh) => {
 
 describe('towards the host of a secret', () => {
   test('it is replaced in a header, in a JSON body and in basic authorization', async () => {
-    const [one, inBody] = [world.give(), world.give({ inBody: true, secret: 'a longer secret than its placeholder, by a few letters' })]
-    const sent = await secured.send(['-H', `Authorization: Bearer ${one}`, '-H', 'Content-Type: application/json', '-d', `{"key":"${inBody}","left":"${one}"}`], `${secured.url()}a?b=${one}`)
-    expect(sent).toMatchObject({ path: `/a?b=${one}`, headers: { authorization: 'Bearer the-secret', host: `open.test:${secured.port}` }, body: `{"key":"a longer secret than its placeholder, by a few letters","left":"${one}"}` })
+    const [one, inBody] = [
+      world.give(),
+      world.give({ inBody: true, secret: 'a longer secret than its placeholder, by a few letters' }),
+    ]
+    const sent = await secured.send(
+      [
+        '-H',
+        `Authorization: Bearer ${one}`,
+        '-H',
+        'Content-Type: application/json',
+        '-d',
+        `{"key":"${inBody}","left":"${one}"}`,
+      ],
+      `${secured.url()}a?b=${one}`,
+    )
+    expect(sent).toMatchObject({
+      path: `/a?b=${one}`,
+      headers: { authorization: 'Bearer the-secret', host: `open.test:${secured.port}` },
+      body: `{"key":"a longer secret than its placeholder, by a few letters","left":"${one}"}`,
+    })
     const { headers } = await secured.send(['-u', `me:${one}`])
     expect(Buffer.from(headers['authorization']!.slice('Basic '.length), 'base64').toString()).toBe('me:the-secret')
   })
@@ -27,7 +44,15 @@ describe('towards the host of a secret', () => {
     const offered: (string | false | null)[] = []
     secured.server.on('secureConnection', ({ alpnProtocol }: TLSSocket) => offered.push(alpnProtocol))
     world.give()
-    const { body, error } = await secured.curl(['-v', '--http2', '-o', '/dev/null', '-w', '%{http_version}', secured.url()])
+    const { body, error } = await secured.curl([
+      '-v',
+      '--http2',
+      '-o',
+      '/dev/null',
+      '-w',
+      '%{http_version}',
+      secured.url(),
+    ])
     expect(body).toBe('1.1')
     expect(error).toContain('ALPN: server accepted http/1.1')
     expect(offered).toEqual(['http/1.1'])
@@ -45,7 +70,9 @@ describe('towards the host of a secret', () => {
     const both = await heardUntil(inside, '"/5"')
     expect(both.indexOf('"/4"')).toBeLessThan(both.indexOf('"/5"'))
     expect(secured.connections).toBe(1)
-    expect(world.egress.reached(vm)).toEqual([expect.objectContaining({ host: 'open.test', port: secured.port, verdict: 'allowed', count: 1 })])
+    expect(world.egress.reached(vm)).toEqual([
+      expect.objectContaining({ host: 'open.test', port: secured.port, verdict: 'allowed', count: 1 }),
+    ])
   })
 
   test('when the host ends a connection, the guest’s ends too, after its answer', async () => {
@@ -95,15 +122,28 @@ describe('towards the host of a secret', () => {
 })
 
 describe('web sockets', () => {
-  const upgrade = (placeholder: string): string => `GET /socket HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Extensions: permessage-deflate\r\nAuthorization: Bearer ${placeholder}\r\n\r\n`
+  const upgrade = (placeholder: string): string =>
+    `GET /socket HTTP/1.1\r\nHost: open.test:${secured.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Extensions: permessage-deflate\r\nAuthorization: Bearer ${placeholder}\r\n\r\n`
   /** A frame as a host sends it; one that is not the last of its message, or no message but a ping. */
-  const frame = (payload: string | Buffer, { isLast = true, opcode = 1 }: { isLast?: boolean; opcode?: number } = {}): Buffer => {
+  const frame = (
+    payload: string | Buffer,
+    { isLast = true, opcode = 1 }: { isLast?: boolean; opcode?: number } = {},
+  ): Buffer => {
     const length = Buffer.byteLength(payload)
-    const size = length < 126 ? Buffer.of(length) : length < 65_536 ? Buffer.of(126, length >> 8, length & 255) : Buffer.concat([Buffer.of(127), Buffer.from(length.toString(16).padStart(16, '0'), 'hex')])
+    const size =
+      length < 126
+        ? Buffer.of(length)
+        : length < 65_536
+          ? Buffer.of(126, length >> 8, length & 255)
+          : Buffer.concat([Buffer.of(127), Buffer.from(length.toString(16).padStart(16, '0'), 'hex')])
     return Buffer.concat([Buffer.of((isLast ? 0x80 : 0) | opcode), size, Buffer.from(payload)])
   }
   /** Opens one to a host that answers with these bytes; what the host was sent first is told too. */
-  async function open(placeholder: string, answer: string, says: readonly Buffer[]): Promise<{ inside: TLSSocket; heardAtHost: Promise<string>; headers: Record<string, unknown> }> {
+  async function open(
+    placeholder: string,
+    answer: string,
+    says: readonly Buffer[],
+  ): Promise<{ inside: TLSSocket; heardAtHost: Promise<string>; headers: Record<string, unknown> }> {
     const taken = Promise.withResolvers<{ heardAtHost: Promise<string>; headers: Record<string, unknown> }>()
     secured.server.on('upgrade', (req, socket: TLSSocket) => {
       socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n${answer}\r\n`)
@@ -118,7 +158,8 @@ describe('web sockets', () => {
   const bytesBehind = async (inside: TLSSocket, count: number): Promise<{ header: string; bytes: Buffer }> => {
     let all = Buffer.alloc(0)
     const begin = (): number => all.indexOf('\r\n\r\n') + 4
-    while (begin() < 4 || all.length < begin() + count) all = Buffer.concat([all, (await once(inside, 'data'))[0] as Buffer])
+    while (begin() < 4 || all.length < begin() + count)
+      all = Buffer.concat([all, (await once(inside, 'data'))[0] as Buffer])
     return { header: all.subarray(0, begin()).toString('latin1'), bytes: all.subarray(begin()) }
   }
 
@@ -141,15 +182,36 @@ describe('web sockets', () => {
     const placeholder = world.give()
     const long = 'x'.repeat(70_000)
     const said = [
-      frame('it is the-secret.'), frame('ends with the-sec'), frame('the-sec', { isLast: false }), frame('the-secret', { opcode: 9 }), frame('', { isLast: false, opcode: 0 }), frame('ret and more', { opcode: 0 }),
-      frame(Buffer.from([0, 255, 116]), { opcode: 2 }), frame(`${long}the-secret`), frame(''), frame('the-sec', { isLast: false }), frame('ond', { opcode: 0 }),
+      frame('it is the-secret.'),
+      frame('ends with the-sec'),
+      frame('the-sec', { isLast: false }),
+      frame('the-secret', { opcode: 9 }),
+      frame('', { isLast: false, opcode: 0 }),
+      frame('ret and more', { opcode: 0 }),
+      frame(Buffer.from([0, 255, 116]), { opcode: 2 }),
+      frame(`${long}the-secret`),
+      frame(''),
+      frame('the-sec', { isLast: false }),
+      frame('ond', { opcode: 0 }),
     ]
     const shown = Buffer.concat([
-      frame('it is **********.'), frame('ends with the-sec'), frame('*******', { isLast: false }), frame('**********', { opcode: 9 }), frame('', { isLast: false, opcode: 0 }), frame('*** and more', { opcode: 0 }),
-      frame(Buffer.from([0, 255, 116]), { opcode: 2 }), frame(`${long}**********`), frame(''), frame('the-sec', { isLast: false }), frame('ond', { opcode: 0 }),
+      frame('it is **********.'),
+      frame('ends with the-sec'),
+      frame('*******', { isLast: false }),
+      frame('**********', { opcode: 9 }),
+      frame('', { isLast: false, opcode: 0 }),
+      frame('*** and more', { opcode: 0 }),
+      frame(Buffer.from([0, 255, 116]), { opcode: 2 }),
+      frame(`${long}**********`),
+      frame(''),
+      frame('the-sec', { isLast: false }),
+      frame('ond', { opcode: 0 }),
     ])
     const bytes = Buffer.concat(said)
-    for (const pieces of [[bytes], Array.from(bytes.subarray(0, 120), (byte) => Buffer.of(byte)).concat(bytes.subarray(120))]) {
+    for (const pieces of [
+      [bytes],
+      Array.from(bytes.subarray(0, 120), (byte) => Buffer.of(byte)).concat(bytes.subarray(120)),
+    ]) {
       secured.server.removeAllListeners('upgrade')
       const { inside } = await open(placeholder, 'X-Echo: the-secret\r\n', pieces)
       const back = await bytesBehind(inside, shown.length)
@@ -162,7 +224,9 @@ describe('web sockets', () => {
   test('a host that packs its messages all the same, or that sends what are no frames, is not passed on', async () => {
     const placeholder = world.give()
     const packing = await open(placeholder, 'Sec-WebSocket-Extensions: permessage-deflate\r\n', [])
-    expect(await text(packing.inside)).toMatch(/^HTTP\/1\.1 502 [^]*an extension of web sockets that it was not offered/)
+    expect(await text(packing.inside)).toMatch(
+      /^HTTP\/1\.1 502 [^]*an extension of web sockets that it was not offered/,
+    )
     secured.server.removeAllListeners('upgrade')
     const masking = await open(placeholder, '', [Buffer.from([0x81, 0x85, 1, 2, 3, 4, 5, 6, 7, 8, 9])])
     await closed(masking.inside)
@@ -203,13 +267,17 @@ describe('when it ends', () => {
       socket.destroy()
     }
     expect((await secured.send([])).body).toBe('') // the log of errors would have failed the test
-    await expect.poll(() => new Promise((resolve) => secured.server.getConnections((_error, count) => resolve(count)))).toBe(0)
+    await expect
+      .poll(() => new Promise((resolve) => secured.server.getConnections((_error, count) => resolve(count))))
+      .toBe(0)
   })
 
   test('a host that closes without an answer, or in the middle of one, is not taken for one that answered', async () => {
     const placeholder = world.give()
     secured.handler = (req) => void req.socket.destroy()
-    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, secured.url()])).body).toMatch(/^HTTP\/1\.1 502 [^]*closed the connection before it answered/)
+    expect((await secured.curl(['-i', '-H', `X-Key: ${placeholder}`, secured.url()])).body).toMatch(
+      /^HTTP\/1\.1 502 [^]*closed the connection before it answered/,
+    )
     secured.handler = (req, res) => void res.write('half', () => req.socket.destroy())
     expect((await secured.curl(['-H', `X-Key: ${placeholder}`, secured.url()])).code).not.toBe(0)
   })
@@ -231,10 +299,15 @@ describe('when it ends', () => {
   test('while secrets cannot be looked up, what was known last holds, and who was never looked up is told to try again', async () => {
     let broken = true
     const errors: object[] = []
-    await restart({ findSecretHosts: async () => (broken ? Promise.reject(new Error('no database')) : [['open.test']]), onError: (fields) => errors.push(fields) })
+    await restart({
+      findSecretHosts: async () => (broken ? Promise.reject(new Error('no database')) : [['open.test']]),
+      onError: (fields) => errors.push(fields),
+    })
     const placeholder = world.give()
     const connect = `CONNECT open.test:${secured.port} HTTP/1.1\r\n\r\n`
-    expect(await world.exchange(connect)).toMatch(/^HTTP\/1\.1 503 Service Unavailable \(Berth: secrets unknown\)\r\n[^]*Try again in a few seconds\.\n$/)
+    expect(await world.exchange(connect)).toMatch(
+      /^HTTP\/1\.1 503 Service Unavailable \(Berth: secrets unknown\)\r\n[^]*Try again in a few seconds\.\n$/,
+    )
     broken = false
     await secured.send([])
     broken = true

@@ -22,24 +22,67 @@ afterAll(async () => {
 })
 
 function modelOn(...urls: string[]): Model {
-  const upstreams = urls.map((url, place): ModelUpstream => ({
-    kind: 'openai-compatible',
-    target: { slug: `number-${place + 1}`, baseUrl: `${url}/v1`, apiKey: null, upstreamModel: 'mock', model: 'mock/mock', maxOutputTokens: 100, reasoningReplay: 'none', firstByteSeconds: 1 },
-  }))
+  const upstreams = urls.map(
+    (url, place): ModelUpstream => ({
+      kind: 'openai-compatible',
+      target: {
+        slug: `number-${place + 1}`,
+        baseUrl: `${url}/v1`,
+        apiKey: null,
+        upstreamModel: 'mock',
+        model: 'mock/mock',
+        maxOutputTokens: 100,
+        reasoningReplay: 'none',
+        firstByteSeconds: 1,
+      },
+    }),
+  )
   return {
-    id: 'mock/mock', displayName: 'Mock', ownedBy: 'mock', createdAt: '2026-01-01T00:00:00.000Z', contextWindow: 1000, maxOutputTokens: 100, reasoningLevels: [], defaultReasoningLevel: null,
-    reasoningReplay: 'none', reasoningNeedsId: false, capabilities: { tools: true, vision: false, pdf: false, structuredOutputs: false, streaming: true },
-    pricing: { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 0 }, speed: 'standard', status: 'available', deprecatedAt: null, retiresAt: null, line: null, upstreams: upstreams as [ModelUpstream, ...ModelUpstream[]], // the callers name one at least
+    id: 'mock/mock',
+    displayName: 'Mock',
+    ownedBy: 'mock',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    contextWindow: 1000,
+    maxOutputTokens: 100,
+    reasoningLevels: [],
+    defaultReasoningLevel: null,
+    reasoningReplay: 'none',
+    reasoningNeedsId: false,
+    capabilities: { tools: true, vision: false, pdf: false, structuredOutputs: false, streaming: true },
+    pricing: { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 0 },
+    speed: 'standard',
+    status: 'available',
+    deprecatedAt: null,
+    retiresAt: null,
+    line: null,
+    upstreams: upstreams as [ModelUpstream, ...ModelUpstream[]], // the callers name one at least
   }
 }
 
 const request: ModelRequest = {
-  messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }], name: null }], tools: [], toolChoice: null, parallelToolCalls: null, reasoningEffort: null, maxTokens: null,
-  temperature: null, topP: null, stop: [], responseFormat: null, seed: null, user: null, stream: true,
+  messages: [{ role: 'user', parts: [{ type: 'text', text: 'Hello' }], name: null }],
+  tools: [],
+  toolChoice: null,
+  parallelToolCalls: null,
+  reasoningEffort: null,
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  stop: [],
+  responseFormat: null,
+  seed: null,
+  user: null,
+  stream: true,
 }
-const ask = (model: Model, signal = new AbortController().signal): Promise<BegunAnswer> => askInTurn(model, request, signal, () => undefined)
-const attemptsOf = ({ attempts }: BegunAnswer): string[] => attempts.map(({ upstream, status }) => `${upstream} ${status}`)
-const refusal = async (asking: Promise<unknown>): Promise<BerthError> => asking.then(() => expect.unreachable('it was answered'), (error: unknown) => (expect(error).toBeInstanceOf(BerthError), error as BerthError))
+const ask = (model: Model, signal = new AbortController().signal): Promise<BegunAnswer> =>
+  askInTurn(model, request, signal, () => undefined)
+const attemptsOf = ({ attempts }: BegunAnswer): string[] =>
+  attempts.map(({ upstream, status }) => `${upstream} ${status}`)
+const refusal = async (asking: Promise<unknown>): Promise<BerthError> =>
+  asking.then(
+    () => expect.unreachable('it was answered'),
+    (error: unknown) => (expect(error).toBeInstanceOf(BerthError), error as BerthError),
+  )
 async function textOf(answer: BegunAnswer): Promise<string> {
   const events: ModelEvent[] = []
   for await (const batch of answer.events) events.push(...batch)
@@ -66,13 +109,25 @@ test('one that goes on failing is left for the next', async () => {
 })
 
 test('one that is at its limit is left at once when there is another, and its own error is told when there is none', async () => {
-  const limited = { status: 429, headers: { 'content-type': 'application/json', 'retry-after': '7' }, body: '{"error":{"message":"slow down"}}' }
+  const limited = {
+    status: 429,
+    headers: { 'content-type': 'application/json', 'retry-after': '7' },
+    body: '{"error":{"message":"slow down"}}',
+  }
   first.script(limited)
-  expect(attemptsOf(await ask(modelOn(first.url, second.url)))).toEqual(['number-1 upstream_rate_limited', 'number-2 ok'])
+  expect(attemptsOf(await ask(modelOn(first.url, second.url)))).toEqual([
+    'number-1 upstream_rate_limited',
+    'number-2 ok',
+  ])
   first.forget()
   first.script(limited)
   const error = await refusal(ask(modelOn(first.url)))
-  expect([error.code, error.details['retryAfterSeconds'], error.details['upstream'], first.requests.length]).toEqual(['upstream_rate_limited', 7, 'number-1', 1])
+  expect([error.code, error.details['retryAfterSeconds'], error.details['upstream'], first.requests.length]).toEqual([
+    'upstream_rate_limited',
+    7,
+    'number-1',
+    1,
+  ])
 })
 
 test('one that does not answer in time is left after one try', async () => {
@@ -102,7 +157,11 @@ test('after the first word there is no second try: the answer is cut', async () 
 })
 
 test('what is the request’s own fault is told at once', async () => {
-  first.script({ status: 400, headers: { 'content-type': 'application/json' }, body: '{"error":{"message":"temperature is too high","code":null}}' })
+  first.script({
+    status: 400,
+    headers: { 'content-type': 'application/json' },
+    body: '{"error":{"message":"temperature is too high","code":null}}',
+  })
   const error = await refusal(ask(modelOn(first.url, second.url)))
   expect([error.code, first.requests.length, second.requests.length]).toEqual(['invalid_parameter', 1, 0])
 })
@@ -117,7 +176,10 @@ test('nobody is asked any more once the caller has gone', async () => {
   first.script({ before: 'never' })
   const gone = new AbortController()
   const asking = ask(modelOn(first.url, second.url), gone.signal)
-  const met = asking.then(() => 'answered', () => 'ended')
+  const met = asking.then(
+    () => 'answered',
+    () => 'ended',
+  )
   const seen = await first.request(0)
   gone.abort()
   expect(await met).toBe('ended')

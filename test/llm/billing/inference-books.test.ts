@@ -5,7 +5,14 @@ import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { startCommand } from '../../support/command.ts'
 import { until } from '../../support/until.ts'
 import { order, output } from './inference-orders.ts'
-import { balancedBooks, endSilent, readBooks, startWorld, type InferenceProcess, type InferenceWorld } from './inference-world.ts'
+import {
+  balancedBooks,
+  endSilent,
+  readBooks,
+  startWorld,
+  type InferenceProcess,
+  type InferenceWorld,
+} from './inference-world.ts'
 
 let world: InferenceWorld
 let second: InferenceProcess
@@ -16,44 +23,64 @@ beforeAll(async () => {
 afterAll(() => world.stop())
 
 type Row = { status: string; costNanoUsd: number; outputTokens: number; settledPosition: number | null }
-const rowOf = (id: string): Promise<Row | undefined> => findOne<Row>(world.db, sql`select status, cost_nano_usd, output_tokens, settled_position from inference_requests where id = ${id}`)
+const rowOf = (id: string): Promise<Row | undefined> =>
+  findOne<Row>(
+    world.db,
+    sql`select status, cost_nano_usd, output_tokens, settled_position from inference_requests where id = ${id}`,
+  )
 
 const outcomes = ['completed', 'cut_by_client', 'cut_by_upstream', 'failed'] as const
 const oneRequest = fc.record({
-  process: fc.nat(2), organization: fc.nat(1), maxNanoUsd: fc.integer({ min: 0, max: 5_000 }), tokens: fc.nat(800), seen: fc.option(fc.nat(400)), outcome: fc.constantFrom(...outcomes), waits: fc.nat(3),
+  process: fc.nat(2),
+  organization: fc.nat(1),
+  maxNanoUsd: fc.integer({ min: 0, max: 5_000 }),
+  tokens: fc.nat(800),
+  seen: fc.option(fc.nat(400)),
+  outcome: fc.constantFrom(...outcomes),
+  waits: fc.nat(3),
 })
 
 describe('the books', () => {
   it('add up with three processes, two organizations, random requests at once, and a process that stops', async () => {
-    await fc.assert(fc.asyncProperty(fc.array(oneRequest, { minLength: 1, maxLength: 60 }), async (requests) => {
-      const payers = [await world.organization(0.00005), await world.organization(0.001)]
-      const third = await world.start()
-      const processes = [world.first, second, third]
-      const spent = [0, 0]
-      let excess = 0
-      await Promise.all(requests.map(async ({ process, organization, maxNanoUsd, tokens, seen, outcome, waits }) => {
-        for (let turn = 0; turn < waits; turn++) await new Promise((resolve) => setImmediate(resolve))
-        const opened = await Promise.resolve(processes[process]!.inference.open(order(payers[organization]!, maxNanoUsd))).catch((error: { code: string }) => {
-          expect(error.code).toBe('insufficient_credits')
-          return null
-        })
-        if (!opened) return
-        if (seen !== null) opened.progress('up', () => output(seen))
-        if (maxNanoUsd > 0) {
-          spent[organization]! += tokens * 10
-          excess += Math.max(0, tokens * 10 - maxNanoUsd)
+    await fc.assert(
+      fc.asyncProperty(fc.array(oneRequest, { minLength: 1, maxLength: 60 }), async (requests) => {
+        const payers = [await world.organization(0.00005), await world.organization(0.001)]
+        const third = await world.start()
+        const processes = [world.first, second, third]
+        const spent = [0, 0]
+        let excess = 0
+        await Promise.all(
+          requests.map(async ({ process, organization, maxNanoUsd, tokens, seen, outcome, waits }) => {
+            for (let turn = 0; turn < waits; turn++) await new Promise((resolve) => setImmediate(resolve))
+            const opened = await Promise.resolve(
+              processes[process]!.inference.open(order(payers[organization]!, maxNanoUsd)),
+            ).catch((error: { code: string }) => {
+              expect(error.code).toBe('insufficient_credits')
+              return null
+            })
+            if (!opened) return
+            if (seen !== null) opened.progress('up', () => output(seen))
+            if (maxNanoUsd > 0) {
+              spent[organization]! += tokens * 10
+              excess += Math.max(0, tokens * 10 - maxNanoUsd)
+            }
+            await opened.finish(outcome, 'up', output(tokens))
+          }),
+        )
+        await third.stop()
+        for (const [at, payer] of payers.entries()) {
+          const books = await balancedBooks(world.db, payer.organizationId)
+          expect(books.spent).toBe(spent[at])
+          expect(books.spent).toBeLessThanOrEqual(books.granted + excess)
         }
-        await opened.finish(outcome, 'up', output(tokens))
-      }))
-      await third.stop()
-      for (const [at, payer] of payers.entries()) {
-        const books = await balancedBooks(world.db, payer.organizationId)
-        expect(books.spent).toBe(spent[at])
-        expect(books.spent).toBeLessThanOrEqual(books.granted + excess)
-      }
-      const left = await findAll(world.db, sql`select process_id from credit_leases where process_id not in (select id from inference_processes)`)
-      expect(left, 'the one that stopped holds nothing').toEqual([])
-    }), { numRuns: 25 })
+        const left = await findAll(
+          world.db,
+          sql`select process_id from credit_leases where process_id not in (select id from inference_processes)`,
+        )
+        expect(left, 'the one that stopped holds nothing').toEqual([])
+      }),
+      { numRuns: 25 },
+    )
   })
 
   it('hold a request that runs as open after a quarter of a second, and what it has used soon after', async () => {
@@ -66,7 +93,12 @@ describe('the books', () => {
     await until('what it used is written', async () => (await rowOf(request.id))?.outputTokens === 50, 2_000)
     expect((await balancedBooks(world.db, payer.organizationId)).open).toBe(1)
     await request.finish('cut_by_upstream', 'up', output(40)) // the provider's own count may be lower than what was estimated
-    expect(await rowOf(request.id)).toEqual({ status: 'cut_by_upstream', costNanoUsd: 400, outputTokens: 40, settledPosition: 1 })
+    expect(await rowOf(request.id)).toEqual({
+      status: 'cut_by_upstream',
+      costNanoUsd: 400,
+      outputTokens: 40,
+      settledPosition: 1,
+    })
     expect((await balancedBooks(world.db, payer.organizationId)).requests).toBe(1)
     expect(await world.first.inference.open(order(payer, 1e9 - 400)), 'nothing of it is still set aside').toBeTruthy()
   })
@@ -74,7 +106,9 @@ describe('the books', () => {
   it('lose a second at most when a process is killed: what was said to be written is, what was open is lost and counted', async () => {
     const payer = await world.organization(1)
     const child = startCommand(['test/llm/billing/inference-child.ts', world.url, world.dataDir, payer.organizationId])
-    const [paid, free] = await Promise.all([0, 1].map(async (at) => (await child.line(new RegExp(`^open ${at} `))).split(' ')[2] ?? ''))
+    const [paid, free] = await Promise.all(
+      [0, 1].map(async (at) => (await child.line(new RegExp(`^open ${at} `))).split(' ')[2] ?? ''),
+    )
     await until('what it has open is written', async () => ((await rowOf(paid!))?.outputTokens ?? 0) > 20)
     child.child.kill('SIGKILL')
     await child.ended
@@ -83,7 +117,10 @@ describe('the books', () => {
     expect([books.open, books.leases]).toEqual([0, 0])
     const finished = child.lines.flatMap((line) => /^finished (.*)$/.exec(line)?.[1] ?? [])
     expect(finished.length).toBeGreaterThan(10)
-    const kept = await findAll<{ id: string }>(world.db, sql`select id from inference_requests where id = any(${finished}) and status = 'completed' and cost_nano_usd = 1000`)
+    const kept = await findAll<{ id: string }>(
+      world.db,
+      sql`select id from inference_requests where id = any(${finished}) and status = 'completed' and cost_nano_usd = 1000`,
+    )
     expect(kept.length, 'every one that it was told of').toBe(finished.length)
     const seen = Number(child.lines.findLast((line) => line.startsWith('seen '))?.split(' ')[1])
     for (const id of [paid!, free!]) {
@@ -105,11 +142,20 @@ describe('the books', () => {
     expect(await rowOf(request.id)).toMatchObject({ status: 'lost', costNanoUsd: 70 })
     expect((await balancedBooks(world.db, payer.organizationId)).leases).toBe(0)
     await request.finish('completed', 'up', output(90))
-    expect(await rowOf(request.id)).toEqual({ status: 'completed', costNanoUsd: 900, outputTokens: 90, settledPosition: 2 })
+    expect(await rowOf(request.id)).toEqual({
+      status: 'completed',
+      costNanoUsd: 900,
+      outputTokens: 90,
+      settledPosition: 2,
+    })
     expect((await balancedBooks(world.db, payer.organizationId)).leases, 'what it owes').toBe(-830)
     await (await frozen.inference.open(order(payer, 100))).finish('completed', 'up', output(10))
     await frozen.stop()
-    expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ leases: 0, spent: 1_000, balance: 99_000 })
+    expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({
+      leases: 0,
+      spent: 1_000,
+      balance: 99_000,
+    })
   })
 
   it('have no request without its end when a process stops in order', async () => {
@@ -136,7 +182,11 @@ describe('the books', () => {
       expect((await balancedBooks(world.db, payer.organizationId)).leases, 'a request runs').toBeGreaterThan(0)
       await running.finish('completed', 'up', output(100))
       vi.advanceTimersByTime(40_000)
-      await until('it gave it back', async () => (await balancedBooks(world.db, payer.organizationId)).leases === 0, 5_000)
+      await until(
+        'it gave it back',
+        async () => (await balancedBooks(world.db, payer.organizationId)).leases === 0,
+        5_000,
+      )
     } finally {
       vi.useRealTimers()
     }
@@ -144,8 +194,15 @@ describe('the books', () => {
 
   it('number what is settled without gap or repeat, in the order in which it can be read', async () => {
     const payer = await world.organization(1)
-    await Promise.all(Array.from({ length: 200 }, async (_, at) => (await [world.first, second][at % 2]!.inference.open(order(payer, 100))).finish('completed', 'up', output(1))))
-    const positions = await findAll<{ settledPosition: number }>(world.db, sql`select settled_position from inference_requests where organization_id = ${payer.organizationId} order by 1`)
+    await Promise.all(
+      Array.from({ length: 200 }, async (_, at) =>
+        (await [world.first, second][at % 2]!.inference.open(order(payer, 100))).finish('completed', 'up', output(1)),
+      ),
+    )
+    const positions = await findAll<{ settledPosition: number }>(
+      world.db,
+      sql`select settled_position from inference_requests where organization_id = ${payer.organizationId} order by 1`,
+    )
     expect(positions.map((row) => row.settledPosition)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
     expect((await readBooks(world.db, payer.organizationId)).requests).toBe(200)
   })
@@ -155,5 +212,12 @@ describe('the books', () => {
 async function idOf(one: InferenceProcess): Promise<string> {
   const request = await one.inference.open(order(await world.organization(), 0))
   await request.finish('completed', null, output(0))
-  return (await findOne<{ processId: string }>(world.db, sql`select process_id from inference_requests where id = ${request.id}`))?.processId ?? ''
+  return (
+    (
+      await findOne<{ processId: string }>(
+        world.db,
+        sql`select process_id from inference_requests where id = ${request.id}`,
+      )
+    )?.processId ?? ''
+  )
 }

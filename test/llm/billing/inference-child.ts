@@ -7,7 +7,11 @@ import { order, output } from './inference-orders.ts'
 
 const [, , databaseUrl = '', dataDir = '', organizationId = ''] = process.argv
 const payer = { organizationId, userId: null, keyId: null }
-const services = await openServices(readConfig({ BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error' }), databaseUrl, 'web')
+const services = await openServices(
+  readConfig({ BERTH_DATA_DIR: dataDir, BERTH_LOG_LEVEL: 'error' }),
+  databaseUrl,
+  'web',
+)
 const inference = inferenceOf(services)
 const say = (...words: unknown[]): void => void process.stdout.write(`${words.join(' ')}\n`)
 

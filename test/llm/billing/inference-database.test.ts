@@ -18,9 +18,10 @@ afterAll(async () => {
   await postgres.stop()
 })
 
-const cut = (): Promise<void> => asAdmin(postgres.address, async (admin) => {
-  await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'berth-web%'")
-})
+const cut = (): Promise<void> =>
+  asAdmin(postgres.address, async (admin) => {
+    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'berth-web%'")
+  })
 
 /** Whether the process asks the database before it opens a request. */
 async function opensByAsking(payer: Payer): Promise<boolean> {
@@ -33,7 +34,9 @@ describe('while Postgres is away', () => {
   it('what has credits goes on, its end waits, and it is written when Postgres is back', async () => {
     const payer = await world.organization(1)
     await until('the process remembers it', async () => !(await opensByAsking(payer)), 5_000)
-    const running = await Promise.all(Array.from({ length: 1_200 }, async () => world.first.inference.open(order(payer, 1_000))))
+    const running = await Promise.all(
+      Array.from({ length: 1_200 }, async () => world.first.inference.open(order(payer, 1_000))),
+    )
     await postgres.killPostgres()
     const meanwhile = world.first.inference.open(order(payer, 1_000))
     expect(meanwhile, 'opened without asking').not.toBeInstanceOf(Promise)
@@ -50,7 +53,10 @@ describe('while Postgres is away', () => {
     expect(await refusalOf(() => world.first.inference.open(order(payer, 1_000)))).toBe('service_unavailable')
     expect(await refusalOf(() => world.first.inference.open(order(payer, 0)))).toBe('service_unavailable')
     await postgres.restartPostgres()
-    await until('it is served', async () => (await refusalOf(() => world.first.inference.open(order(payer, 0)))) === 'none')
+    await until(
+      'it is served',
+      async () => (await refusalOf(() => world.first.inference.open(order(payer, 0)))) === 'none',
+    )
   })
 
   it('an end waits ten seconds at most; it is written all the same', async () => {
@@ -59,10 +65,19 @@ describe('while Postgres is away', () => {
     await postgres.killPostgres()
     await postgres.backendsGone()
     const startMs = performance.now()
-    await expect(request.finish('completed', 'up', output(7))).rejects.toThrow('The database is not reachable right now')
+    await expect(request.finish('completed', 'up', output(7))).rejects.toThrow(
+      'The database is not reachable right now',
+    )
     expect(performance.now() - startMs).toBeLessThan(11_000)
     await postgres.restartPostgres()
-    await until('it is written', async () => (await findOne(world.db, sql`select id from inference_requests where id = ${request.id} and status = 'completed'`).catch(() => undefined)) !== undefined) // the pool's first connections are dead
+    await until(
+      'it is written',
+      async () =>
+        (await findOne(
+          world.db,
+          sql`select id from inference_requests where id = ${request.id} and status = 'completed'`,
+        ).catch(() => undefined)) !== undefined,
+    ) // the pool's first connections are dead
     expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ requests: 1, spent: 70 })
   })
 })
@@ -79,14 +94,18 @@ describe('while connections are cut', () => {
       throw new Error('Connection terminated unexpectedly')
     }) as typeof pool.query // the one form that is used
     try {
-      for (let turn = 1; turn <= 5; turn++) await (await world.first.inference.open(order(payer, 5_000))).finish('completed', 'up', output(11))
+      for (let turn = 1; turn <= 5; turn++)
+        await (await world.first.inference.open(order(payer, 5_000))).finish('completed', 'up', output(11))
     } finally {
       pool.query = query as typeof pool.query
     }
     expect(lost).toBeGreaterThanOrEqual(5)
     const books = await balancedBooks(world.db, payer.organizationId)
     expect(books).toMatchObject({ requests: 5, spent: 550 })
-    expect(await refusalOf(() => world.first.inference.open(order(payer, 1e9 - 550))), 'what the process thinks it holds is what it holds').toBe('none')
+    expect(
+      await refusalOf(() => world.first.inference.open(order(payer, 1e9 - 550))),
+      'what the process thinks it holds is what it holds',
+    ).toBe('none')
     expect(await refusalOf(() => world.first.inference.open(order(payer, 1)))).toBe('insufficient_credits')
   })
 
@@ -99,10 +118,12 @@ describe('while connections are cut', () => {
     let opened = 0
     const work = async (): Promise<void> => {
       for (let turn = 0; turn < 300; turn++) {
-        const request = await Promise.resolve(world.first.inference.open(order(payer, 5_000))).catch((error: { code: string }) => {
-          expect(error.code).toBe('service_unavailable')
-          return null
-        })
+        const request = await Promise.resolve(world.first.inference.open(order(payer, 5_000))).catch(
+          (error: { code: string }) => {
+            expect(error.code).toBe('service_unavailable')
+            return null
+          },
+        )
         if (!request) continue
         opened++
         await request.finish('completed', 'up', output(11))
@@ -112,7 +133,10 @@ describe('while connections are cut', () => {
     over = true
     await cutting
     expect(opened).toBeGreaterThan(500)
-    await until('the database answers', async () => (await balancedBooks(world.db, payer.organizationId).catch(() => null)) !== null)
+    await until(
+      'the database answers',
+      async () => (await balancedBooks(world.db, payer.organizationId).catch(() => null)) !== null,
+    )
     expect(await balancedBooks(world.db, payer.organizationId)).toMatchObject({ requests: opened, spent: opened * 110 })
   })
 })

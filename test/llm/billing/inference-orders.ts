@@ -10,7 +10,14 @@ export const free = { inputNanoUsd: 0, outputNanoUsd: 0, cacheReadNanoUsd: 0, ca
 
 /** An order of a request that may cost so much. */
 export function order(payer: Payer, maxCostNanoUsd: number, rest: Partial<InferenceOrder> = {}): InferenceOrder {
-  return { payer, model: 'test/model', pricing: maxCostNanoUsd === 0 ? free : cheap, route: 'chat.completions', maxCostNanoUsd, ...rest }
+  return {
+    payer,
+    model: 'test/model',
+    pricing: maxCostNanoUsd === 0 ? free : cheap,
+    route: 'chat.completions',
+    maxCostNanoUsd,
+    ...rest,
+  }
 }
 
 /** So many tokens out: ten times as many nano-USD. */

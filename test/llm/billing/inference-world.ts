@@ -17,7 +17,15 @@ import { createDatabase, type TestPostgres } from '../../support/postgres.ts'
 /** One process. */
 export type InferenceProcess = { services: Services; inference: Inference; stop: () => Promise<void> }
 /** A database with nothing in it, and processes on it. */
-export type InferenceWorld = { url: string; dataDir: string; db: Db; first: InferenceProcess; start: () => Promise<InferenceProcess>; organization: (usd?: number) => Promise<Payer>; stop: () => Promise<void> }
+export type InferenceWorld = {
+  url: string
+  dataDir: string
+  db: Db
+  first: InferenceProcess
+  start: () => Promise<InferenceProcess>
+  organization: (usd?: number) => Promise<Payer>
+  stop: () => Promise<void>
+}
 
 /** Starts a world. */
 export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
@@ -35,9 +43,19 @@ export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
   const first = await start()
   let organizations = 0
   return {
-    url: database.url, dataDir, db: first.services.db, first, start,
+    url: database.url,
+    dataDir,
+    db: first.services.db,
+    first,
+    start,
     async organization(usd = 0) {
-      const { token } = await issueToken(first.services, { user: 'alice', organization: `org-${++organizations}`, role: 'owner', ttlSeconds: 3600, newNames: { make: true } })
+      const { token } = await issueToken(first.services, {
+        user: 'alice',
+        organization: `org-${++organizations}`,
+        role: 'owner',
+        ttlSeconds: 3600,
+        newNames: { make: true },
+      })
       const { organizationId, userId } = idsOf(token)
       if (usd !== 0) await grantCredits(first.services.db, { organizationId, usd, grantedBy: 'test' })
       return { organizationId, userId, keyId: null }
@@ -51,11 +69,22 @@ export async function startWorld(on?: TestPostgres): Promise<InferenceWorld> {
 }
 
 /** What the tables say of an organization's money, all in nano-USD; `days` is what the sums of days say was spent. */
-export type Books = { granted: number; balance: number; leases: number; spent: number; days: number; requests: number; dayRequests: number; open: number }
+export type Books = {
+  granted: number
+  balance: number
+  leases: number
+  spent: number
+  days: number
+  requests: number
+  dayRequests: number
+  open: number
+}
 
 /** Reads them. */
 export function readBooks(db: Db, organizationId: string): Promise<Books> {
-  return getOne<Books>(db, sql`
+  return getOne<Books>(
+    db,
+    sql`
     select (select coalesce(sum(amount_nano_usd), 0) from inference_grants where organization_id = o.id) as granted,
       (select balance_nano_usd from inference_accounts where organization_id = o.id) as balance,
       (select coalesce(sum(amount_nano_usd), 0) from credit_leases where organization_id = o.id) as leases,
@@ -64,7 +93,8 @@ export function readBooks(db: Db, organizationId: string): Promise<Books> {
       (select count(*) from inference_requests where organization_id = o.id) as requests,
       (select coalesce(sum(requests), 0) from inference_days where organization_id = o.id) as day_requests,
       (select count(*) from inference_requests where organization_id = o.id and status = 'open') as open
-    from organizations o where id = ${organizationId}`)
+    from organizations o where id = ${organizationId}`,
+  )
 }
 
 /** The books, after it is certain that they add up to the last nano-USD, with the sums of days equal to the ledger. */

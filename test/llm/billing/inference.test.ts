@@ -16,11 +16,15 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const open = async (payer: Payer, maxCostNanoUsd: number): Promise<Metered> => world.first.inference.open(order(payer, maxCostNanoUsd))
+const open = async (payer: Payer, maxCostNanoUsd: number): Promise<Metered> =>
+  world.first.inference.open(order(payer, maxCostNanoUsd))
 const refusal = (payer: Payer, maxCostNanoUsd: number): Promise<string> => refusalOf(() => open(payer, maxCostNanoUsd))
-const spend = async (payer: Payer, maxCostNanoUsd: number, outputTokens = maxCostNanoUsd / 10): Promise<void> => (await open(payer, maxCostNanoUsd)).finish('completed', 'up', output(outputTokens))
+const spend = async (payer: Payer, maxCostNanoUsd: number, outputTokens = maxCostNanoUsd / 10): Promise<void> =>
+  (await open(payer, maxCostNanoUsd)).finish('completed', 'up', output(outputTokens))
 const setBudget = async ({ organizationId }: Payer, nanoUsd: number | null): Promise<void> => {
-  await sql`update inference_accounts set monthly_budget_nano_usd = ${nanoUsd} where organization_id = ${organizationId}`.execute(world.db)
+  await sql`update inference_accounts set monthly_budget_nano_usd = ${nanoUsd} where organization_id = ${organizationId}`.execute(
+    world.db,
+  )
 }
 
 describe('a request', () => {
@@ -28,21 +32,42 @@ describe('a request', () => {
     const payer = await world.organization()
     const request = await open(payer, 0)
     await request.finish('completed', 'demo', output(5, { inputTokens: 7, reasoningTokens: 2 }))
-    const row = await findOne(world.db, sql`
-      select user_id, key_id, model, upstream, route, status, input_tokens, output_tokens, reasoning_tokens, cost_nano_usd, settled_position, ended_at >= started_at as in_order from inference_requests where id = ${request.id}`)
+    const row = await findOne(
+      world.db,
+      sql`
+      select user_id, key_id, model, upstream, route, status, input_tokens, output_tokens, reasoning_tokens, cost_nano_usd, settled_position, ended_at >= started_at as in_order from inference_requests where id = ${request.id}`,
+    )
     expect(row).toEqual({
-      userId: payer.userId, keyId: null, model: 'test/model', upstream: 'demo', route: 'chat.completions', status: 'completed', inputTokens: 7, outputTokens: 5, reasoningTokens: 2,
-      costNanoUsd: 0, settledPosition: 1, inOrder: true,
+      userId: payer.userId,
+      keyId: null,
+      model: 'test/model',
+      upstream: 'demo',
+      route: 'chat.completions',
+      status: 'completed',
+      inputTokens: 7,
+      outputTokens: 5,
+      reasoningTokens: 2,
+      costNanoUsd: 0,
+      settledPosition: 1,
+      inOrder: true,
     })
-    expect(world.first.inference.open(order(payer, 0)), 'the second is opened without asking').not.toBeInstanceOf(Promise)
+    expect(world.first.inference.open(order(payer, 0)), 'the second is opened without asking').not.toBeInstanceOf(
+      Promise,
+    )
   })
 
   it('that costs is paid from the credits, by what it did cost, the cache at its own prices', async () => {
     const payer = await world.organization(1)
     const request = await open(payer, 1000)
     await request.finish('completed', 'up', output(20, { inputTokens: 5, cacheReadTokens: 3, cacheWriteTokens: 1 }))
-    expect((await balancedBooks(world.db, payer.organizationId)).spent).toBe(200 + 1 * cheap.inputNanoUsd + 1 * cheap.cacheWriteNanoUsd)
-    await until('the next one is opened without asking, once the notice of the grant was heard', () => !(world.first.inference.open(order(payer, 1000)) instanceof Promise), 1_000)
+    expect((await balancedBooks(world.db, payer.organizationId)).spent).toBe(
+      200 + 1 * cheap.inputNanoUsd + 1 * cheap.cacheWriteNanoUsd,
+    )
+    await until(
+      'the next one is opened without asking, once the notice of the grant was heard',
+      () => !(world.first.inference.open(order(payer, 1000)) instanceof Promise),
+      1_000,
+    )
   })
 
   it('ends once: whatever comes later does nothing', async () => {
@@ -51,15 +76,31 @@ describe('a request', () => {
     await Promise.all([request.finish('cut_by_client', 'up', output(3)), request.finish('completed', 'up', output(50))])
     request.progress('other', () => output(90))
     await request.finish('failed', null, output(90))
-    expect(await findOne(world.db, sql`select status, upstream, cost_nano_usd from inference_requests where id = ${request.id}`)).toEqual({ status: 'cut_by_client', upstream: 'up', costNanoUsd: 30 })
+    expect(
+      await findOne(
+        world.db,
+        sql`select status, upstream, cost_nano_usd from inference_requests where id = ${request.id}`,
+      ),
+    ).toEqual({ status: 'cut_by_client', upstream: 'up', costNanoUsd: 30 })
     expect((await balancedBooks(world.db, payer.organizationId)).requests).toBe(1)
   })
 
   it('survives what providers may say: halves, negatives, not a number, text that is no UTF-8', async () => {
     const payer = await world.organization(1)
     const request = await open(payer, 1000)
-    await request.finish('completed', 'a"b\\c,{}\0\ud800', { inputTokens: 1.5, outputTokens: -3, cacheReadTokens: NaN, cacheWriteTokens: Infinity, reasoningTokens: 0 })
-    expect(await findOne(world.db, sql`select upstream, input_tokens, output_tokens, cache_read_tokens from inference_requests where id = ${request.id}`)).toEqual({ upstream: 'a"b\\c,{}\ufffd', inputTokens: 1, outputTokens: 0, cacheReadTokens: 0 })
+    await request.finish('completed', 'a"b\\c,{}\0\ud800', {
+      inputTokens: 1.5,
+      outputTokens: -3,
+      cacheReadTokens: NaN,
+      cacheWriteTokens: Infinity,
+      reasoningTokens: 0,
+    })
+    expect(
+      await findOne(
+        world.db,
+        sql`select upstream, input_tokens, output_tokens, cache_read_tokens from inference_requests where id = ${request.id}`,
+      ),
+    ).toEqual({ upstream: 'a"b\\c,{}\ufffd', inputTokens: 1, outputTokens: 0, cacheReadTokens: 0 })
     await balancedBooks(world.db, payer.organizationId)
   })
 })
@@ -73,18 +114,26 @@ describe('without a plan', () => {
     await setPlan(world.db, payer.organizationId, 'self_hosted')
     expect(await refusal(payer, 0)).toBe('none')
     await setPlan(world.db, payer.organizationId, null)
-    await until('the process hears that the plan ended', async () => (await refusal(payer, 0)) === 'no_active_plan', 1_000)
+    await until(
+      'the process hears that the plan ended',
+      async () => (await refusal(payer, 0)) === 'no_active_plan',
+      1_000,
+    )
   })
 
   it('an organization that nobody has made is refused too', async () => {
-    expect(await refusal({ organizationId: '00000000-0000-7000-8000-00000000dead', keyId: null, userId: null }, 0)).toBe('no_active_plan')
+    expect(
+      await refusal({ organizationId: '00000000-0000-7000-8000-00000000dead', keyId: null, userId: null }, 0),
+    ).toBe('no_active_plan')
   })
 })
 
 describe('without enough credits', () => {
   it('a request is refused by the most that it may cost, with what is needed, what is left and what helps', async () => {
     const payer = await world.organization(0.000001) // 1,000 nano-USD
-    await expect(open(payer, 1_001)).rejects.toThrow('This request may cost $0.000001001 at most, and $0.000001 of credits are left. Ask for fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25')
+    await expect(open(payer, 1_001)).rejects.toThrow(
+      'This request may cost $0.000001001 at most, and $0.000001 of credits are left. Ask for fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25',
+    )
     const running = await open(payer, 600)
     expect(await refusal(payer, 401), 'what runs is set aside').toBe('insufficient_credits')
     expect(await refusal(payer, 0), 'a free model needs none').toBe('none')
@@ -132,7 +181,9 @@ describe('a budget', () => {
     await spend(payer, 400)
     const running = await open(payer, 500)
     expect(await refusal(payer, 101)).toBe('budget_exceeded')
-    await expect(open(payer, 101)).rejects.toThrow('This organization may spend $0.000001 a month, $0.0000001 of it is left, and this request may cost $0.000000101 at most.')
+    await expect(open(payer, 101)).rejects.toThrow(
+      'This organization may spend $0.000001 a month, $0.0000001 of it is left, and this request may cost $0.000000101 at most.',
+    )
     expect(await refusal(payer, 0), 'a free model needs none').toBe('none')
     await running.finish('failed', null, output(0))
     await spend(payer, 600)
@@ -156,13 +207,32 @@ describe('a budget', () => {
 
   it('of a key stops that key and no other', async () => {
     const person = await world.organization(1)
-    const keys = await Promise.all(['one', 'two'].map((name) => makeApiKey(world.db, { organizationId: person.organizationId, createdBy: person.userId ?? '', name, prefix: 'svc_live_ak_' })))
+    const keys = await Promise.all(
+      ['one', 'two'].map((name) =>
+        makeApiKey(world.db, {
+          organizationId: person.organizationId,
+          createdBy: person.userId ?? '',
+          name,
+          prefix: 'svc_live_ak_',
+        }),
+      ),
+    )
     const [one, two] = keys.map(({ keyId }) => ({ organizationId: person.organizationId, userId: null, keyId }))
-    await sql`insert into inference_key_budgets (organization_id, key_id, monthly_budget_nano_usd) values (${person.organizationId}, ${one!.keyId}, 1000)`.execute(world.db)
+    await sql`insert into inference_key_budgets (organization_id, key_id, monthly_budget_nano_usd) values (${person.organizationId}, ${one!.keyId}, 1000)`.execute(
+      world.db,
+    )
     const other = await world.start() // which knows neither the organization nor the key yet
-    expect(await Promise.all([1, 2, 3].map(() => refusalOf(() => other.inference.open(order(one!, 1_001)))))).toEqual(['budget_exceeded', 'budget_exceeded', 'budget_exceeded'])
+    expect(await Promise.all([1, 2, 3].map(() => refusalOf(() => other.inference.open(order(one!, 1_001)))))).toEqual([
+      'budget_exceeded',
+      'budget_exceeded',
+      'budget_exceeded',
+    ])
     await other.inference.open(order(two!, 1_001))
-    expect(await Promise.all([1, 2, 3].map(() => refusalOf(() => other.inference.open(order(one!, 1_001)))))).toEqual(['budget_exceeded', 'budget_exceeded', 'budget_exceeded'])
+    expect(await Promise.all([1, 2, 3].map(() => refusalOf(() => other.inference.open(order(one!, 1_001)))))).toEqual([
+      'budget_exceeded',
+      'budget_exceeded',
+      'budget_exceeded',
+    ])
     await other.stop()
     await spend(one!, 700)
     expect(await refusal(one!, 301)).toBe('budget_exceeded')

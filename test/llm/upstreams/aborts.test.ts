@@ -68,13 +68,24 @@ describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
 test('a signal that outlives many answers holds on to none of them', async () => {
   const { signal } = new AbortController()
   let listening = 0
-  const counted = new Proxy(signal, { get(target, name) {
-    if (name === 'addEventListener') return (...rest: Parameters<AbortSignal['addEventListener']>) => { listening++; target.addEventListener(...rest) }
-    if (name === 'removeEventListener') return (...rest: Parameters<AbortSignal['removeEventListener']>) => { listening--; target.removeEventListener(...rest) }
-    const value: unknown = Reflect.get(target, name, target)
-    return typeof value === 'function' ? value.bind(target) as unknown : value
-  } })
-  for (let n = 0; n < 10; n++) await askAll('openai-compatible', targetOf(mock), requestOf({ stream: n % 2 === 0 }), counted)
+  const counted = new Proxy(signal, {
+    get(target, name) {
+      if (name === 'addEventListener')
+        return (...rest: Parameters<AbortSignal['addEventListener']>) => {
+          listening++
+          target.addEventListener(...rest)
+        }
+      if (name === 'removeEventListener')
+        return (...rest: Parameters<AbortSignal['removeEventListener']>) => {
+          listening--
+          target.removeEventListener(...rest)
+        }
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  for (let n = 0; n < 10; n++)
+    await askAll('openai-compatible', targetOf(mock), requestOf({ stream: n % 2 === 0 }), counted)
   expect(listening).toBe(0)
 })
 
@@ -82,7 +93,9 @@ test('a reader who does not read makes the upstream wait, and then gets everythi
   const chunks = 40_000
   const text = 'x'.repeat(1_000)
   mock.script({ parts: [{ text: Array.from({ length: chunks }, () => text) }] })
-  const answer = (await askUpstream('openai-compatible')(targetOf(mock), requestOf(), new AbortController().signal))[Symbol.asyncIterator]()
+  const answer = (await askUpstream('openai-compatible')(targetOf(mock), requestOf(), new AbortController().signal))[
+    Symbol.asyncIterator
+  ]()
   let characters = 0
   const count = ({ value, done }: Awaited<ReturnType<typeof answer.next>>): boolean => {
     for (const event of done ? [] : value) if (event.type === 'text') characters += event.text.length
@@ -97,14 +110,15 @@ test('a reader who does not read makes the upstream wait, and then gets everythi
     return still
   })
   expect(request.outcome).toBe(null)
-  expect(request.characters).toBeLessThan(chunks * text.length / 2)
+  expect(request.characters).toBeLessThan((chunks * text.length) / 2)
   while (count(await answer.next()));
   expect(characters).toBe(chunks * text.length)
 })
 
 test('one connection serves one answer after the other', async () => {
   const other = await startMockUpstream()
-  for (let n = 0; n < 30; n++) await askAll(wireKinds[n % wireKinds.length]!, targetOf(other), requestOf({ stream: n % 2 === 0 }))
+  for (let n = 0; n < 30; n++)
+    await askAll(wireKinds[n % wireKinds.length]!, targetOf(other), requestOf({ stream: n % 2 === 0 }))
   expect(other.connections).toBeLessThanOrEqual(2)
   await other.close()
 })

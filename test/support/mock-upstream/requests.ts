@@ -24,8 +24,15 @@ function messagesOf(body: Values): Values[] {
 
 function messageTokens(message: Values): number {
   const calls = (message['tool_calls'] ?? []) as { function: { arguments: string } }[]
-  const own = message['type'] === 'function_call' ? textTokens(String(message['arguments'])) : message['type'] === 'function_call_output' ? textTokens(String(message['output'])) : 0
-  return own + contentTokens(message['content']) + calls.reduce((sum, call) => sum + textTokens(call.function.arguments), 0)
+  const own =
+    message['type'] === 'function_call'
+      ? textTokens(String(message['arguments']))
+      : message['type'] === 'function_call_output'
+        ? textTokens(String(message['output']))
+        : 0
+  return (
+    own + contentTokens(message['content']) + calls.reduce((sum, call) => sum + textTokens(call.function.arguments), 0)
+  )
 }
 
 function contentTokens(content: unknown): number {
@@ -36,10 +43,18 @@ function contentTokens(content: unknown): number {
 
 function partTokens(part: Values): number {
   switch (part['type']) {
-    case 'text': case 'input_text': case 'output_text': return textTokens(String(part['text']))
-    case 'tool_result': return contentTokens(part['content'])
-    case 'tool_use': return textTokens(JSON.stringify(part['input']))
-    case 'thinking': case 'redacted_thinking': return 0
-    default: return mediaTokens
+    case 'text':
+    case 'input_text':
+    case 'output_text':
+      return textTokens(String(part['text']))
+    case 'tool_result':
+      return contentTokens(part['content'])
+    case 'tool_use':
+      return textTokens(JSON.stringify(part['input']))
+    case 'thinking':
+    case 'redacted_thinking':
+      return 0
+    default:
+      return mediaTokens
   }
 }

@@ -68,37 +68,73 @@ async function openIssuer(file: string): Promise<Issuer> {
   if (!pem) throw new Error(`${file} holds no certificate; remove it, and start VMs that have secrets of a vault again`)
   const leafKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   return {
-    pem: `${pem}\n`, certificate: new X509Certificate(pem),
-    key: await crypto.subtle.importKey('pkcs8', createPrivateKey(text).export({ type: 'pkcs8', format: 'der' }), algorithm, false, ['sign']),
-    leafKeys, leafKeyPem: pemOf(leafKeys.privateKey),
+    pem: `${pem}\n`,
+    certificate: new X509Certificate(pem),
+    key: await crypto.subtle.importKey(
+      'pkcs8',
+      createPrivateKey(text).export({ type: 'pkcs8', format: 'der' }),
+      algorithm,
+      false,
+      ['sign'],
+    ),
+    leafKeys,
+    leafKeyPem: pemOf(leafKeys.privateKey),
   }
 }
 
 async function makeAuthority(): Promise<string> {
-  const { X509CertificateGenerator, BasicConstraintsExtension, KeyUsagesExtension, KeyUsageFlags, SubjectKeyIdentifierExtension } = await x509()
+  const {
+    X509CertificateGenerator,
+    BasicConstraintsExtension,
+    KeyUsagesExtension,
+    KeyUsageFlags,
+    SubjectKeyIdentifierExtension,
+  } = await x509()
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const identifier = await SubjectKeyIdentifierExtension.create(keys.publicKey)
   const certificate = await X509CertificateGenerator.createSelfSigned({
     // A name of its own: clients that look authorities up by name must not mix up those of two nodes.
     name: `CN=Berth egress ${identifier.keyId.slice(0, 16)}`,
-    notBefore: fromNow(-backMs), notAfter: fromNow(authorityMs), signingAlgorithm: algorithm, keys,
-    extensions: [new BasicConstraintsExtension(true, 0, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true), identifier],
+    notBefore: fromNow(-backMs),
+    notAfter: fromNow(authorityMs),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      identifier,
+    ],
   })
   return `${pemOf(keys.privateKey)}${certificate.toString('pem')}\n`
 }
 
 async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, host: string): Promise<Leaf> {
-  const { X509CertificateGenerator, AuthorityKeyIdentifierExtension, ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsagesExtension, KeyUsageFlags, SubjectAlternativeNameExtension, SubjectKeyIdentifierExtension } = await x509()
+  const {
+    X509CertificateGenerator,
+    AuthorityKeyIdentifierExtension,
+    ExtendedKeyUsage,
+    ExtendedKeyUsageExtension,
+    KeyUsagesExtension,
+    KeyUsageFlags,
+    SubjectAlternativeNameExtension,
+    SubjectKeyIdentifierExtension,
+  } = await x509()
   const until = fromNow(leafMs)
   const leaf = await X509CertificateGenerator.create({
     subject: 'CN=Berth egress', // a common name has 64 letters at most, which a host's may exceed
-    issuer: certificate.subject, notBefore: fromNow(-backMs), notAfter: until, signingAlgorithm: algorithm,
-    publicKey: leafKeys.publicKey, signingKey: key,
+    issuer: certificate.subject,
+    notBefore: fromNow(-backMs),
+    notAfter: until,
+    signingAlgorithm: algorithm,
+    publicKey: leafKeys.publicKey,
+    signingKey: key,
     extensions: [
       new SubjectAlternativeNameExtension([{ type: isIP(host) ? 'ip' : 'dns', value: host }]),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true), new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
       // Python's strict check wants both.
-      await AuthorityKeyIdentifierExtension.create(certificate), await SubjectKeyIdentifierExtension.create(leafKeys.publicKey),
+      await AuthorityKeyIdentifierExtension.create(certificate),
+      await SubjectKeyIdentifierExtension.create(leafKeys.publicKey),
     ],
   })
   return { untilMs: until.getTime(), context: createSecureContext({ key: leafKeyPem, cert: leaf.toString('pem') }) }

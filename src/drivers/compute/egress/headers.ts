@@ -2,7 +2,15 @@
 import type { IncomingMessage } from 'node:http'
 
 const hopByHop: ReadonlySet<string> = new Set([
-  'connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer', 'transfer-encoding', 'upgrade',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ])
 
 /** The headers that go on, as a flat list of names and values, without those meant for one hop, those that `Connection` names, and `also`. */

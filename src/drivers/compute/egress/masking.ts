@@ -16,7 +16,11 @@ const codingsMax = 3
 
 /** How packed bodies are unpacked, by their coding (RFC 9110 §8.4.1). */
 const unpackers: Readonly<Record<string, () => Duplex>> = {
-  gzip: () => createGunzip(), 'x-gzip': () => createGunzip(), deflate: () => createInflate(), br: () => createBrotliDecompress(), zstd: () => createZstdDecompress(),
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: () => createInflate(),
+  br: () => createBrotliDecompress(),
+  zstd: () => createZstdDecompress(),
 }
 
 /** What masks the secrets of a machine, those that it had before too. @throws BerthError when they are too many. */
@@ -36,7 +40,9 @@ export async function maskerOf(machine: GuestMachine, secrets: readonly MachineS
 
 /** Headers as a flat list of names and values, masked; the length of the body stays. */
 export function maskedHeaders(masker: Masker, headers: readonly string[]): string[] {
-  return headers.map((text, at) => (at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'content-length' ? text : maskedLatin1(masker, text)))
+  return headers.map((text, at) =>
+    at % 2 === 1 && headers[at - 1]?.toLowerCase() === 'content-length' ? text : maskedLatin1(masker, text),
+  )
 }
 
 function maskedLatin1(masker: Masker, text: string): string {
@@ -57,12 +63,24 @@ export function maskingStep(masker: Masker): Transform {
  * How the body of an answer is read. It is asked for as it is; where a host packs it all the same, it is unpacked.
  * @returns the steps, none for a body that is not packed; or what the guest is told when it cannot be read.
  */
-export function unpackingSteps({ headers, statusCode }: Pick<IncomingMessage, 'headers' | 'statusCode'>): Duplex[] | Answer {
-  const codings = String(headers['content-encoding'] ?? '').toLowerCase().split(',', codingsMax + 1).map((coding) => coding.trim()).filter((coding) => coding !== '' && coding !== 'identity')
+export function unpackingSteps({
+  headers,
+  statusCode,
+}: Pick<IncomingMessage, 'headers' | 'statusCode'>): Duplex[] | Answer {
+  const codings = String(headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(',', codingsMax + 1)
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity')
   if (codings.length === 0) return []
-  const known = codings.flatMap((coding) => (Object.hasOwn(unpackers, coding) ? unpackers[coding] ?? [] : []))
+  const known = codings.flatMap((coding) => (Object.hasOwn(unpackers, coding) ? (unpackers[coding] ?? []) : []))
   if (known.length < codings.length || codings.length > codingsMax || statusCode === 206) {
-    return { status: 502, rule: 'answer packed', sentence: 'The host packed its answer in a way that cannot be looked through for secrets of this VM, so it is not passed on.' }
+    return {
+      status: 502,
+      rule: 'answer packed',
+      sentence:
+        'The host packed its answer in a way that cannot be looked through for secrets of this VM, so it is not passed on.',
+    }
   }
   return known.reverse().map((make) => make()) // the last coding was put on last
 }

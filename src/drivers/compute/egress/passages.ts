@@ -10,7 +10,13 @@ import type { FindSecretHosts, FindSecrets } from './secrets.ts'
 import { hostName, type EgressJudge } from './policies.ts'
 
 /** A host that a VM reached or tried to reach: how often with this verdict, and when last. */
-export type Reached = { host: string; port: number; verdict: 'allowed' | 'refused' | 'unreachable'; count: number; lastAt: Date }
+export type Reached = {
+  host: string
+  port: number
+  verdict: 'allowed' | 'refused' | 'unreachable'
+  count: number
+  lastAt: Date
+}
 
 /** Limits of the proxy. */
 export type EgressLimits = {
@@ -43,9 +49,24 @@ export type Answer = { status: number; rule: string; sentence: string }
 /** The secrets that a machine has had, and what masks them. */
 export type MaskedSecrets = { secrets: Map<string, string>; key: string; masker: Promise<Masker> | null }
 /** One VM, as the proxy knows it; `secretHosts` as they were known last. */
-export type GuestMachine = { id: string; judge: EgressJudge; guests: Set<Guest>; passages: Set<Passage>; reached: Map<string, Reached>; secretHosts: Awaited<ReturnType<FindSecretHosts>> | null; masked: MaskedSecrets }
+export type GuestMachine = {
+  id: string
+  judge: EgressJudge
+  guests: Set<Guest>
+  passages: Set<Passage>
+  reached: Map<string, Reached>
+  secretHosts: Awaited<ReturnType<FindSecretHosts>> | null
+  masked: MaskedSecrets
+}
 /** One connection that a guest opened, with its number of requests under way. ssh2's channels never count as `destroyed`, so `open` says it. */
-export type Guest = { connection: Duplex; machine: GuestMachine; node: Surroundings; open: boolean; underWay: number; timer: NodeJS.Timeout | undefined }
+export type Guest = {
+  connection: Duplex
+  machine: GuestMachine
+  node: Surroundings
+  open: boolean
+  underWay: number
+  timer: NodeJS.Timeout | undefined
+}
 
 /** Gives a guest with nothing under way a limited time for its next request. */
 export function rest(guest: Guest): void {
@@ -75,10 +96,21 @@ export function lastWords(answer: Answer): string {
 
 /** Judges, dials and notes a passage. Resolves to its socket, or to what the guest is told. */
 export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen: boolean): Promise<Socket | Answer> {
-  const { machine, node: { connect, limits } } = guest
-  const { host, port, stop: { signal } } = passage
+  const {
+    machine,
+    node: { connect, limits },
+  } = guest
+  const {
+    host,
+    port,
+    stop: { signal },
+  } = passage
   if (machine.passages.size >= limits.connectionsPerVm) {
-    return { status: 503, rule: 'too many connections', sentence: `This VM has ${limits.connectionsPerVm} requests under way; let some end.` }
+    return {
+      status: 503,
+      rule: 'too many connections',
+      sentence: `This VM has ${limits.connectionsPerVm} requests under way; let some end.`,
+    }
   }
   // Before the name is resolved: a look-up alone would carry data out of a limited VM.
   const refusal = machine.judge(host, port)
@@ -101,7 +133,8 @@ export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen:
     machine.passages.delete(passage)
     if (!(thrown instanceof OutboundError)) throw thrown
     const changed = machine.judge(host, port) // refused meanwhile, which is why it was cancelled
-    const refused = changed ?? (thrown.problem === 'refused' ? { rule: `${thrown.rule} address`, sentence: thrown.message } : null)
+    const refused =
+      changed ?? (thrown.problem === 'refused' ? { rule: `${thrown.rule} address`, sentence: thrown.message } : null)
     if (refused || guest.open) note(guest, passage, refused ? 'refused' : 'unreachable')
     if (refused) return { status: 403, ...refused }
     return { status: thrown.problem === 'timeout' ? 504 : 502, rule: thrown.problem, sentence: thrown.message }

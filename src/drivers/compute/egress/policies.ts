@@ -56,28 +56,48 @@ export function judgeOf(policy: EgressPolicy, hostPorts: ReadonlySet<number>): E
   return (host, port) => {
     if (policy.type === 'none') return { rule: 'no network', sentence: 'This VM has no network.' }
     // host.berth.internal is no hidden exception: a limited VM reaches it only when it is listed.
-    if (!allows(host)) return { rule: 'host not allowed', sentence: 'The network policy of this VM does not allow this host; add it to allowed_hosts.' }
+    if (!allows(host))
+      return {
+        rule: 'host not allowed',
+        sentence: 'The network policy of this VM does not allow this host; add it to allowed_hosts.',
+      }
     if (host === hostName) {
       if (hostPorts.has(port)) return null
-      return { rule: 'host port closed', sentence: `Port ${port} of the host is not open to VMs; the operator opens it with BERTH_VM_HOST_PORTS.` }
+      return {
+        rule: 'host port closed',
+        sentence: `Port ${port} of the host is not open to VMs; the operator opens it with BERTH_VM_HOST_PORTS.`,
+      }
     }
     if (host === 'localhost' || host.endsWith('.localhost')) {
-      return { rule: 'loopback address', sentence: `Loopback addresses may not be reached; ports of the host that are open to VMs are at ${hostName}.` }
+      return {
+        rule: 'loopback address',
+        sentence: `Loopback addresses may not be reached; ports of the host that are open to VMs are at ${hostName}.`,
+      }
     }
-    if (port === mailPort) return { rule: 'port 25', sentence: 'Port 25 is closed to keep mail servers from blocking this host; submit mail with a login on port 465 or 587.' }
+    if (port === mailPort)
+      return {
+        rule: 'port 25',
+        sentence:
+          'Port 25 is closed to keep mail servers from blocking this host; submit mail with a login on port 465 or 587.',
+      }
     return null
   }
 }
 
 function allowanceOf(policy: EgressPolicy): (host: string) => boolean {
   if (policy.type !== 'limited') return () => policy.type === 'unrestricted'
-  if (policy.allowedHosts.length > allowedHostsMax) throw new BerthError('invalid_request', `allowed_hosts may hold ${allowedHostsMax} hosts at most.`)
+  if (policy.allowedHosts.length > allowedHostsMax)
+    throw new BerthError('invalid_request', `allowed_hosts may hold ${allowedHostsMax} hosts at most.`)
   const exact = new Set<string>(policy.allowPackageManagers ? packageHosts : [])
   const suffixes: string[] = []
   policy.allowedHosts.forEach((entry, at) => {
     const below = entry.startsWith('*.')
     const host = normalHost(below ? entry.slice(2) : entry)
-    if (host === null || (below && isIP(host) !== 0)) throw new BerthError('invalid_request', `allowed_hosts[${at}] must be a host such as example.com or *.example.com, without scheme, port or path.`)
+    if (host === null || (below && isIP(host) !== 0))
+      throw new BerthError(
+        'invalid_request',
+        `allowed_hosts[${at}] must be a host such as example.com or *.example.com, without scheme, port or path.`,
+      )
     if (below) suffixes.push(`.${host}`)
     else exact.add(host)
   })

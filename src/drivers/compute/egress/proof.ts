@@ -16,7 +16,10 @@ class OneConnection extends Agent {
     super({ keepAlive: true, maxSockets: 1, timeout: idleMs })
     this.#socket = socket
   }
-  override createConnection(_options: unknown, done?: (error: Error | null, socket: Duplex) => void): Duplex | undefined {
+  override createConnection(
+    _options: unknown,
+    done?: (error: Error | null, socket: Duplex) => void,
+  ): Duplex | undefined {
     if (!this.#given && !this.#socket.destroyed) {
       this.#given = true
       return this.#socket
@@ -31,10 +34,21 @@ class OneConnection extends Agent {
  * @param trust the authorities that may vouch for it.
  * @returns what the guest is told, when the host cannot prove itself in time.
  */
-export function proveHost(socket: Socket, host: string, trust: SecureContext, { handshakeMs, idleMs }: EgressLimits): Promise<ProvedHost | Answer> {
+export function proveHost(
+  socket: Socket,
+  host: string,
+  trust: SecureContext,
+  { handshakeMs, idleMs }: EgressLimits,
+): Promise<ProvedHost | Answer> {
   const { promise, resolve } = Promise.withResolvers<ProvedHost | Answer>()
   socket.setTimeout(0) // its bytes pass it by from now on
-  const secure = connect({ socket, host, ...(isIP(host) ? {} : { servername: host }), secureContext: trust, ALPNProtocols: ['http/1.1'] })
+  const secure = connect({
+    socket,
+    host,
+    ...(isIP(host) ? {} : { servername: host }),
+    secureContext: trust,
+    ALPNProtocols: ['http/1.1'],
+  })
   secure.setTimeout(idleMs, () => secure.destroy())
   const limit = setTimeout(() => {
     resolve({ status: 504, rule: 'timeout', sentence: 'The host did not end the TLS handshake in time.' })
@@ -47,11 +61,20 @@ export function proveHost(socket: Socket, host: string, trust: SecureContext, { 
   secure.on('error', () => {
     // Node's word for what is wrong with it; its longer sentences hold what the certificate says of itself.
     const problem = secure.authorizationError
-    if (problem) resolve({ status: 502, rule: 'certificate not valid', sentence: `The certificate of this host is not valid (${String(problem)}), so nothing was sent to it.` })
+    if (problem)
+      resolve({
+        status: 502,
+        rule: 'certificate not valid',
+        sentence: `The certificate of this host is not valid (${String(problem)}), so nothing was sent to it.`,
+      })
   })
   secure.once('close', () => {
     clearTimeout(limit)
-    resolve({ status: 502, rule: 'unreachable', sentence: 'The host did not complete the TLS handshake, or does not offer HTTP/1.1.' })
+    resolve({
+      status: 502,
+      rule: 'unreachable',
+      sentence: 'The host did not complete the TLS handshake, or does not offer HTTP/1.1.',
+    })
   })
   return promise
 }

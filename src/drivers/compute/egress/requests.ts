@@ -31,7 +31,11 @@ export type Onward = {
 }
 
 /** What a guest is told when its host closes instead of answering. */
-export const lost: Answer = { status: 502, rule: 'unreachable', sentence: 'The host closed the connection before it answered, or did not speak HTTP.' }
+export const lost: Answer = {
+  status: 502,
+  rule: 'unreachable',
+  sentence: 'The host closed the connection before it answered, or did not speak HTTP.',
+}
 
 /** Carries one absolute-form request to its host and the response back; the connection stays for the next. */
 export async function forward(guest: Guest, req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -44,14 +48,24 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   })
   const url = /^http:\/\/([^/?#]+)([^#]*)/i.exec(req.url ?? '')
   const target = url && parseAuthority(url[1] ?? '', 80)
-  if (!url || !target) return refuseRequest(req, res, { status: 400, rule: 'bad request', sentence: 'This is a proxy: send http:// requests with the whole address, and CONNECT for everything else.' })
+  if (!url || !target)
+    return refuseRequest(req, res, {
+      status: 400,
+      rule: 'bad request',
+      sentence: 'This is a proxy: send http:// requests with the whole address, and CONNECT for everything else.',
+    })
   const socket = await openPassage(guest, { ...target, stop }, false)
   if ('rule' in socket) return refuseRequest(req, res, socket)
   const path = url[2] ?? ''
   // One connection for one request: a pool of them would save a round trip and cost the retries of stale ones.
   const sent = await carry(guest, req, res, {
-    host: target.host, hostHeader: hostHeader(target, 80), guarded: null, path: path.startsWith('/') ? path : `/${path}`,
-    via: { createConnection: () => socket }, stop: stop.signal, onLost: () => refuseRequest(req, res, lost),
+    host: target.host,
+    hostHeader: hostHeader(target, 80),
+    guarded: null,
+    path: path.startsWith('/') ? path : `/${path}`,
+    via: { createConnection: () => socket },
+    stop: stop.signal,
+    onLost: () => refuseRequest(req, res, lost),
   })
   if (!sent) socket.destroy()
 }
@@ -62,13 +76,26 @@ export async function carry(guest: Guest, req: IncomingMessage, res: ServerRespo
   if (!outgoing || onward.stop.aborted) return false
   const kept = 'agent' in onward.via
   const upstream = startRequest({
-    ...onward.via, method: req.method, path: onward.path, maxHeaderSize: guest.node.limits.headerBytes,
-    headers: [...outgoing.headers, ...framing(req), 'Host', onward.hostHeader, ...(kept ? [] : ['Connection', 'close'])],
+    ...onward.via,
+    method: req.method,
+    path: onward.path,
+    maxHeaderSize: guest.node.limits.headerBytes,
+    headers: [
+      ...outgoing.headers,
+      ...framing(req),
+      'Host',
+      onward.hostHeader,
+      ...(kept ? [] : ['Connection', 'close']),
+    ],
   })
-  onward.stop.addEventListener('abort', () => {
-    upstream.destroy()
-    if (!res.writableFinished) guest.connection.destroy()
-  }, { once: true })
+  onward.stop.addEventListener(
+    'abort',
+    () => {
+      upstream.destroy()
+      if (!res.writableFinished) guest.connection.destroy()
+    },
+    { once: true },
+  )
   const onEnd = (): void => {
     req.unpipe(upstream)
     if (!res.headersSent) onward.onLost()
@@ -117,16 +144,28 @@ export async function guard({ machine, node }: Guest, mayReplace: boolean): Prom
     return { secrets: mayReplace ? secrets : [], masker: await maskerOf(machine, secrets) }
   } catch (error) {
     if (!(error instanceof BerthError)) throw error
-    return { status: 503, rule: 'too many secrets', sentence: 'This VM has more secrets for such hosts than can be kept out of their answers together. Give it fewer, or shorter ones.' }
+    return {
+      status: 503,
+      rule: 'too many secrets',
+      sentence:
+        'This VM has more secrets for such hosts than can be kept out of their answers together. Give it fewer, or shorter ones.',
+    }
   }
 }
 
 /** What is sent in the guest's stead, its placeholders replaced; null when the guest goes away while it sends. */
-export async function outgoingOf({ host, guarded }: Pick<Onward, 'host' | 'guarded'>, req: IncomingMessage): Promise<Outgoing | null> {
+export async function outgoingOf(
+  { host, guarded }: Pick<Onward, 'host' | 'guarded'>,
+  req: IncomingMessage,
+): Promise<Outgoing | null> {
   if (!guarded) return { headers: endToEnd(req.rawHeaders, ['host', 'expect']), body: null }
   try {
     // Asked for as it is, an answer can be looked through; so can what a web socket says without extensions.
-    const headers = [...endToEnd(req.rawHeaders, ['host', 'expect', 'accept-encoding', 'sec-websocket-extensions']), 'Accept-Encoding', 'identity']
+    const headers = [
+      ...endToEnd(req.rawHeaders, ['host', 'expect', 'accept-encoding', 'sec-websocket-extensions']),
+      'Accept-Encoding',
+      'identity',
+    ]
     return await withSecrets(guarded.secrets, host, headers, req)
   } catch (error) {
     if (req.errored || req.destroyed) return null

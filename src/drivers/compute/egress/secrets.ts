@@ -32,7 +32,12 @@ export type Outgoing = { headers: string[]; body: Buffer | null }
  * @param headers as they will be sent, a flat list of names and values.
  * @throws what reading the body throws, when the guest goes away.
  */
-export async function withSecrets(secrets: readonly MachineSecret[], host: string, headers: readonly string[], req: IncomingMessage): Promise<Outgoing> {
+export async function withSecrets(
+  secrets: readonly MachineSecret[],
+  host: string,
+  headers: readonly string[],
+  req: IncomingMessage,
+): Promise<Outgoing> {
   const find: Find = (credentialId) => secrets.find((one) => one.credentialId === credentialId)
   const replaced = headers.map((text, at) => (at % 2 === 0 ? text : inHeader(find, host, headers[at - 1] ?? '', text)))
   const sizeBytes = Number(req.headers['content-length'] ?? NaN)
@@ -40,8 +45,22 @@ export async function withSecrets(secrets: readonly MachineSecret[], host: strin
   if (!searched) return { headers: replaced, body: null }
   const body = Buffer.concat((await req.toArray()) as Buffer[]) // a request yields buffers
   if (!body.includes(mark)) return { headers: replaced, body }
-  const changed = Buffer.from(replaceIn(find, host, body.toString('latin1'), (use) => use.inBody, (secret) => Buffer.from(secret).toString('latin1')), 'latin1')
-  return { headers: replaced.map((text, at) => (at % 2 === 1 && replaced[at - 1]?.toLowerCase() === 'content-length' ? String(changed.length) : text)), body: changed }
+  const changed = Buffer.from(
+    replaceIn(
+      find,
+      host,
+      body.toString('latin1'),
+      (use) => use.inBody,
+      (secret) => Buffer.from(secret).toString('latin1'),
+    ),
+    'latin1',
+  )
+  return {
+    headers: replaced.map((text, at) =>
+      at % 2 === 1 && replaced[at - 1]?.toLowerCase() === 'content-length' ? String(changed.length) : text,
+    ),
+    body: changed,
+  }
 }
 
 type Find = (credentialId: string) => SecretUse | undefined
@@ -50,11 +69,18 @@ function inHeader(find: Find, host: string, name: string, value: string): string
   const inHeaders = (use: SecretUse): boolean => use.inHeaders
   const basic = name.toLowerCase() === 'authorization' ? /^basic +([a-z0-9+/]+=*) *$/i.exec(value)?.[1] : undefined // a user name and password are packed
   const unpacked = basic && Buffer.from(basic, 'base64').toString('latin1')
-  if (unpacked?.includes(mark)) return `Basic ${Buffer.from(replaceIn(find, host, unpacked, inHeaders), 'latin1').toString('base64')}`
+  if (unpacked?.includes(mark))
+    return `Basic ${Buffer.from(replaceIn(find, host, unpacked, inHeaders), 'latin1').toString('base64')}`
   return value.includes(mark) ? replaceIn(find, host, value, inHeaders) : value
 }
 
-function replaceIn(find: Find, host: string, text: string, where: (use: SecretUse) => boolean, encode = (secret: string): string => secret): string {
+function replaceIn(
+  find: Find,
+  host: string,
+  text: string,
+  where: (use: SecretUse) => boolean,
+  encode = (secret: string): string => secret,
+): string {
   return text.replaceAll(placeholder, (whole, publicId: string) => {
     const use = find(decodeId('credential', publicId) ?? '')
     return use && where(use) && isFor(use.hosts, host) ? encode(use.secret) : whole

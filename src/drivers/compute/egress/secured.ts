@@ -9,7 +9,16 @@ import { createSecureContext, getCACertificates, TLSSocket, type SecureContext }
 import { parseAuthority } from '#src/drivers/addresses.ts'
 import type { EgressAuthority } from './authority.ts'
 import { maskedHeaders } from './masking.ts'
-import { lastWords, refuseRequest, rest, wake, type Answer, type EgressLimits, type Guest, type Passage } from './passages.ts'
+import {
+  lastWords,
+  refuseRequest,
+  rest,
+  wake,
+  type Answer,
+  type EgressLimits,
+  type Guest,
+  type Passage,
+} from './passages.ts'
 import { proveHost, type ProvedHost } from './proof.ts'
 import { bringBack, carry, guard, hostHeader, lost, outgoingOf, type Guarded, type Onward } from './requests.ts'
 import type { Secured } from './tunnels.ts'
@@ -17,10 +26,22 @@ import { frameMaskingStep } from './web-sockets.ts'
 import { hostAuthorities } from '#src/drivers/compute/host-packages.ts'
 
 /** `failed` is told of what should not happen, and ends the guest's connection. */
-type Options = { authority: EgressAuthority; roots: readonly string[] | undefined; limits: EgressLimits; failed: (guest: Guest, error: unknown) => void }
+type Options = {
+  authority: EgressAuthority
+  roots: readonly string[] | undefined
+  limits: EgressLimits
+  failed: (guest: Guest, error: unknown) => void
+}
 
 /** An opened connection: `inside` is the guest's end, without its TLS. */
-type Opened = { guest: Guest; passage: Passage; inside: TLSSocket; proof: Promise<ProvedHost | Answer>; requests: number; underWay: number }
+type Opened = {
+  guest: Guest
+  passage: Passage
+  inside: TLSSocket
+  proof: Promise<ProvedHost | Answer>
+  requests: number
+  underWay: number
+}
 
 const httpsPort = 443
 
@@ -29,8 +50,15 @@ export function createSecured({ authority, roots, limits, failed }: Options): Se
   let trust: SecureContext | undefined
   const opened = new WeakMap<object, Opened>()
   const server = createServer({
-    maxHeaderSize: limits.headerBytes, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0, requireHostHeader: false,
-    shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === 'websocket' && headers['content-length'] === undefined && headers['transfer-encoding'] === undefined,
+    maxHeaderSize: limits.headerBytes,
+    requestTimeout: 0,
+    headersTimeout: 0,
+    keepAliveTimeout: 0,
+    requireHostHeader: false,
+    shouldUpgradeCallback: ({ headers }) =>
+      headers.upgrade?.toLowerCase() === 'websocket' &&
+      headers['content-length'] === undefined &&
+      headers['transfer-encoding'] === undefined,
   })
   server.on('request', (req, res) => {
     const one = opened.get(req.socket)
@@ -75,7 +103,12 @@ async function forwardInside(one: Opened, req: IncomingMessage, res: ServerRespo
     refuseRequest(req, res, answer)
   }
   // An address of its own in the request line would overrule the host that was judged and proved.
-  if (!/^(\/|\*$)/.test(req.url ?? '')) return refuse({ status: 400, rule: 'bad request', sentence: 'Inside a tunnel, send the path alone in the request line.' })
+  if (!/^(\/|\*$)/.test(req.url ?? ''))
+    return refuse({
+      status: 400,
+      rule: 'bad request',
+      sentence: 'Inside a tunnel, send the path alone in the request line.',
+    })
   const host = await one.proof
   if ('rule' in host) return refuse(host)
   res.once('close', () => endIdle(one, host))
@@ -87,7 +120,10 @@ async function forwardInside(one: Opened, req: IncomingMessage, res: ServerRespo
   const to = await addressed(one, req)
   if ('rule' in to) return refuse(to)
   await carry(guest, req, res, {
-    ...to, path: req.url ?? '/', via: { agent: host.agent }, stop: stop.signal,
+    ...to,
+    path: req.url ?? '/',
+    via: { agent: host.agent },
+    stop: stop.signal,
     // A kept connection that closes under a request is everyday; clients try again when they see it.
     onLost: () => (isFirst ? refuse(lost) : guest.connection.destroy()),
   })
@@ -99,22 +135,34 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
   one.underWay++ // for good: nothing else comes on this connection
   const host = await one.proof
   if ('rule' in host) return void inside.end(lastWords(host))
-  if (req.method !== 'GET') return void inside.end(lastWords({ status: 405, rule: 'bad request', sentence: 'A web socket begins with GET.' }))
+  if (req.method !== 'GET')
+    return void inside.end(lastWords({ status: 405, rule: 'bad request', sentence: 'A web socket begins with GET.' }))
   const to = await addressed(one, req)
   if ('rule' in to) return void inside.end(lastWords(to))
   const { masker } = to.guarded
   const outgoing = await outgoingOf(to, req)
   if (!outgoing || inside.destroyed || host.socket.destroyed) return void guest.connection.destroy()
   const upstream = startRequest({
-    agent: host.agent, method: req.method, path: req.url, maxHeaderSize: guest.node.limits.headerBytes,
+    agent: host.agent,
+    method: req.method,
+    path: req.url,
+    maxHeaderSize: guest.node.limits.headerBytes,
     headers: [...outgoing.headers, 'Host', to.hostHeader, 'Connection', 'Upgrade', 'Upgrade', 'websocket'],
   })
   upstream.on('upgrade', (answer, socket, first) => {
     if (answer.headers['sec-websocket-extensions'] !== undefined) {
       socket.destroy()
-      return void inside.end(lastWords({ status: 502, rule: 'answer packed', sentence: 'The host wants an extension of web sockets that it was not offered.' }))
+      return void inside.end(
+        lastWords({
+          status: 502,
+          rule: 'answer packed',
+          sentence: 'The host wants an extension of web sockets that it was not offered.',
+        }),
+      )
     }
-    const lines = maskedHeaders(masker, answer.rawHeaders).map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`))
+    const lines = maskedHeaders(masker, answer.rawHeaders).map((text, at) =>
+      at % 2 === 0 ? `${text}: ` : `${text}\r\n`,
+    )
     inside.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`, 'latin1')
     const masking = frameMaskingStep(masker).on('error', () => guest.connection.destroy())
     masking.pipe(inside)
@@ -136,14 +184,23 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
 }
 
 /** A host answers TRACE with what it was sent, which is what the guest must not see. */
-const noTrace: Answer = { status: 405, rule: 'TRACE', sentence: 'TRACE is not passed on to this host: its answer would show a secret that this VM does not hold.' }
+const noTrace: Answer = {
+  status: 405,
+  rule: 'TRACE',
+  sentence: 'TRACE is not passed on to this host: its answer would show a secret that this VM does not hold.',
+}
 
 /** Ours: a request that names another host than its tunnel goes on as it is, with nothing put in: who answers it is not proved. */
-async function addressed({ guest, passage }: Opened, req: IncomingMessage): Promise<(Pick<Onward, 'host' | 'hostHeader'> & { guarded: Guarded }) | Answer> {
+async function addressed(
+  { guest, passage }: Opened,
+  req: IncomingMessage,
+): Promise<(Pick<Onward, 'host' | 'hostHeader'> & { guarded: Guarded }) | Answer> {
   const named = req.headers.host
   const mayReplace = named === undefined || parseAuthority(named, httpsPort)?.host === passage.host
   const guarded = await guard(guest, mayReplace)
-  return 'rule' in guarded ? guarded : { host: passage.host, guarded, hostHeader: mayReplace ? hostHeader(passage, httpsPort) : named }
+  return 'rule' in guarded
+    ? guarded
+    : { host: passage.host, guarded, hostHeader: mayReplace ? hostHeader(passage, httpsPort) : named }
 }
 
 /** The host has closed: when the guest has its answers, its connection ends too. */

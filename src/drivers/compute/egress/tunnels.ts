@@ -19,19 +19,24 @@ export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer, s
   const stop = new AbortController()
   connection.once('close', () => stop.abort())
   const target = parseAuthority(req.url ?? '')
-  if (!target) return refuseConnection(guest, { status: 400, rule: 'bad request', sentence: 'CONNECT wants host:port.' })
+  if (!target)
+    return refuseConnection(guest, { status: 400, rule: 'bad request', sentence: 'CONNECT wants host:port.' })
   const mayOpen = secured ? await hasSecretFor(guest, target.host) : false
   if (typeof mayOpen === 'object') return refuseConnection(guest, mayOpen)
   const passage = { ...target, stop }
   const socket = await openPassage(guest, passage, true)
   if ('rule' in socket) return refuseConnection(guest, socket)
   let opened = false
-  stop.signal.addEventListener('abort', () => {
-    // A guest that ended its side and then closed still has its last bytes delivered; anything else cuts at once.
-    if (!opened && !guest.open && connection.readableEnded && !connection.errored) return socket.destroySoon()
-    socket.destroy()
-    connection.destroy()
-  }, { once: true })
+  stop.signal.addEventListener(
+    'abort',
+    () => {
+      // A guest that ended its side and then closed still has its last bytes delivered; anything else cuts at once.
+      if (!opened && !guest.open && connection.readableEnded && !connection.errored) return socket.destroySoon()
+      socket.destroy()
+      connection.destroy()
+    },
+    { once: true },
+  )
   socket.on('error', () => {
     if (!opened) connection.destroy()
   })
@@ -53,7 +58,12 @@ async function hasSecretFor({ machine, node }: Guest, host: string): Promise<boo
     machine.secretHosts = await node.findSecretHosts(machine.id)
   } catch (error) {
     node.log.error({ machineId: machine.id, err: error }, 'the hosts of a machine’s secrets could not be read')
-    if (!machine.secretHosts) return { status: 503, rule: 'secrets unknown', sentence: 'The secrets of this VM cannot be looked up right now. Try again in a few seconds.' }
+    if (!machine.secretHosts)
+      return {
+        status: 503,
+        rule: 'secrets unknown',
+        sentence: 'The secrets of this VM cannot be looked up right now. Try again in a few seconds.',
+      }
   }
   return machine.secretHosts.some((hosts) => isFor(hosts, host))
 }

@@ -40,7 +40,10 @@ export function frameMaskingStep(masker: Masker): Transform {
       if (!header) return null
       if (header.isControl && unread.length < header.bytes + header.left) return null
       if (header.isControl) {
-        const whole = Buffer.concat([unread.subarray(0, header.bytes), maskedWhole(masker.stream({ keepsLength: true }), unread.subarray(header.bytes, header.bytes + header.left))])
+        const whole = Buffer.concat([
+          unread.subarray(0, header.bytes),
+          maskedWhole(masker.stream({ keepsLength: true }), unread.subarray(header.bytes, header.bytes + header.left)),
+        ])
         unread = unread.subarray(whole.length)
         waiting.push({ at: fed, bytes: whole })
         return joined(Buffer.alloc(0))
@@ -66,7 +69,8 @@ export function frameMaskingStep(masker: Masker): Transform {
         unread = Buffer.concat([unread, chunk])
         const said: Buffer[] = []
         for (let piece = read(); piece; piece = read()) said.push(piece)
-        if (waiting.reduce((sum, { bytes }) => sum + bytes.length, 0) > waitingBytesMax) throw new Error('too many frames wait for the rest of a message')
+        if (waiting.reduce((sum, { bytes }) => sum + bytes.length, 0) > waitingBytesMax)
+          throw new Error('too many frames wait for the rest of a message')
         done(null, Buffer.concat(said))
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)))
@@ -86,7 +90,8 @@ function readHeader(bytes: Buffer): (Frame & { bytes: number }) | null {
   const isControl = (first & 0x08) !== 0
   const short = second & 0x7f
   const more = short === 127 ? 8 : short === 126 ? 2 : 0
-  if ((second & 0x80) !== 0 || (first & 0x70) !== 0 || (isControl && more > 0)) throw new Error('these are no frames of a host without extensions')
+  if ((second & 0x80) !== 0 || (first & 0x70) !== 0 || (isControl && more > 0))
+    throw new Error('these are no frames of a host without extensions')
   if (bytes.length < 2 + more) return null
   const left = more === 8 ? Number(bytes.readBigUInt64BE(2)) : more === 2 ? bytes.readUInt16BE(2) : short
   return { isLast: (first & 0x80) !== 0, isControl, left, bytes: 2 + more }

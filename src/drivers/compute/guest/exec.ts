@@ -8,7 +8,13 @@ import type { Channel, Machine } from '#src/drivers/compute/machine.ts'
 const silenceMs = 5_000 + limits.execSilenceSeconds * 1000
 
 /** A command as `user`; `workingDir` null is the home folder. `stdin` is what it reads, nothing when absent. */
-export type GuestCommand = { argv: readonly string[]; workingDir?: string | null; timeoutMs: number; stdin?: string | Buffer | null; as?: 'user' | 'root' }
+export type GuestCommand = {
+  argv: readonly string[]
+  workingDir?: string | null
+  timeoutMs: number
+  stdin?: string | Buffer | null
+  as?: 'user' | 'root'
+}
 /** What a command printed and how it ended; a time limit is exit code 124. */
 export type GuestResult = { stdout: string; stderr: string; exitCode: number; timedOut: boolean; durationMs: number }
 
@@ -25,7 +31,11 @@ export async function execInGuest(machine: Machine, command: GuestCommand, signa
 }
 
 /** Reads both streams to their ends. @throws BerthError timeout after the limit. */
-export async function collect(channel: Channel, stdin: string | Buffer, limitMs: number): Promise<{ stdout: Tail; stderr: Tail; exit: Awaited<Channel['exit']> }> {
+export async function collect(
+  channel: Channel,
+  stdin: string | Buffer,
+  limitMs: number,
+): Promise<{ stdout: Tail; stderr: Tail; exit: Awaited<Channel['exit']> }> {
   const stdout = keepTail(channel.stdout)
   const stderr = keepTail(channel.stderr)
   channel.stdin.on('error', () => undefined) // a command that does not read its input to the end is no failure
@@ -33,7 +43,12 @@ export async function collect(channel: Channel, stdin: string | Buffer, limitMs:
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new BerthError('timeout', 'The VM did not end the command in its time. It may be overloaded; try again, or restart it.'))
+      reject(
+        new BerthError(
+          'timeout',
+          'The VM did not end the command in its time. It may be overloaded; try again, or restart it.',
+        ),
+      )
       channel.close()
     }, limitMs)
   })

@@ -47,25 +47,39 @@ exec rm -rf -- "$target"`
 
 /** Reads a file of at most 700 KiB. @throws BerthError invalid_request when it is absent, a folder, larger, or not readable. */
 export async function readFile(machine: Machine, path: string): Promise<{ content: string; sizeBytes: number }> {
-  const channel = await machine.run({ argv: ['/bin/dash', '-c', readScript, 'read', path, String(limits.fileBytes + 1)], timeoutMs })
+  const channel = await machine.run({
+    argv: ['/bin/dash', '-c', readScript, 'read', path, String(limits.fileBytes + 1)],
+    timeoutMs,
+  })
   const { stdout, stderr, exit } = await collect(channel, '', timeoutMs * 2)
   check(exit.exitCode, path, stderr.text())
   const bytes = stdout.bytes()
-  if (bytes.length > limits.fileBytes) throw new BerthError('invalid_request', `The file is larger than ${limits.fileBytes / 1024} KiB; read it in parts with a command.`)
+  if (bytes.length > limits.fileBytes)
+    throw new BerthError(
+      'invalid_request',
+      `The file is larger than ${limits.fileBytes / 1024} KiB; read it in parts with a command.`,
+    )
   return { content: bytes.toString('base64'), sizeBytes: bytes.length }
 }
 
 /** Writes a file, making the folders above it. @throws BerthError invalid_request when the path cannot be written. */
 export async function writeFile(machine: Machine, path: string, content: string): Promise<{ sizeBytes: number }> {
   const bytes = Buffer.from(content, 'base64')
-  const { exitCode, stderr } = await execInGuest(machine, { argv: ['/bin/dash', '-c', writeScript, 'write', path], timeoutMs, stdin: bytes })
+  const { exitCode, stderr } = await execInGuest(machine, {
+    argv: ['/bin/dash', '-c', writeScript, 'write', path],
+    timeoutMs,
+    stdin: bytes,
+  })
   check(exitCode, path, stderr)
   return { sizeBytes: bytes.length }
 }
 
 /** Lists a folder: 1000 entries at most, by name. @throws BerthError invalid_request when it is absent or no folder. */
 export async function listFolder(machine: Machine, path: string): Promise<FileEntry[]> {
-  const { exitCode, stdout, stderr } = await execInGuest(machine, { argv: ['/bin/dash', '-c', listScript, 'list', path, String(limits.fileListMax)], timeoutMs })
+  const { exitCode, stdout, stderr } = await execInGuest(machine, {
+    argv: ['/bin/dash', '-c', listScript, 'list', path, String(limits.fileListMax)],
+    timeoutMs,
+  })
   check(exitCode, path, stderr)
   return stdout.split('\0').filter(Boolean).map(readEntry)
 }
@@ -75,11 +89,20 @@ export async function listFolder(machine: Machine, path: string): Promise<FileEn
  * until the answer is taken.
  * @throws BerthError invalid_request when that is refused.
  */
-export async function removePath(machine: Machine, requestId: string, path: string, recursive: boolean): Promise<{ removed: boolean; taken: () => void }> {
-  const { exitCode, stderr, taken } = await runOnce(machine, requestId, { argv: ['/bin/dash', '-c', removeScript, 'remove', path, recursive ? 'yes' : 'no'], timeoutMs })
+export async function removePath(
+  machine: Machine,
+  requestId: string,
+  path: string,
+  recursive: boolean,
+): Promise<{ removed: boolean; taken: () => void }> {
+  const { exitCode, stderr, taken } = await runOnce(machine, requestId, {
+    argv: ['/bin/dash', '-c', removeScript, 'remove', path, recursive ? 'yes' : 'no'],
+    timeoutMs,
+  })
   if (exitCode === codes.absent) return { removed: false, taken }
   if (exitCode !== 0) taken() // it changed nothing: asked again, it is refused again
-  if (exitCode === codes.folder) throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with all it holds.')
+  if (exitCode === codes.folder)
+    throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with all it holds.')
   check(exitCode, path, stderr)
   return { removed: true, taken }
 }
@@ -88,7 +111,12 @@ function readEntry(text: string): FileEntry {
   // A name holds no slash, so the fields after it are safe.
   const [name = '', kind = '', size = '', changed = ''] = text.split('/')
   const types: Record<string, FileEntry['type']> = { f: 'file', d: 'directory', l: 'symlink' }
-  return { name, type: types[kind] ?? 'other', sizeBytes: Number(size), modifiedAt: timestamp(Math.trunc(Number(changed) * 1000)) }
+  return {
+    name,
+    type: types[kind] ?? 'other',
+    sizeBytes: Number(size),
+    modifiedAt: timestamp(Math.trunc(Number(changed) * 1000)),
+  }
 }
 
 function check(exitCode: number, path: string, stderr: string): void {
@@ -96,7 +124,11 @@ function check(exitCode: number, path: string, stderr: string): void {
   if (exitCode === codes.absent) throw new BerthError('invalid_request', `There is nothing at ${path}.`)
   if (exitCode === codes.folder) throw new BerthError('invalid_request', `${path} is a folder.`)
   if (exitCode === codes.notFolder) throw new BerthError('invalid_request', `${path} is not a folder.`)
-  if (exitCode === codes.refused) throw new BerthError('invalid_request', `${path} is, or holds, a mount point or a part of the system; it is not deleted.`)
+  if (exitCode === codes.refused)
+    throw new BerthError(
+      'invalid_request',
+      `${path} is, or holds, a mount point or a part of the system; it is not deleted.`,
+    )
   const reason = stderr.trim().split('\n').at(-1)?.split(': ').at(-1)
   throw new BerthError('invalid_request', reason ? `${path}: ${reason}.` : `${path} could not be used.`)
 }

@@ -11,7 +11,9 @@ const piecesMax = 2048
 const reportBytesMax = 4 * limits.execOutputBytes
 
 /** A piece of a stream and where it stands in all that was printed, or how the command is. */
-export type GuestFrame = { stream: 'stdout' | 'stderr'; offset: number; bytes: Buffer } | { status: 'running' | 'exited' | 'killed'; exitCode: number }
+export type GuestFrame =
+  | { stream: 'stdout' | 'stderr'; offset: number; bytes: Buffer }
+  | { status: 'running' | 'exited' | 'killed'; exitCode: number }
 
 /**
  * Cuts the guest's answer into frames. The guest is not trusted: what does not fit ends the reading.
@@ -47,7 +49,11 @@ export async function* readFrames(channel: Channel): AsyncIterableIterator<Guest
         wantedBytes = end + 1 + length
         break
       }
-      yield { stream: frame[1] === '1' ? 'stdout' : 'stderr', offset: Number(frame[2]), bytes: Buffer.from(rest.subarray(end + 1, end + 1 + length)) }
+      yield {
+        stream: frame[1] === '1' ? 'stdout' : 'stderr',
+        offset: Number(frame[2]),
+        bytes: Buffer.from(rest.subarray(end + 1, end + 1 + length)),
+      }
       rest = rest.subarray(end + 1 + length)
     }
   }
@@ -55,7 +61,14 @@ export async function* readFrames(channel: Channel): AsyncIterableIterator<Guest
 
 /** Both streams as texts, with a line for what is missing at their beginnings, and the last state that was told. @throws BerthError vm_unreachable */
 export async function readReport(frames: AsyncIterable<GuestFrame>): Promise<ProcessReport> {
-  const report: ProcessReport = { status: 'running', exitCode: null, stdout: '', stderr: '', stdoutOffset: 0, stderrOffset: 0 }
+  const report: ProcessReport = {
+    status: 'running',
+    exitCode: null,
+    stdout: '',
+    stderr: '',
+    stdoutOffset: 0,
+    stderrOffset: 0,
+  }
   const kept: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] }
   let heldBytes = 0
   for await (const frame of frames) {

@@ -29,13 +29,27 @@ export class GuestRefusal extends Error {}
  * Starts a command as `user` that waits for its output to be taken. Starting it a second time does nothing, also after its end.
  * @throws BerthError vm_unreachable; GuestRefusal when the guest cannot start anything, or is of an earlier version.
  */
-export async function startKept(machine: Machine, id: string, { argv, workingDir, timeoutMs }: Omit<GuestCommand, 'stdin' | 'as'>): Promise<void> {
-  const channel = await machine.request(['keep', checkedId(id), workingDir || '/home/user', String(Math.ceil(timeoutMs)), ...argv])
+export async function startKept(
+  machine: Machine,
+  id: string,
+  { argv, workingDir, timeoutMs }: Omit<GuestCommand, 'stdin' | 'as'>,
+): Promise<void> {
+  const channel = await machine.request([
+    'keep',
+    checkedId(id),
+    workingDir || '/home/user',
+    String(Math.ceil(timeoutMs)),
+    ...argv,
+  ])
   const { exit } = await collect(channel, '', answerLimitMs).catch((error: unknown) => {
     throw error instanceof BerthError && error.code === 'timeout' ? unreachable() : error
   })
-  if (exit.exitCode === notKnown) throw new GuestRefusal('The template was made by an earlier version of Berth, and builds cannot start from it any more. Build it anew.')
-  if (exit.exitCode !== 0) throw new GuestRefusal('The machine has no room in memory to start a command. Ask for more memory in resources.')
+  if (exit.exitCode === notKnown)
+    throw new GuestRefusal(
+      'The template was made by an earlier version of Berth, and builds cannot start from it any more. Build it anew.',
+    )
+  if (exit.exitCode !== 0)
+    throw new GuestRefusal('The machine has no room in memory to start a command. Ask for more memory in resources.')
 }
 
 /** Takes a kept command's output from this offset on; what was before is stored. @throws BerthError vm_unreachable; the pieces too. */
@@ -46,7 +60,8 @@ export async function takeKept(machine: Machine, id: string, offset: number): Pr
   async function* pieces(): AsyncIterableIterator<KeptPiece> {
     let next = offset
     for await (const frame of readFrames(channel)) {
-      if ('status' in frame) return yield { exitCode: frame.exitCode, timedOut: frame.status === 'killed' && frame.exitCode === 124 }
+      if ('status' in frame)
+        return yield { exitCode: frame.exitCode, timedOut: frame.status === 'killed' && frame.exitCode === 124 }
       if (frame.offset !== next) throw new GuestRefusal('The machine lost some of what the command printed.')
       next += frame.bytes.length
       yield { offset: frame.offset, bytes: frame.bytes }

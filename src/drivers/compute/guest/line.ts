@@ -17,7 +17,13 @@ const unheardLinesMax = 100
 const untakenBytesMax = 64 * 1024
 
 /** What makes a machine one of a kind (microvm.md, trap 8). */
-export type Persona = { hostname: string; machineId: string; hostKey: Buffer; authorizedKey: string; mountFolder: boolean }
+export type Persona = {
+  hostname: string
+  machineId: string
+  hostKey: Buffer
+  authorizedKey: string
+  mountFolder: boolean
+}
 
 /** The open line. */
 export type GuestLine = {
@@ -44,10 +50,15 @@ export async function openLine(path: string): Promise<GuestLine> {
   socket.on('error', () => socket.destroy()) // 'close' follows
   socket.once('close', () => waiting?.reject(new Error('the line to the guest is closed')))
   // Root in the guest may write here what it likes; then it is without a line.
-  onLines(socket, limits, (line) => {
-    if (waiting) waiting.resolve(line)
-    else if (unheard.push(line) > unheardLinesMax) socket.destroy()
-  }, 'latin1')
+  onLines(
+    socket,
+    limits,
+    (line) => {
+      if (waiting) waiting.resolve(line)
+      else if (unheard.push(line) > unheardLinesMax) socket.destroy()
+    },
+    'latin1',
+  )
 
   const nextLine = (limitMs: number): Promise<string> => {
     const line = unheard.shift()
@@ -55,11 +66,13 @@ export async function openLine(path: string): Promise<GuestLine> {
     return new Promise((resolve, reject) => {
       if (socket.destroyed) return reject(new Error('the line to the guest is closed'))
       const timer = setTimeout(() => waiting?.reject(new Error('the guest does not answer on its line')), limitMs)
-      const end = <T>(then: (value: T) => void) => (value: T): void => {
-        clearTimeout(timer)
-        waiting = undefined
-        then(value)
-      }
+      const end =
+        <T>(then: (value: T) => void) =>
+        (value: T): void => {
+          clearTimeout(timer)
+          waiting = undefined
+          then(value)
+        }
       waiting = { resolve: end(resolve), reject: end(reject) }
     })
   }
@@ -72,7 +85,11 @@ export async function openLine(path: string): Promise<GuestLine> {
 
 type Waited = Pick<GuestLine, 'personalise' | 'unmountFolder' | 'endSessions' | 'warm'>
 
-function waitedFor(socket: Socket, expect: (wanted: string, limitMs: number) => Promise<void>, unheard: string[]): Waited {
+function waitedFor(
+  socket: Socket,
+  expect: (wanted: string, limitMs: number) => Promise<void>,
+  unheard: string[],
+): Waited {
   let queue: Promise<void> = Promise.resolve()
   /** One question at a time: answers carry no name of their question. */
   const ask = (messages: Buffer[], answers: string[], limitMs: number): Promise<void> => {
@@ -85,11 +102,20 @@ function waitedFor(socket: Socket, expect: (wanted: string, limitMs: number) => 
     return mine
   }
   return {
-    personalise: ({ hostname, machineId, hostKey, authorizedKey, mountFolder }, limitMs) => ask(
-      [...nowMessages(), message('h', hostname), message('m', `${machineId}\n`), message('k', hostKey), message('a', `${authorizedKey}\n`), ...(mountFolder ? [message('f')] : []), message('g')],
-      [...(mountFolder ? ['folder mounted'] : []), 'ready'],
-      limitMs,
-    ),
+    personalise: ({ hostname, machineId, hostKey, authorizedKey, mountFolder }, limitMs) =>
+      ask(
+        [
+          ...nowMessages(),
+          message('h', hostname),
+          message('m', `${machineId}\n`),
+          message('k', hostKey),
+          message('a', `${authorizedKey}\n`),
+          ...(mountFolder ? [message('f')] : []),
+          message('g'),
+        ],
+        [...(mountFolder ? ['folder mounted'] : []), 'ready'],
+        limitMs,
+      ),
     unmountFolder: () => ask([message('u')], ['folder unmounted'], answerTimeoutMs),
     endSessions: () => ask([message('x')], ['sessions ended'], answerTimeoutMs),
     warm: (limitMs) => ask([message('w')], ['warm'], limitMs),
@@ -108,7 +134,10 @@ function notWaitedFor(socket: Socket): Pick<GuestLine, 'refresh' | 'setHostname'
 
 function nowMessages(): Buffer[] {
   const now = nowMs()
-  return [message('e', randomBytes(entropyBytes)), message('t', `${Math.floor(now / 1000)} ${(now % 1000) * 1_000_000}`)]
+  return [
+    message('e', randomBytes(entropyBytes)),
+    message('t', `${Math.floor(now / 1000)} ${(now % 1000) * 1_000_000}`),
+  ]
 }
 
 function message(kind: string, content: string | Buffer = ''): Buffer {

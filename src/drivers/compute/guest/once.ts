@@ -47,24 +47,46 @@ export async function runOnce(machine: Machine, id: string, command: GuestComman
 }
 
 function fieldsOf(id: string, { argv, workingDir, timeoutMs, stdin }: GuestCommand): string[] {
-  return ['once', checkedId(id), workingDir || '/home/user', String(Math.ceil(timeoutMs)), String(Buffer.byteLength(stdin ?? '')), ...argv]
+  return [
+    'once',
+    checkedId(id),
+    workingDir || '/home/user',
+    String(Math.ceil(timeoutMs)),
+    String(Buffer.byteLength(stdin ?? '')),
+    ...argv,
+  ]
 }
 
 /** Sends the command its input and reads the answer; undefined when the guest does not know such requests. */
-async function ask(channel: Channel, { timeoutMs, stdin }: GuestCommand): Promise<Omit<KeptResult, 'durationMs'> | undefined> {
+async function ask(
+  channel: Channel,
+  { timeoutMs, stdin }: GuestCommand,
+): Promise<Omit<KeptResult, 'durationMs'> | undefined> {
   channel.stderr.resume()
   channel.stdin.on('error', () => undefined) // a guest that went away does not read it; its exit tells
   if (stdin) channel.stdin.write(stdin)
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    late.reject(new BerthError('timeout', 'The VM did not end the command in its time. It may be overloaded; try again, or restart it.'))
+    late.reject(
+      new BerthError(
+        'timeout',
+        'The VM did not end the command in its time. It may be overloaded; try again, or restart it.',
+      ),
+    )
     channel.close()
   }, timeoutMs + silenceMs)
   const reading = readReport(untilState(channel))
   reading.catch(() => undefined) // thrown below, unless it was late
   try {
     const { status, exitCode, stdout, stderr } = await Promise.race([reading, late.promise])
-    if (status !== 'running' && exitCode !== null) return { stdout, stderr, exitCode, timedOut: status === 'killed' && exitCode === 124, taken: () => void channel.stdin.end(Buffer.of(1)) }
+    if (status !== 'running' && exitCode !== null)
+      return {
+        stdout,
+        stderr,
+        exitCode,
+        timedOut: status === 'killed' && exitCode === 124,
+        taken: () => void channel.stdin.end(Buffer.of(1)),
+      }
     if ((await Promise.race([channel.exit, late.promise])).exitCode === notKnown) return undefined
     throw unreachable()
   } finally {

@@ -14,9 +14,16 @@ const signals = { INT: 2, KILL: 9, TERM: 15 } as const
 
 /** Starts a process; a limit of 0 is none. Starting it a second time does nothing. @throws BerthError vm_unreachable */
 export async function startBackground(machine: Machine, processId: string, command: GuestCommand): Promise<void> {
-  const channel = await machine.request(['start', checkedId(processId), command.workingDir || '/home/user', String(Math.ceil(command.timeoutMs)), ...command.argv])
+  const channel = await machine.request([
+    'start',
+    checkedId(processId),
+    command.workingDir || '/home/user',
+    String(Math.ceil(command.timeoutMs)),
+    ...command.argv,
+  ])
   const { exit } = await collect(channel, '', answerLimitMs)
-  if (exit.exitCode !== 0) throw new BerthError('vm_unreachable', 'The VM could not start the process; its disk may be full.')
+  if (exit.exitCode !== 0)
+    throw new BerthError('vm_unreachable', 'The VM could not start the process; its disk may be full.')
 }
 
 /** What the process printed and how it is. @throws BerthError not_found when the guest does not know it. */
@@ -25,7 +32,11 @@ export async function readBackground(machine: Machine, processId: string): Promi
 }
 
 /** Signals everything that came of the process; answers whether any of it still ran. @throws BerthError vm_unreachable */
-export async function killBackground(machine: Machine, processId: string, signal: keyof typeof signals): Promise<boolean> {
+export async function killBackground(
+  machine: Machine,
+  processId: string,
+  signal: keyof typeof signals,
+): Promise<boolean> {
   const channel = await machine.request(['kill', checkedId(processId), String(signals[signal])])
   const { exit } = await collect(channel, '', answerLimitMs)
   if (exit.exitCode !== 0 && exit.exitCode !== unknown) throw unreachable()
@@ -35,7 +46,11 @@ export async function killBackground(machine: Machine, processId: string, signal
 /** Frees what ended processes printed, 2 MiB each. What is left of one keeps it from being started again. @throws BerthError vm_unreachable */
 export async function forgetOutput(machine: Machine, processIds: readonly string[]): Promise<void> {
   const script = 'cd /var/lib/berth/processes && for id; do rm -f -- "$id/stdout" "$id/stderr"; done'
-  const channel = await machine.run({ argv: ['/bin/dash', '-c', script, 'forget', ...processIds.map(checkedId)], as: 'root', timeoutMs: answerLimitMs })
+  const channel = await machine.run({
+    argv: ['/bin/dash', '-c', script, 'forget', ...processIds.map(checkedId)],
+    as: 'root',
+    timeoutMs: answerLimitMs,
+  })
   await collect(channel, '', answerLimitMs * 2)
 }
 
@@ -44,11 +59,21 @@ export async function forgetOutput(machine: Machine, processIds: readonly string
  * slow for is left out: the offset of the next piece shows it.
  * @throws BerthError not_found, vm_unreachable
  */
-export async function* followBackground(machine: Machine, processId: string, from: { stdout: number; stderr: number }, signal: AbortSignal): AsyncIterableIterator<OutputChunk> {
+export async function* followBackground(
+  machine: Machine,
+  processId: string,
+  from: { stdout: number; stderr: number },
+  signal: AbortSignal,
+): AsyncIterableIterator<OutputChunk> {
   const cut: Record<'stdout' | 'stderr', Buffer> = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) }
   const offsets = { ...from }
   /** What is held of a stream, as text, and its place: the text may have more bytes, where what was printed is none. */
-  const piece = (stream: 'stdout' | 'stderr', bytes: Buffer): OutputChunk => ({ stream, offset: offsets[stream], sizeBytes: bytes.length, text: bytes.toString('utf8') })
+  const piece = (stream: 'stdout' | 'stderr', bytes: Buffer): OutputChunk => ({
+    stream,
+    offset: offsets[stream],
+    sizeBytes: bytes.length,
+    text: bytes.toString('utf8'),
+  })
   try {
     for await (const frame of watch(machine, processId, from, true, signal)) {
       if (signal.aborted) return
@@ -78,8 +103,17 @@ export async function* followBackground(machine: Machine, processId: string, fro
   }
 }
 
-async function* watch(machine: Machine, processId: string, from: { stdout: number; stderr: number }, follow: boolean, signal?: AbortSignal): AsyncIterableIterator<GuestFrame> {
-  const channel = await machine.request(['watch', checkedId(processId), String(from.stdout), String(from.stderr), follow ? '1' : '0'], signal)
+async function* watch(
+  machine: Machine,
+  processId: string,
+  from: { stdout: number; stderr: number },
+  follow: boolean,
+  signal?: AbortSignal,
+): AsyncIterableIterator<GuestFrame> {
+  const channel = await machine.request(
+    ['watch', checkedId(processId), String(from.stdout), String(from.stderr), follow ? '1' : '0'],
+    signal,
+  )
   channel.stderr.resume()
   channel.stdin.on('error', () => undefined) // nothing is ever written
   try {

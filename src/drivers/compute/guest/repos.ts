@@ -7,7 +7,12 @@ import type { Machine } from '#src/drivers/compute/machine.ts'
 export type RepoOrder = { url: string; branch: string | null; path: string }
 
 /** Nobody sits there to answer a question; submodules would be addresses that nobody checked. */
-const quiet = ['env', 'GIT_TERMINAL_PROMPT=0', 'GIT_ASKPASS=/bin/true', 'GIT_SSH_COMMAND=ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new']
+const quiet = [
+  'env',
+  'GIT_TERMINAL_PROMPT=0',
+  'GIT_ASKPASS=/bin/true',
+  'GIT_SSH_COMMAND=ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new',
+]
 const reasonCharactersMax = 200
 
 /**
@@ -28,7 +33,17 @@ export async function cloneRepos(machine: Machine, repos: readonly RepoOrder[], 
 async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs: number): Promise<string | null> {
   if (leftMs <= 0) return 'there was no time left.'
   try {
-    const argv = [...quiet, 'git', 'clone', '--quiet', '--no-recurse-submodules', ...(branch ? ['--branch', branch] : []), '--', url, path]
+    const argv = [
+      ...quiet,
+      'git',
+      'clone',
+      '--quiet',
+      '--no-recurse-submodules',
+      ...(branch ? ['--branch', branch] : []),
+      '--',
+      url,
+      path,
+    ]
     const { exitCode, stderr, timedOut } = await execInGuest(machine, { argv, timeoutMs: leftMs })
     if (timedOut) return 'it took too long.'
     return exitCode === 0 ? null : reasonOf(stderr, url)

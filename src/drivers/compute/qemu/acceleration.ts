@@ -33,10 +33,19 @@ export function knownAcceleration(cacheDir: string): Acceleration {
 }
 
 /** Probes by booting the template's kernel, unless the verdict for this host, QEMU and user is known. */
-export async function probeAcceleration(cacheDir: string, template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>, users: MachineUsers | null): Promise<Acceleration> {
-  const mine = { host: `${arch()} ${release()}`, qemu: await qemuVersion(), user: users ? 'its own' : process.getuid!() }
+export async function probeAcceleration(
+  cacheDir: string,
+  template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>,
+  users: MachineUsers | null,
+): Promise<Acceleration> {
+  const mine = {
+    host: `${arch()} ${release()}`,
+    qemu: await qemuVersion(),
+    user: users ? 'its own' : process.getuid!(),
+  }
   const known = readVerdict(cacheDir)
-  if (known && known.host === mine.host && known.qemu === mine.qemu && known.user === mine.user) return known.acceleration
+  if (known && known.host === mine.host && known.qemu === mine.qemu && known.user === mine.user)
+    return known.acceleration
   const acceleration = (await bootsWithKvm(template, users, join(cacheDir, 'probe'))) ? 'kvm' : 'emulation'
   await mkdir(cacheDir, { recursive: true })
   const place = verdictPlace(cacheDir)
@@ -57,7 +66,11 @@ function readVerdict(cacheDir: string): Verdict | undefined {
   }
 }
 
-async function bootsWithKvm(template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>, users: MachineUsers | null, holder: string): Promise<boolean> {
+async function bootsWithKvm(
+  template: Pick<TemplatePlaces, 'kernel' | 'initramfs'>,
+  users: MachineUsers | null,
+  holder: string,
+): Promise<boolean> {
   try {
     accessSync('/dev/kvm', constants.F_OK)
   } catch {

@@ -16,17 +16,33 @@ export const lentDescriptor = 6
  * @param uid whom it runs as; null is ourselves, when we are not root.
  * @param groups what it is a member of beside its own group.
  */
-export function confined(uid: number | null, allowance: Allowance, command: readonly string[], groups: readonly number[] = []): { program: string; args: string[] } {
+export function confined(
+  uid: number | null,
+  allowance: Allowance,
+  command: readonly string[],
+  groups: readonly number[] = [],
+): { program: string; args: string[] } {
   const { memoryBytes, processorSeconds, fileBytes, threads } = allowance
   return {
     program: 'prlimit',
     args: [
       '--core=0',
-      ...(memoryBytes ? [`--as=${memoryBytes}`] : []), ...(processorSeconds ? [`--cpu=${processorSeconds}`] : []), ...(fileBytes ? [`--fsize=${fileBytes}`] : []),
+      ...(memoryBytes ? [`--as=${memoryBytes}`] : []),
+      ...(processorSeconds ? [`--cpu=${processorSeconds}`] : []),
+      ...(fileBytes ? [`--fsize=${fileBytes}`] : []),
       // The kernel counts the threads of a user, not of a process: only for a user of its own.
       ...(threads && uid !== null ? [`--nproc=${threads}`] : []),
-      'setpriv', '--no-new-privs',
-      ...(uid === null ? [] : [`--reuid=${uid}`, `--regid=${uid}`, groups.length > 0 ? `--groups=${groups.join(',')}` : '--clear-groups', '--bounding-set=-all', '--inh-caps=-all']),
+      'setpriv',
+      '--no-new-privs',
+      ...(uid === null
+        ? []
+        : [
+            `--reuid=${uid}`,
+            `--regid=${uid}`,
+            groups.length > 0 ? `--groups=${groups.join(',')}` : '--clear-groups',
+            '--bounding-set=-all',
+            '--inh-caps=-all',
+          ]),
       ...command,
     ],
   }
@@ -37,7 +53,10 @@ export function lending(lent: Lent | null): { cwd: string; env: Record<string, s
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' }
   if (!lent) return { cwd: '/', env }
   const name = lent.library.slice(dirname(lent.library).length + 1)
-  return { cwd: dirname(lent.library), env: { ...env, LD_PRELOAD: `./${name}`, LENT_PATH: lent.path, LENT_FILE: String(lentDescriptor) } }
+  return {
+    cwd: dirname(lent.library),
+    env: { ...env, LD_PRELOAD: `./${name}`, LENT_PATH: lent.path, LENT_FILE: String(lentDescriptor) },
+  }
 }
 
 /** The group that opens /dev/kvm, where a member of it may and others may not: QEMU must be one. */

@@ -27,24 +27,47 @@ const outputCharactersMax = 64 * 1024
 
 /** The whole of an image for QEMU and qemu-img. */
 export function blockOptions({ path, format, below }: Image): BlockOptions {
-  return { driver: format, file: { driver: 'file', filename: path }, ...(format === 'qcow2' ? { backing: below ? blockOptions(below) : null } : {}) }
+  return {
+    driver: format,
+    file: { driver: 'file', filename: path },
+    ...(format === 'qcow2' ? { backing: below ? blockOptions(below) : null } : {}),
+  }
 }
 
 /** Makes an empty disk on top of an image, for this user alone. The image is not looked at. */
 export async function createOverlay(uid: number | null, disk: string, below: Image, sizeMb: number): Promise<void> {
   closeSync(openSync(disk, 'wx', 0o600))
   giveTo(uid, disk)
-  await qemuImg(uid, ['create', '-q', '-u', '-f', 'qcow2', '-F', below.format, '-b', below.path, disk, `${sizeMb}M`], { timeoutMs: createTimeoutMs, fileBytes: overhead.bytes })
+  await qemuImg(uid, ['create', '-q', '-u', '-f', 'qcow2', '-F', below.format, '-b', below.path, disk, `${sizeMb}M`], {
+    timeoutMs: createTimeoutMs,
+    fileBytes: overhead.bytes,
+  })
 }
 
 /** Copies an image with all below it into a file of this user's, which must be there, empty. */
-export async function flatten(uid: number | null, image: Image, target: string, sizeMb: number, lent: Lent | null): Promise<void> {
+export async function flatten(
+  uid: number | null,
+  image: Image,
+  target: string,
+  sizeMb: number,
+  lent: Lent | null,
+): Promise<void> {
   const fileBytes = Math.ceil(sizeMb * mebibyte * (1 + overhead.share)) + overhead.bytes
-  await qemuImg(uid, ['convert', '-O', 'qcow2', `json:${JSON.stringify(blockOptions(image))}`, target], { timeoutMs: convertTimeoutMs, fileBytes, lent })
+  await qemuImg(uid, ['convert', '-O', 'qcow2', `json:${JSON.stringify(blockOptions(image))}`, target], {
+    timeoutMs: convertTimeoutMs,
+    fileBytes,
+    lent,
+  })
 }
 
 /** What is read of a disk's own header. */
-type Header = { 'backing-filename'?: string; 'backing-filename-format'?: string; 'virtual-size': number; encrypted?: boolean; 'format-specific'?: { data?: Record<string, unknown> } }
+type Header = {
+  'backing-filename'?: string
+  'backing-filename-format'?: string
+  'virtual-size': number
+  encrypted?: boolean
+  'format-specific'?: { data?: Record<string, unknown> }
+}
 
 /** The path of the image that a disk's header names as the one below it; undefined when it names none. */
 export async function readBacking(uid: number | null, disk: string): Promise<string | undefined> {
@@ -56,16 +79,24 @@ export async function checkHeader(uid: number | null, { path, below }: Image, si
   const header = await readHeader(uid, path)
   const elsewhere = header['format-specific']?.data ?? {}
   const faults = [
-    ...(header['backing-filename'] === below?.path && header['backing-filename-format'] === below?.format ? [] : ['another image lies below it']),
+    ...(header['backing-filename'] === below?.path && header['backing-filename-format'] === below?.format
+      ? []
+      : ['another image lies below it']),
     ...('data-file' in elsewhere ? ['its data lies in another file'] : []),
     ...(header.encrypted || 'encrypt' in elsewhere ? ['it is encrypted'] : []),
     ...(header['virtual-size'] > sizeMb * mebibyte ? ['it is larger'] : []),
   ]
-  if (faults.length > 0) throw new Error(`the disk ${basename(dirname(path))} is not as it was made: ${faults.join(', ')}`)
+  if (faults.length > 0)
+    throw new Error(`the disk ${basename(dirname(path))} is not as it was made: ${faults.join(', ')}`)
 }
 
 async function readHeader(uid: number | null, disk: string): Promise<Header> {
-  return JSON.parse(await qemuImg(uid, ['info', '-U', '-f', 'qcow2', '--output=json', disk], { timeoutMs: createTimeoutMs, fileBytes: overhead.bytes })) as Header // qemu-img's own words
+  return JSON.parse(
+    await qemuImg(uid, ['info', '-U', '-f', 'qcow2', '--output=json', disk], {
+      timeoutMs: createTimeoutMs,
+      fileBytes: overhead.bytes,
+    }),
+  ) as Header // qemu-img's own words
 }
 
 const unused = Array.from({ length: lentDescriptor - 3 }, () => 'ignore' as const)
@@ -73,18 +104,30 @@ const unused = Array.from({ length: lentDescriptor - 3 }, () => 'ignore' as cons
 type Options = { timeoutMs: number; fileBytes: number; lent?: Lent | null }
 
 /** Runs qemu-img and answers what it printed. @throws Error with its words. */
-async function qemuImg(uid: number | null, args: readonly string[], { timeoutMs, fileBytes, lent = null }: Options): Promise<string> {
-  const { program, args: words } = confined(uid, { memoryBytes, processorSeconds: Math.ceil(timeoutMs / 1000), fileBytes }, ['qemu-img', ...args])
+async function qemuImg(
+  uid: number | null,
+  args: readonly string[],
+  { timeoutMs, fileBytes, lent = null }: Options,
+): Promise<string> {
+  const { program, args: words } = confined(
+    uid,
+    { memoryBytes, processorSeconds: Math.ceil(timeoutMs / 1000), fileBytes },
+    ['qemu-img', ...args],
+  )
   const file = lent ? openSync(lent.path, 'r') : undefined
   try {
     const child = spawn(program, words, {
-      ...lending(lent), timeout: timeoutMs, killSignal: 'SIGKILL',
+      ...lending(lent),
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
       stdio: ['ignore', 'pipe', 'pipe', ...unused, file ?? 'ignore'],
     })
     const printed = { out: '', errors: '' }
-    const keep = (stream: 'out' | 'errors') => (text: string): void => {
-      if (printed[stream].length < outputCharactersMax) printed[stream] += text
-    }
+    const keep =
+      (stream: 'out' | 'errors') =>
+      (text: string): void => {
+        if (printed[stream].length < outputCharactersMax) printed[stream] += text
+      }
     child.stdout?.setEncoding('utf8').on('data', keep('out'))
     child.stderr?.setEncoding('utf8').on('data', keep('errors'))
     const code = await new Promise<number | null>((resolve, reject) => {
@@ -97,4 +140,3 @@ async function qemuImg(uid: number | null, args: readonly string[], { timeoutMs,
     if (file !== undefined) closeSync(file)
   }
 }
-

@@ -34,7 +34,10 @@ export function watchHalts(qmp: Qmp, machineUuid: string, log: Logger): Halting 
       log.warn({ machine: machineUuid }, 'a machine stands still: this node has no room for its disk')
     }
     setTimeout(() => {
-      if (!leftAlone) goOn().catch((error: Error) => log.debug({ machine: machineUuid, err: error }, 'a machine that stood still did not go on'))
+      if (!leftAlone)
+        goOn().catch((error: Error) =>
+          log.debug({ machine: machineUuid, err: error }, 'a machine that stood still did not go on'),
+        )
     }, roomPauseMs).unref()
   })
   return {

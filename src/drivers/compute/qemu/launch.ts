@@ -26,18 +26,39 @@ const growLimitMs = 60_000
 export type Origin = { from: 'boot' } | { from: 'snapshot'; snapshot: SnapshotPlaces } | { from: 'paused' }
 
 /** The record of a machine that is about to be made; nothing is on disk yet. */
-export async function newRecord(node: ComputeNode, spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>, id: string | null): Promise<MachineRecord> {
+export async function newRecord(
+  node: ComputeNode,
+  spec: Pick<MachineSpec, 'template' | 'vcpuCount' | 'memoryMb' | 'diskMb' | 'hostname' | 'folder'>,
+  id: string | null,
+): Promise<MachineRecord> {
   const machineUuid = newUuid()
   return {
-    machineUuid, id, uid: node.users?.take(machinePlaces(node.roots, machineUuid).folder) ?? null, templateHash: node.template.hash, templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
-    vcpuCount: spec.vcpuCount, memoryMb: spec.memoryMb, diskMb: Math.max(spec.diskMb, baseDiskMb), hostname: spec.hostname,
-    folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(), hasFolder: spec.folder !== 'none', madeFolder: typeof spec.folder === 'string',
-    keys: newKeys(), ...(await chooseAddress()), up: false, reached: false, paused: null,
+    machineUuid,
+    id,
+    uid: node.users?.take(machinePlaces(node.roots, machineUuid).folder) ?? null,
+    templateHash: node.template.hash,
+    templateId: typeof spec.template === 'object' ? spec.template.templateId : null,
+    vcpuCount: spec.vcpuCount,
+    memoryMb: spec.memoryMb,
+    diskMb: Math.max(spec.diskMb, baseDiskMb),
+    hostname: spec.hostname,
+    folderId: typeof spec.folder === 'object' ? spec.folder.folderId : newUuid(),
+    hasFolder: spec.folder !== 'none',
+    madeFolder: typeof spec.folder === 'string',
+    keys: newKeys(),
+    ...(await chooseAddress()),
+    up: false,
+    reached: false,
+    paused: null,
   }
 }
 
 /** Puts a new machine's files on disk: the record first, so that whatever follows can be found and removed. */
-export async function makeFiles(node: ComputeNode, record: MachineRecord, origin: Exclude<Origin, { from: 'paused' }>): Promise<void> {
+export async function makeFiles(
+  node: ComputeNode,
+  record: MachineRecord,
+  origin: Exclude<Origin, { from: 'paused' }>,
+): Promise<void> {
   const places = machinePlaces(node.roots, record.machineUuid)
   mkdirSync(places.folder, { mode: 0o711 })
   const { image } = startOf(node, record)
@@ -60,7 +81,8 @@ export function makeFolderDisk(node: ComputeNode, folderId: string): void {
 function giveDisks(node: ComputeNode, record: MachineRecord): void {
   const places = machinePlaces(node.roots, record.machineUuid)
   if (!node.users) record.uid = null
-  else if (typeof record.uid !== 'number' || !node.users.keep(record.uid, places.folder)) record.uid = node.users.take(places.folder)
+  else if (typeof record.uid !== 'number' || !node.users.keep(record.uid, places.folder))
+    record.uid = node.users.take(places.folder)
   for (const disk of [places.disk, folderDiskPlace(node.roots.dataDir, record.folderId)]) giveTo(record.uid, disk)
 }
 
@@ -80,7 +102,9 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
   const { pid, errors } = await startQemu(startFor(node, record, origin, disk))
   let machine: RunningMachine | undefined
   try {
-    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${errors()}`) })
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => {
+      throw new Error(`${error.message}: ${errors()}`)
+    })
     const line = await openLine(places.line)
     took('qemuMs')
     machine = runMachine(node, { record, pid, qmp, line })
@@ -103,11 +127,24 @@ export async function launch(node: ComputeNode, record: MachineRecord, origin: O
 function startFor(node: ComputeNode, record: MachineRecord, origin: Origin, disk: QemuStart['disk']): QemuStart {
   const places = machinePlaces(node.roots, record.machineUuid)
   return {
-    machineUuid: record.machineUuid, acceleration: node.acceleration, vcpuCount: record.vcpuCount, memoryMb: record.memoryMb,
-    memory: memoryOf(origin), template: startOf(node, record), disk, places, mark: places.mark,
-    folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId), address: record.address, port: record.port,
-    stateFile: origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null,
-    lent: origin.from === 'snapshot' ? { library: node.template.places.lend, path: origin.snapshot.memory } : lentTemplate(node, record),
+    machineUuid: record.machineUuid,
+    acceleration: node.acceleration,
+    vcpuCount: record.vcpuCount,
+    memoryMb: record.memoryMb,
+    memory: memoryOf(origin),
+    template: startOf(node, record),
+    disk,
+    places,
+    mark: places.mark,
+    folderDisk: folderDiskPlace(node.roots.dataDir, record.folderId),
+    address: record.address,
+    port: record.port,
+    stateFile:
+      origin.from === 'snapshot' ? origin.snapshot.state : origin.from === 'paused' ? places.pausedMemory : null,
+    lent:
+      origin.from === 'snapshot'
+        ? { library: node.template.places.lend, path: origin.snapshot.memory }
+        : lentTemplate(node, record),
     uid: record.uid ?? null,
   }
 }
@@ -128,7 +165,11 @@ function memoryOf(origin: Origin): Memory {
   return origin.from === 'snapshot' ? { from: 'snapshot', path: origin.snapshot.memory } : { from: 'empty' }
 }
 
-async function continueFrom(node: ComputeNode, origin: Origin, { record, places, qmp, line }: { record: MachineRecord; places: MachinePlaces; qmp: Qmp; line: GuestLine }): Promise<void> {
+async function continueFrom(
+  node: ComputeNode,
+  origin: Origin,
+  { record, places, qmp, line }: { record: MachineRecord; places: MachinePlaces; qmp: Qmp; line: GuestLine },
+): Promise<void> {
   if (origin.from === 'paused') {
     await loadState(qmp, true)
     // From here on the disks change: this memory must never be used a second time.
@@ -144,16 +185,27 @@ async function continueFrom(node: ComputeNode, origin: Origin, { record, places,
     await loadState(qmp, false)
     await qmp.execute('cont')
   }
-  await line.personalise({
-    hostname: record.hostname, machineId: record.keys.machineId, mountFolder: record.hasFolder,
-    hostKey: dropbearHostKey(record.keys), authorizedKey: authorizedKey(record.keys),
-  }, personaLimitMs)
+  await line.personalise(
+    {
+      hostname: record.hostname,
+      machineId: record.keys.machineId,
+      mountFolder: record.hasFolder,
+      hostKey: dropbearHostKey(record.keys),
+      authorizedKey: authorizedKey(record.keys),
+    },
+    personaLimitMs,
+  )
 }
 
 /** A disk larger than the template's: the machine is told, and the guest's file system follows. */
 async function growDisk(machine: RunningMachine, qmp: Qmp, origin: Origin): Promise<void> {
-  if (origin.from === 'snapshot') await qmp.execute('block_resize', { 'node-name': 'root', size: machine.record.diskMb * 1024 * 1024 })
-  const { exit, stdout, stderr } = await machine.run({ argv: ['resize2fs', '/dev/vda'], as: 'root', timeoutMs: growLimitMs })
+  if (origin.from === 'snapshot')
+    await qmp.execute('block_resize', { 'node-name': 'root', size: machine.record.diskMb * 1024 * 1024 })
+  const { exit, stdout, stderr } = await machine.run({
+    argv: ['resize2fs', '/dev/vda'],
+    as: 'root',
+    timeoutMs: growLimitMs,
+  })
   stdout.resume()
   stderr.resume()
   if ((await exit).exitCode !== 0) throw new Error('the machine’s disk could not be grown')

@@ -4,7 +4,18 @@
  * Instances of Berth on one host share the range, so each number that is held is a file in a folder of the host's.
  */
 import { randomInt } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { UidRange } from '#src/platform/config.ts'
 import { formerQemuUser } from '#src/drivers/system-users.ts'
@@ -64,7 +75,8 @@ export function createMachineUsers(range: UidRange, registry = registryFolder): 
       }
       throw new Error(`all ${count} users of BERTH_VM_UIDS are held by machines of this host`)
     },
-    keep: (uid, folder) => uid >= range.first && uid <= range.last && (holderOf(uid) === folder || reserve(uid, folder)),
+    keep: (uid, folder) =>
+      uid >= range.first && uid <= range.last && (holderOf(uid) === folder || reserve(uid, folder)),
     free(uid, folder) {
       if (holderOf(uid) === folder) rmSync(join(registry, String(uid)), { force: true })
     },
@@ -73,19 +85,22 @@ export function createMachineUsers(range: UidRange, registry = registryFolder): 
 
 /** Frees the users of folders that are gone, such as those of an instance whose data folder was removed. */
 function forgetLost(registry: string): void {
-  const running = new Set(readdirSync('/proc').flatMap((name) => {
-    const stat = /^\d+$/.test(name) ? statSync(`/proc/${name}`, { throwIfNoEntry: false }) : undefined
-    return stat ? [String(stat.uid)] : []
-  }))
+  const running = new Set(
+    readdirSync('/proc').flatMap((name) => {
+      const stat = /^\d+$/.test(name) ? statSync(`/proc/${name}`, { throwIfNoEntry: false }) : undefined
+      return stat ? [String(stat.uid)] : []
+    }),
+  )
   for (const uid of readdirSync(registry)) {
     const place = join(registry, uid)
-    if (/^\d+$/.test(uid) && !running.has(uid) && !existsSync(readFileSync(place, 'utf8'))) rmSync(place, { force: true })
+    if (/^\d+$/.test(uid) && !running.has(uid) && !existsSync(readFileSync(place, 'utf8')))
+      rmSync(place, { force: true })
   }
 }
 
 /** Whom a machine's QEMU runs as, null being ourselves; one from before each had a user of its own runs as the one that all had. */
 export function userOf(users: MachineUsers | null, { uid }: { uid?: number | null }): number | null {
-  return users ? uid ?? formerQemuUser() ?? null : null
+  return users ? (uid ?? formerQemuUser() ?? null) : null
 }
 
 /** Whether a QEMU of this user may be a machine of ours. */

@@ -17,7 +17,12 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
   const places = machinePlaces(node.roots, record.machineUuid)
   await machine.halts.halt()
   try {
-    await saveState(qmp, { socketPath: places.saving, file: places.pausedMemory, uid: userOf(node.users, record), memoryMb: record.memoryMb })
+    await saveState(qmp, {
+      socketPath: places.saving,
+      file: places.pausedMemory,
+      uid: userOf(node.users, record),
+      memoryMb: record.memoryMb,
+    })
   } catch (error) {
     await machine.halts.goOn()
     rmSync(places.pausedMemory, { force: true })
@@ -30,17 +35,28 @@ export async function pauseMachine(fleet: Fleet, machine: RunningMachine): Promi
 
 /** Continues a paused machine. @throws BerthError invalid_transition when its memory, its disks and this QEMU do not fit together any more. */
 export async function resumeMachine(fleet: Fleet, record: MachineRecord | undefined): Promise<RunningMachine> {
-  if (!record?.paused) throw new BerthError('invalid_transition', 'The VM has no saved memory to continue from. Start it to boot from its disk.')
-  if (JSON.stringify(pausedNow(fleet.node, record)) !== JSON.stringify(record.paused)) throw new BerthError('invalid_transition', 'The VM’s saved memory does not fit its disk or this node any more. Start it to boot from its disk.')
+  if (!record?.paused)
+    throw new BerthError(
+      'invalid_transition',
+      'The VM has no saved memory to continue from. Start it to boot from its disk.',
+    )
+  if (JSON.stringify(pausedNow(fleet.node, record)) !== JSON.stringify(record.paused))
+    throw new BerthError(
+      'invalid_transition',
+      'The VM’s saved memory does not fit its disk or this node any more. Start it to boot from its disk.',
+    )
   return fleet.keep(await launch(fleet.node, record, { from: 'paused' }))
 }
 
 /** What must be the same for saved memory to be continued. */
 function pausedNow(node: ComputeNode, record: MachineRecord): Paused {
   const places = machinePlaces(node.roots, record.machineUuid)
-  const disks = [places.disk, folderDiskPlace(node.roots.dataDir, record.folderId)].map((path) => statSync(path, { throwIfNoEntry: false }))
+  const disks = [places.disk, folderDiskPlace(node.roots.dataDir, record.folderId)].map((path) =>
+    statSync(path, { throwIfNoEntry: false }),
+  )
   return {
-    qemu: node.qemuVersion, acceleration: node.acceleration,
+    qemu: node.qemuVersion,
+    acceleration: node.acceleration,
     memoryBytes: statSync(places.pausedMemory, { throwIfNoEntry: false })?.size ?? 0,
     disks: disks.map((stat) => ({ sizeBytes: stat?.size ?? 0, changedMs: stat?.mtimeMs ?? 0 })),
   }

@@ -22,7 +22,11 @@ export type Qmp = {
   /** @throws Error with QEMU's words, or when it does not answer. */
   execute(command: string, args?: Record<string, unknown>): Promise<unknown>
   /** Resolves when this event comes. @throws Error after the limit. */
-  event(name: string, limitMs: number, fits?: (data: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>
+  event(
+    name: string,
+    limitMs: number,
+    fits?: (data: Record<string, unknown>) => boolean,
+  ): Promise<Record<string, unknown>>
   /** Calls back for each of these events from now on. */
   on(name: string, onEvent: (data: Record<string, unknown>) => void): void
   /** Resolves once QEMU is gone (or has closed this connection), with how its guest ended it, if it did. */
@@ -85,7 +89,8 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
     if (said.QMP) greeting.resolve()
     else if (typeof said.event === 'string') {
       const data = said.data ?? {}
-      if (said.event === 'SHUTDOWN' && data['guest'] === true) guestEnd = data['reason'] === 'guest-shutdown' ? 'shutdown' : 'reset'
+      if (said.event === 'SHUTDOWN' && data['guest'] === true)
+        guestEnd = data['reason'] === 'guest-shutdown' ? 'shutdown' : 'reset'
       for (const listener of [...listeners]) listener(said.event, data)
     } else {
       const first = pending.shift()
@@ -97,39 +102,47 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
   return {
     greeted: greeting.promise,
     closed: closing.promise,
-    execute: (command, args) => new Promise((resolve, reject) => {
-      if (gone || pending.length >= commandsMax) return reject(new Error('QEMU has gone'))
-      // An answer that comes later would be taken for the next command's: the connection is of no more use.
-      const timer = setTimeout(() => socket.destroy(), answerTimeoutMs)
-      pending.push({ resolve, reject, timer })
-      socket.write(`${JSON.stringify({ execute: command, ...(args ? { arguments: args } : {}) })}\n`)
-    }),
-    event: (name, limitMs, fits = () => true) => new Promise((resolve, reject) => {
-      const done = (): void => {
-        clearTimeout(timer)
-        listeners.delete(listener)
-      }
-      const listener = (said: string, data: Record<string, unknown>): void => {
-        if (said !== name || !fits(data)) return
-        done()
-        resolve(data)
-      }
-      const timer = setTimeout(() => {
-        done()
-        reject(new Error(`QEMU did not say ${name} in time`))
-      }, limitMs)
-      listeners.add(listener)
-      void closing.promise.then(() => {
-        done()
-        reject(new Error('QEMU has gone'))
-      })
-    }),
+    execute: (command, args) =>
+      new Promise((resolve, reject) => {
+        if (gone || pending.length >= commandsMax) return reject(new Error('QEMU has gone'))
+        // An answer that comes later would be taken for the next command's: the connection is of no more use.
+        const timer = setTimeout(() => socket.destroy(), answerTimeoutMs)
+        pending.push({ resolve, reject, timer })
+        socket.write(`${JSON.stringify({ execute: command, ...(args ? { arguments: args } : {}) })}\n`)
+      }),
+    event: (name, limitMs, fits = () => true) =>
+      new Promise((resolve, reject) => {
+        const done = (): void => {
+          clearTimeout(timer)
+          listeners.delete(listener)
+        }
+        const listener = (said: string, data: Record<string, unknown>): void => {
+          if (said !== name || !fits(data)) return
+          done()
+          resolve(data)
+        }
+        const timer = setTimeout(() => {
+          done()
+          reject(new Error(`QEMU did not say ${name} in time`))
+        }, limitMs)
+        listeners.add(listener)
+        void closing.promise.then(() => {
+          done()
+          reject(new Error('QEMU has gone'))
+        })
+      }),
     on: (name, onEvent) => void listeners.add((said, data) => said === name && onEvent(data)),
     close: () => socket.destroy(),
   }
 }
 
-type Said = { QMP?: unknown; return?: unknown; error?: { desc?: string }; event?: string; data?: Record<string, unknown> }
+type Said = {
+  QMP?: unknown
+  return?: unknown
+  error?: { desc?: string }
+  event?: string
+  data?: Record<string, unknown>
+}
 
 /** What QEMU said, or undefined when it is no object of JSON. */
 function parse(line: string): Said | undefined {

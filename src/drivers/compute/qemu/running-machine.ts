@@ -47,7 +47,8 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
   const halts = watchHalts(qmp, record.machineUuid, node.log)
 
   /** Nobody's machine has no business outside. */
-  const takeEgress = (egress: Duplex): void => void (record.id === null ? egress.destroy() : node.onEgress(record.id, egress))
+  const takeEgress = (egress: Duplex): void =>
+    void (record.id === null ? egress.destroy() : node.onEgress(record.id, egress))
   const connect = async (limitMs: number): Promise<SshConnection> => {
     const made = await connectSsh(record, takeEgress, limitMs)
     if (released) {
@@ -91,10 +92,20 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     return withinMs(connecting, reconnectWaitMs)
   }
   return {
-    get id() { return record.id ?? '' },
-    get address() { return record.address },
-    get folderId() { return record.hasFolder ? record.folderId : null },
-    record, pid, qmp, line, halts,
+    get id() {
+      return record.id ?? ''
+    },
+    get address() {
+      return record.address
+    },
+    get folderId() {
+      return record.hasFolder ? record.folderId : null
+    },
+    record,
+    pid,
+    qmp,
+    line,
+    halts,
     run: async (command: Command, signal) => (await connected()).run(command, signal),
     request: async (fields, signal) => (await connected()).request(fields, signal),
     connect: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
@@ -110,11 +121,16 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
 }
 
 /** How long a guest is left alone before it is connected again: longer each time, when it does not keep a connection or breaks its rules. */
-function createPauses(node: ComputeNode, { machineUuid }: MachineRecord): { readonly pauseMs: number; lengthen(cutFor: string | null, lastedMs: number): void } {
+function createPauses(
+  node: ComputeNode,
+  { machineUuid }: MachineRecord,
+): { readonly pauseMs: number; lengthen(cutFor: string | null, lastedMs: number): void } {
   let pauseMs = 0
   let cutPauseMs = firstCutPauseMs
   return {
-    get pauseMs() { return pauseMs },
+    get pauseMs() {
+      return pauseMs
+    },
     lengthen(cutFor, lastedMs) {
       const wasCut = cutFor !== null
       const wasSound = lastedMs > soundMs
@@ -122,7 +138,10 @@ function createPauses(node: ComputeNode, { machineUuid }: MachineRecord): { read
       pauseMs = wasCut ? cutPauseMs : wasSound ? 0 : Math.min(Math.max(firstPauseMs, pauseMs * 2), longestPauseMs)
       if (!wasCut) return
       cutPauseMs = Math.min(cutPauseMs * 2, longestCutPauseMs)
-      node.log.warn({ machine: machineUuid, reason: cutFor, pauseMs }, 'a guest broke the rules of its connection, which was cut')
+      node.log.warn(
+        { machine: machineUuid, reason: cutFor, pauseMs },
+        'a guest broke the rules of its connection, which was cut',
+      )
     },
   }
 }

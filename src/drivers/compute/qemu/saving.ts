@@ -27,9 +27,16 @@ export async function saveState(qmp: Qmp, { socketPath, file, uid, memoryMb }: S
   await once(server, 'listening')
   giveTo(uid, socketPath)
   const bytesMax = devicesBytes + Math.ceil(memoryMb * 1024 * 1024 * (1 + marksShare))
-  const written = once(server, 'connection').then(([socket]) => pipeline(socket, atMost(bytesMax), createWriteStream(file, { mode: 0o600 })))
+  const written = once(server, 'connection').then(([socket]) =>
+    pipeline(socket, atMost(bytesMax), createWriteStream(file, { mode: 0o600 })),
+  )
   try {
-    await qmp.execute('migrate-set-capabilities', { capabilities: [{ capability: 'events', state: true }, { capability: 'x-ignore-shared', state: memoryMb === 0 }] })
+    await qmp.execute('migrate-set-capabilities', {
+      capabilities: [
+        { capability: 'events', state: true },
+        { capability: 'x-ignore-shared', state: memoryMb === 0 },
+      ],
+    })
     await qmp.execute('migrate-set-parameters', { 'max-bandwidth': bandwidth })
     const ended = qmp.event('MIGRATION', saveLimitMs, ({ status }) => status === 'completed' || status === 'failed')
     await qmp.execute('migrate', { uri: `unix:${socketPath}` })
@@ -45,7 +52,12 @@ export async function saveState(qmp: Qmp, { socketPath, file, uid, memoryMb }: S
 
 /** Loads the state that QEMU was started with as descriptor 3 (see startQemu); the machine then stands still until `cont`. */
 export async function loadState(qmp: Qmp, memoryToo: boolean): Promise<void> {
-  await qmp.execute('migrate-set-capabilities', { capabilities: [{ capability: 'events', state: true }, { capability: 'x-ignore-shared', state: !memoryToo }] })
+  await qmp.execute('migrate-set-capabilities', {
+    capabilities: [
+      { capability: 'events', state: true },
+      { capability: 'x-ignore-shared', state: !memoryToo },
+    ],
+  })
   const ended = qmp.event('MIGRATION', saveLimitMs, ({ status }) => status === 'completed' || status === 'failed')
   ended.catch(() => undefined) // when the command itself is refused, that is the error
   await qmp.execute('migrate-incoming', { uri: 'fd:3' })

@@ -3,7 +3,20 @@
  * Every tenant's machine starts from it. So it is made by a user of its own, and then it is ours: nobody writes it again, and
  * its memory file is lent to the machines that map it copy-on-write.
  */
-import { chmodSync, closeSync, copyFileSync, existsSync, ftruncateSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { newUuid } from '#src/platform/ids.ts'
 import { sha256 } from '#src/platform/secrets.ts'
@@ -38,29 +51,38 @@ export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<Sna
   if (made) return places
   const folder = snapshotsFolder(node.roots.cacheDir)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
-  await withHostLock(join(folder, 'lock'), () => node.log.info('another Berth on this host makes a snapshot'), async () => {
-    if (existsSync(places.made)) return
-    const building = snapshotPlaces(node.roots.cacheDir, 'building')
-    // We hold the lock: whatever is half made, or still runs, was left by a worker that died.
-    await endQemus(building.folder, (_machineUuid, uid) => mayBeMachine(node.users, uid))
-    rmSync(building.folder, { recursive: true, force: true })
-    mkdirSync(building.folder, { mode: 0o711 })
-    const uid = node.users?.take(building.folder) ?? null
-    try {
-      await makeSnapshot(node, size, building, uid)
-      await createOverlay(uid, building.overlay, { path: places.disk, format: 'qcow2' }, baseDiskMb)
-    } finally {
-      if (uid !== null) node.users?.free(uid, building.folder)
-    }
-    for (const name of readdirSync(building.folder)) takeBack(join(building.folder, name), 0o444)
-    chmodSync(building.folder, 0o755)
-    rmSync(places.folder, { recursive: true, force: true })
-    renameSync(building.folder, places.folder)
-  })
+  await withHostLock(
+    join(folder, 'lock'),
+    () => node.log.info('another Berth on this host makes a snapshot'),
+    async () => {
+      if (existsSync(places.made)) return
+      const building = snapshotPlaces(node.roots.cacheDir, 'building')
+      // We hold the lock: whatever is half made, or still runs, was left by a worker that died.
+      await endQemus(building.folder, (_machineUuid, uid) => mayBeMachine(node.users, uid))
+      rmSync(building.folder, { recursive: true, force: true })
+      mkdirSync(building.folder, { mode: 0o711 })
+      const uid = node.users?.take(building.folder) ?? null
+      try {
+        await makeSnapshot(node, size, building, uid)
+        await createOverlay(uid, building.overlay, { path: places.disk, format: 'qcow2' }, baseDiskMb)
+      } finally {
+        if (uid !== null) node.users?.free(uid, building.folder)
+      }
+      for (const name of readdirSync(building.folder)) takeBack(join(building.folder, name), 0o444)
+      chmodSync(building.folder, 0o755)
+      rmSync(places.folder, { recursive: true, force: true })
+      renameSync(building.folder, places.folder)
+    },
+  )
   return places
 }
 
-async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPlaces, uid: number | null): Promise<void> {
+async function makeSnapshot(
+  node: ComputeNode,
+  size: Size,
+  building: SnapshotPlaces,
+  uid: number | null,
+): Promise<void> {
   const machineUuid = newUuid()
   const socket = join(socketsFolder(node.roots.runDir), machineUuid)
   const places = { qmp: `${socket}.qmp`, line: `${socket}.con` }
@@ -73,11 +95,24 @@ async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPla
   closeSync(memory)
   for (const path of [folderDisk, building.memory]) giveTo(uid, path)
   const { pid, errors } = await startQemu({
-    machineUuid, acceleration: node.acceleration, ...size, memory: { from: 'making', path: building.memory }, template: node.template.places,
-    disk: { path: building.disk, format: 'qcow2', below: base }, folderDisk, places, mark: socket, ...(await chooseAddress()), stateFile: null, lent: null, uid,
+    machineUuid,
+    acceleration: node.acceleration,
+    ...size,
+    memory: { from: 'making', path: building.memory },
+    template: node.template.places,
+    disk: { path: building.disk, format: 'qcow2', below: base },
+    folderDisk,
+    places,
+    mark: socket,
+    ...(await chooseAddress()),
+    stateFile: null,
+    lent: null,
+    uid,
   })
   try {
-    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => { throw new Error(`${error.message}: ${errors()}`) })
+    const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`)).catch((error: Error) => {
+      throw new Error(`${error.message}: ${errors()}`)
+    })
     const line = await openLine(places.line)
     await line.warm(warmLimitMs)
     await qmp.execute('stop')
@@ -95,6 +130,10 @@ async function makeSnapshot(node: ComputeNode, size: Size, building: SnapshotPla
 
 function keyOf(node: ComputeNode, size: Size): string {
   const processor = /^model name\s*:.*$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[0] ?? ''
-  const hash = sha256([node.template.hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n')).toString('hex').slice(0, 16)
+  const hash = sha256(
+    [node.template.hash, node.qemuVersion, node.acceleration, processor, deviceListVersion].join('\n'),
+  )
+    .toString('hex')
+    .slice(0, 16)
   return `base-${hash}-${size.vcpuCount}x${size.memoryMb}`
 }

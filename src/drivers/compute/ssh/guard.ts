@@ -37,7 +37,12 @@ const keyExchangesPerMinute = 60
 
 type Handler<Args extends unknown[]> = (protocol: unknown, ...args: Args) => void
 type OpenInfo = { sender: number; recipient: number; packetSize: number }
-type InsideChannel = Duplex & { stderr: Duplex; incoming: { state: string }; outgoing: { id: number; state: string }; _write(piece: Buffer, encoding: string, done: () => void): void }
+type InsideChannel = Duplex & {
+  stderr: Duplex
+  incoming: { state: string }
+  outgoing: { id: number; state: string }
+  _write(piece: Buffer, encoding: string, done: () => void): void
+}
 type Protocol = {
   _handlers: {
     CHANNEL_DATA: Handler<[number, Buffer]>
@@ -68,7 +73,10 @@ const resourceShortage = 4
  */
 export function guardConnection(client: Client, cut: (reason: string) => void): void {
   const { _protocol: protocol, _sock: socket, _chanMgr: channels } = client as unknown as Inside
-  assert([protocol?._handlers?.CHANNEL_DATA, socket?.bytesRead, channels?._count].every((part) => part !== undefined), 'ssh2 is the version that this guard was made for')
+  assert(
+    [protocol?._handlers?.CHANNEL_DATA, socket?.bytesRead, channels?._count].every((part) => part !== undefined),
+    'ssh2 is the version that this guard was made for',
+  )
   let isCut = false
   const refuse = (reason: string): void => {
     if (isCut) return
@@ -96,10 +104,18 @@ export function guardConnection(client: Client, cut: (reason: string) => void): 
   }
 }
 
-type Opening = { protocol: Protocol; channels: Inside['_chanMgr']; channelOf: (id: number) => InsideChannel | undefined; refuse: (reason: string) => void }
+type Opening = {
+  protocol: Protocol
+  channels: Inside['_chanMgr']
+  channelOf: (id: number) => InsideChannel | undefined
+  refuse: (reason: string) => void
+}
 
 /** Counts channels, and announces small windows in place of ssh2's. */
-function holdOpening({ protocol, channels, channelOf, refuse }: Opening, onOpen: (channel: InsideChannel) => void): void {
+function holdOpening(
+  { protocol, channels, channelOf, refuse }: Opening,
+  onOpen: (channel: InsideChannel) => void,
+): void {
   const { CHANNEL_OPEN: open, CHANNEL_OPEN_CONFIRMATION: confirmed } = protocol._handlers
   const [session, confirm] = [protocol.session.bind(protocol), protocol.channelOpenConfirm.bind(protocol)]
   let openedByGuest = 0
@@ -148,12 +164,19 @@ function drainWhenDestroyed(channel: InsideChannel): void {
 }
 
 /** Takes the place of ssh2's own counting of what comes in. */
-function holdToWindows(protocol: Protocol, channelOf: Opening['channelOf'], waste: Waste, refuse: (reason: string) => void): { open(channel: InsideChannel): void } {
+function holdToWindows(
+  protocol: Protocol,
+  channelOf: Opening['channelOf'],
+  waste: Waste,
+  refuse: (reason: string) => void,
+): { open(channel: InsideChannel): void } {
   const inflows = createInflows()
   const opened = new WeakMap<InsideChannel, Inflow>()
   const handlers = protocol._handlers
   const grant = protocol.channelWindowAdjust.bind(protocol)
-  protocol.channelWindowAdjust = () => { /* windows are granted below */ }
+  protocol.channelWindowAdjust = () => {
+    /* windows are granted below */
+  }
   const take = (id: number, stream: 'stdout' | 'stderr', piece: Buffer): void => {
     const channel = channelOf(id)
     const inflow = channel && opened.get(channel)
@@ -179,9 +202,14 @@ function holdToWindows(protocol: Protocol, channelOf: Opening['channelOf'], wast
     granted(own, id, bytes)
   }
   return {
-    open: (channel) => void opened.set(channel, inflows.open({ stdout: channel, stderr: channel.stderr }, (bytes) => {
-      if (channel.incoming.state === 'open' && channel.outgoing.state !== 'closed') grant(channel.outgoing.id, bytes)
-    })),
+    open: (channel) =>
+      void opened.set(
+        channel,
+        inflows.open({ stdout: channel, stderr: channel.stderr }, (bytes) => {
+          if (channel.incoming.state === 'open' && channel.outgoing.state !== 'closed')
+            grant(channel.outgoing.id, bytes)
+        }),
+      ),
   }
 }
 
@@ -198,7 +226,8 @@ function createGate(socket: Socket, client: Client, protocol: Protocol): (channe
   return (channel) => {
     const write = channel._write.bind(channel)
     channel._write = (piece, encoding, done) => {
-      if (socket.writableLength > unsentBytesMax || protocol._kexinit !== undefined) waiting.push(() => channel._write(piece, encoding, done))
+      if (socket.writableLength > unsentBytesMax || protocol._kexinit !== undefined)
+        waiting.push(() => channel._write(piece, encoding, done))
       else write(piece, encoding, done)
     }
   }

@@ -36,7 +36,10 @@ export function createInflows(): Inflows {
       let granted = firstWindowBytes
       let counted = 0
       let ended = false
-      const gathered = { stdout: gather(streams.stdout, () => settle()), stderr: gather(streams.stderr, () => settle()) }
+      const gathered = {
+        stdout: gather(streams.stdout, () => settle()),
+        stderr: gather(streams.stderr, () => settle()),
+      }
       /** Counts anew, and grants what was read. */
       const settle = (): void => {
         const unread = gathered.stdout.unreadBytes() + gathered.stderr.unreadBytes()

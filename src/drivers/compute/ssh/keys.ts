@@ -13,7 +13,10 @@ export function newKeys(): MachineKeys {
 
 /** The guest's host key in dropbear's own format. */
 export function dropbearHostKey(keys: MachineKeys): Buffer {
-  return Buffer.concat([field(keyType), field(Buffer.concat([Buffer.from(keys.hostSeed, 'base64url'), publicPart(keys.hostSeed)]))])
+  return Buffer.concat([
+    field(keyType),
+    field(Buffer.concat([Buffer.from(keys.hostSeed, 'base64url'), publicPart(keys.hostSeed)])),
+  ])
 }
 
 /** The public half of the host key as the SSH protocol shows it: what a connection is pinned to. */
@@ -30,12 +33,29 @@ export function authorizedKey(keys: MachineKeys): string {
 export function clientPrivateKey(keys: MachineKeys): string {
   const check = randomBytes(4)
   const pair = Buffer.concat([Buffer.from(keys.clientSeed, 'base64url'), publicPart(keys.clientSeed)])
-  const inner = Buffer.concat([check, check, field(keyType), field(publicPart(keys.clientSeed)), field(pair), field('berth')])
+  const inner = Buffer.concat([
+    check,
+    check,
+    field(keyType),
+    field(publicPart(keys.clientSeed)),
+    field(pair),
+    field('berth'),
+  ])
   const blockBytes = 8
-  const padding = Buffer.from(Array.from({ length: (blockBytes - (inner.length % blockBytes)) % blockBytes }, (_, index) => index + 1))
+  const padding = Buffer.from(
+    Array.from({ length: (blockBytes - (inner.length % blockBytes)) % blockBytes }, (_, index) => index + 1),
+  )
   const count = Buffer.alloc(4)
   count.writeUInt32BE(1)
-  const whole = Buffer.concat([Buffer.from('openssh-key-v1\0'), field('none'), field('none'), field(''), count, field(publicBlob(keys.clientSeed)), field(Buffer.concat([inner, padding]))])
+  const whole = Buffer.concat([
+    Buffer.from('openssh-key-v1\0'),
+    field('none'),
+    field('none'),
+    field(''),
+    count,
+    field(publicBlob(keys.clientSeed)),
+    field(Buffer.concat([inner, padding])),
+  ])
   return `-----BEGIN OPENSSH PRIVATE KEY-----\n${whole.toString('base64').replace(/(.{70})/g, '$1\n')}\n-----END OPENSSH PRIVATE KEY-----\n`
 }
 

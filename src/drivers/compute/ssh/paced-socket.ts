@@ -44,7 +44,10 @@ export class PacedSocket extends Socket {
       }
       this.#wantsMore = super.push(this.#nextSlice())
       const isSlow = performance.now() - sliceBegunMs > turnMs
-      this.#sliceBytes = Math.min(Math.max(isSlow ? this.#sliceBytes / 2 : this.#sliceBytes * 2, sliceBytesMin), sliceBytesMax)
+      this.#sliceBytes = Math.min(
+        Math.max(isSlow ? this.#sliceBytes / 2 : this.#sliceBytes * 2, sliceBytesMin),
+        sliceBytesMax,
+      )
     }
     this.#isGiving = false
   }

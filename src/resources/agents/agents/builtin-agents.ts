@@ -20,20 +20,38 @@ const general = 'Say what you did and what is left in a few plain sentences. Whe
 /** Ids are fixed for ever: sessions show them. */
 const ownAgents: Readonly<Record<BuiltinName | ModeName, OwnAgent>> = {
   coder: {
-    id: '00000000-0000-7000-8000-00000000c0de', needsVm: true, description: 'Changes code in its own VM until it works.', without: [],
+    id: '00000000-0000-7000-8000-00000000c0de',
+    needsVm: true,
+    description: 'Changes code in its own VM until it works.',
+    without: [],
     system: `You are a careful programmer with a Linux machine of your own. Read before you change anything; make the smallest change that does what was asked; run the tests, and go on until they pass or you can say why they cannot. ${general}`,
   },
   reviewer: {
-    id: '00000000-0000-7000-8000-00000000e1e1', needsVm: true, description: 'Reads a change and says what is wrong with it; changes nothing.', without: ['write', 'edit'],
+    id: '00000000-0000-7000-8000-00000000e1e1',
+    needsVm: true,
+    description: 'Reads a change and says what is wrong with it; changes nothing.',
+    without: ['write', 'edit'],
     system: `You review code. Read the change and what it touches; run it and its tests where that helps; do not change any file. Report what is wrong, most harmful first, each with the file, the line, what happens and how to see it. Do not report taste. ${general}`,
   },
   researcher: {
-    id: '00000000-0000-7000-8000-00000000f1fd', needsVm: false, description: 'Finds things out on the web and answers with its sources.', without: inVm,
+    id: '00000000-0000-7000-8000-00000000f1fd',
+    needsVm: false,
+    description: 'Finds things out on the web and answers with its sources.',
+    without: inVm,
     system: `You find things out. Look for primary sources, read them, compare them, and answer with the address of each one that you rely on. ${general}`,
   },
-  chat: { id: '00000000-0000-7000-8000-00000000c4a7', needsVm: false, description: 'Talks.', without: inVm, system: `You are a helpful assistant. ${general}` },
+  chat: {
+    id: '00000000-0000-7000-8000-00000000c4a7',
+    needsVm: false,
+    description: 'Talks.',
+    without: inVm,
+    system: `You are a helpful assistant. ${general}`,
+  },
   computer: {
-    id: '00000000-0000-7000-8000-00000000c0b0', needsVm: true, description: 'Works in its own VM.', without: [],
+    id: '00000000-0000-7000-8000-00000000c0b0',
+    needsVm: true,
+    description: 'Works in its own VM.',
+    without: [],
     system: `You are a helpful assistant with a Linux machine of your own, in which you may do whatever the task needs. ${general}`,
   },
 }
@@ -50,14 +68,24 @@ export function builtinNameOf(id: string): string | null {
 }
 
 /** One of Berth's own agents, ready to begin a session; and whether it works in a VM. @throws BerthError unknown_model when no model is served. */
-export function builtinAgent(config: Config, name: BuiltinName | ModeName): { definition: AgentDefinition; needsVm: boolean } {
+export function builtinAgent(
+  config: Config,
+  name: BuiltinName | ModeName,
+): { definition: AgentDefinition; needsVm: boolean } {
   const { needsVm, description, system, without } = ownAgents[name]
   const allowed = { permission_policy: { type: 'always_allow' as const } }
   const configs: ToolConfig[] = without.map((tool) => ({ name: tool, enabled: false, ...allowed }))
   return {
     needsVm,
     definition: {
-      name, description, system, model: { id: usualModel(config), effort: null, speed: 'standard' }, metadata: {}, mcp_servers: [], mcp_services: [], skills: [],
+      name,
+      description,
+      system,
+      model: { id: usualModel(config), effort: null, speed: 'standard' },
+      metadata: {},
+      mcp_servers: [],
+      mcp_services: [],
+      skills: [],
       tools: [{ type: 'agent_toolset_20260401', default_config: { enabled: true, ...allowed }, configs }],
     },
   }
@@ -65,8 +93,14 @@ export function builtinAgent(config: Config, name: BuiltinName | ModeName): { de
 
 /** Ours: the first model of the table that can use tools; the built-in demo only when nothing else is served. */
 function usualModel(config: Config): string {
-  const models = [...modelTable(config).models.values()].filter(({ capabilities, status }) => capabilities.tools && status === 'available')
+  const models = [...modelTable(config).models.values()].filter(
+    ({ capabilities, status }) => capabilities.tools && status === 'available',
+  )
   const model = models.find(({ id }) => id !== 'berth/demo') ?? models[0]
-  if (!model) throw new BerthError('unknown_model', 'No model that can use tools is served here. Set a provider’s key, or name an agent of your own.')
+  if (!model)
+    throw new BerthError(
+      'unknown_model',
+      'No model that can use tools is served here. Set a provider’s key, or name an agent of your own.',
+    )
   return model.id
 }

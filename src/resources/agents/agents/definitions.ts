@@ -10,36 +10,75 @@ import { readAgentModel } from './models.ts'
 import type { AgentDefinition, AgentSkill, McpServer, McpService } from './rows.ts'
 import { latestVersion } from './wire.ts'
 import { readTools, refuseTwice } from './tools.ts'
-import { mergeMetadata, nameShape, readDescription, readMetadata, readName, readShape, readText, usually } from './field-rules.ts'
+import {
+  mergeMetadata,
+  nameShape,
+  readDescription,
+  readMetadata,
+  readName,
+  readShape,
+  readText,
+  usually,
+} from './field-rules.ts'
 
 /** The fields of an agent as a caller gives them: absent means the default, or unchanged. */
 export type AgentFields = {
-  name?: unknown; model?: unknown; description?: unknown; system?: unknown; tools?: unknown
-  mcpServers?: unknown; mcpServices?: unknown; skills?: unknown; multiagent?: unknown; executionIdentity?: unknown; metadata?: unknown
+  name?: unknown
+  model?: unknown
+  description?: unknown
+  system?: unknown
+  tools?: unknown
+  mcpServers?: unknown
+  mcpServices?: unknown
+  skills?: unknown
+  multiagent?: unknown
+  executionIdentity?: unknown
+  metadata?: unknown
 }
 
-const servers = z.array(exact({
-  type: z.literal('url'),
-  name: nameShape,
-  url: z.string(),
-})).max(limits.agentMcpServersMax, `an agent has at most ${limits.agentMcpServersMax} tool servers`)
+const servers = z
+  .array(
+    exact({
+      type: z.literal('url'),
+      name: nameShape,
+      url: z.string(),
+    }),
+  )
+  .max(limits.agentMcpServersMax, `an agent has at most ${limits.agentMcpServersMax} tool servers`)
 
-const services = z.array(exact({
-  id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'it must be the id of a connector, such as linear'),
-  disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
-})).max(limits.agentMcpServicesMax, `an agent has at most ${limits.agentMcpServicesMax} connectors`)
+const services = z
+  .array(
+    exact({
+      id: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'it must be the id of a connector, such as linear'),
+      disabled_tools: usually(z.array(nameShape).max(limits.agentToolsMax), []),
+    }),
+  )
+  .max(limits.agentMcpServicesMax, `an agent has at most ${limits.agentMcpServicesMax} connectors`)
 
-const skills = z.array(exact({
-  type: z.enum(['anthropic', 'custom']), skill_id: nameShape, version: usually(nameShape, latestVersion),
-})).max(limits.agentSkillsMax, `an agent has at most ${limits.agentSkillsMax} skills`)
+const skills = z
+  .array(
+    exact({
+      type: z.enum(['anthropic', 'custom']),
+      skill_id: nameShape,
+      version: usually(nameShape, latestVersion),
+    }),
+  )
+  .max(limits.agentSkillsMax, `an agent has at most ${limits.agentSkillsMax} skills`)
 
 /** The definition of a new agent. @throws BerthError invalid_request, unknown_model, unknown_tool. */
 export function readDefinition(config: Config, given: AgentFields): AgentDefinition {
   refuseUnsupported(given)
   const mcpServers = readServers(config, given.mcpServers)
   return {
-    name: readName(given.name), description: readDescription(given.description), model: readAgentModel(config, given.model), system: readSystem(given.system),
-    tools: readTools(given.tools, mcpServers), mcp_servers: mcpServers, mcp_services: readServices(given.mcpServices), skills: readSkills(given.skills), metadata: readMetadata(given.metadata),
+    name: readName(given.name),
+    description: readDescription(given.description),
+    model: readAgentModel(config, given.model),
+    system: readSystem(given.system),
+    tools: readTools(given.tools, mcpServers),
+    mcp_servers: mcpServers,
+    mcp_services: readServices(given.mcpServices),
+    skills: readSkills(given.skills),
+    metadata: readMetadata(given.metadata),
   }
 }
 
@@ -71,13 +110,19 @@ export function sameDefinition(one: AgentDefinition, other: AgentDefinition): bo
 function readServers(config: Config, given: unknown): McpServer[] {
   const read = readShape(servers, given ?? [], 'mcp_servers')
   for (const [index, { url }] of read.entries()) readServerUrl(config, url, `mcp_servers[${index}].url`)
-  refuseTwice(read.map(({ name }) => name), 'mcp_servers')
+  refuseTwice(
+    read.map(({ name }) => name),
+    'mcp_servers',
+  )
   return read
 }
 
 function readServices(given: unknown): McpService[] {
   const read = readShape(services, given ?? [], 'mcp_services')
-  refuseTwice(read.map(({ id }) => id), 'mcp_services')
+  refuseTwice(
+    read.map(({ id }) => id),
+    'mcp_services',
+  )
   return read
 }
 
@@ -89,9 +134,15 @@ function readSystem(given: unknown): string | null {
   return readText(given, 'system', limits.agentSystemLength)
 }
 
-const identity = exact({ type: z.literal('service_account', 'it must be service_account: sessions act as whoever began them') }).nullish()
+const identity = exact({
+  type: z.literal('service_account', 'it must be service_account: sessions act as whoever began them'),
+}).nullish()
 
 function refuseUnsupported({ multiagent, executionIdentity }: AgentFields): void {
-  if (multiagent !== undefined && multiagent !== null) throw new BerthError('invalid_request', 'multiagent is not supported; leave it out, and use groups for several sessions.')
+  if (multiagent !== undefined && multiagent !== null)
+    throw new BerthError(
+      'invalid_request',
+      'multiagent is not supported; leave it out, and use groups for several sessions.',
+    )
   readShape(identity, executionIdentity, 'execution_identity')
 }

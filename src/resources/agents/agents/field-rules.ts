@@ -17,7 +17,10 @@ const metadataPatchShape = z.record(keyShape, valueShape.nullable())
 export const nameShape = z.string().min(1).max(limits.nameLength)
 
 /** The shape of a field that may be left out: absent and null mean `usual`. */
-export function usually<Shape extends z.ZodType>(shape: Shape, usual: NonNullable<z.output<Shape>>): z.ZodType<NonNullable<z.output<Shape>>>
+export function usually<Shape extends z.ZodType>(
+  shape: Shape,
+  usual: NonNullable<z.output<Shape>>,
+): z.ZodType<NonNullable<z.output<Shape>>>
 export function usually<Shape extends z.ZodType>(shape: Shape, usual: null): z.ZodType<z.output<Shape> | null>
 export function usually(shape: z.ZodType, usual: unknown): z.ZodType {
   return shape.nullish().transform((given) => given ?? usual)
@@ -30,7 +33,8 @@ export function usually(shape: z.ZodType, usual: unknown): z.ZodType {
  */
 export function readName(given: unknown, field = 'name'): string {
   const outcome = nameShape.safeParse(given)
-  if (!outcome.success) throw new BerthError('invalid_request', `${field} must be text of 1 to ${limits.nameLength} characters.`)
+  if (!outcome.success)
+    throw new BerthError('invalid_request', `${field} must be text of 1 to ${limits.nameLength} characters.`)
   return outcome.data
 }
 
@@ -40,7 +44,8 @@ export function readName(given: unknown, field = 'name'): string {
  */
 export function readText(given: unknown, field: string, longest: number): string | null {
   if (given === undefined || given === null || given === '') return null
-  if (typeof given !== 'string' || given.length > longest) throw new BerthError('invalid_request', `${field} must be text of at most ${longest} characters.`)
+  if (typeof given !== 'string' || given.length > longest)
+    throw new BerthError('invalid_request', `${field} must be text of at most ${longest} characters.`)
   return given
 }
 
@@ -52,7 +57,8 @@ export function readDescription(given: unknown): string | null {
 /** The metadata of something new. @throws BerthError invalid_request. */
 export function readMetadata(given: unknown): Metadata {
   const outcome = metadataShape.safeParse(given ?? {})
-  if (!outcome.success || Object.keys(outcome.data).length > limits.metadataPairs) throw new BerthError('invalid_request', metadataSentence)
+  if (!outcome.success || Object.keys(outcome.data).length > limits.metadataPairs)
+    throw new BerthError('invalid_request', metadataSentence)
   return outcome.data
 }
 
@@ -88,7 +94,8 @@ function hasLongList(value: unknown): boolean {
  * @throws BerthError invalid_request.
  */
 export function readShape<Shape extends z.ZodType>(shape: Shape, given: unknown, field: string): z.output<Shape> {
-  if (hasLongList(given)) throw new BerthError('invalid_request', `${field} has a list of more than ${longestList} items. Send fewer.`)
+  if (hasLongList(given))
+    throw new BerthError('invalid_request', `${field} has a list of more than ${longestList} items. Send fewer.`)
   const outcome = shape.safeParse(given)
   if (outcome.success) return outcome.data
   throw new BerthError('invalid_request', sentenceOf(outcome.error, field))

@@ -10,11 +10,17 @@ import { readShape, usually } from './field-rules.ts'
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(levels)
 // Anthropic's client sends the effort as text or as {type}; the speed that is not given is the usual one.
-const shape = exact({
-  id: z.string().min(1),
-  effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
-  speed: usually(z.enum(['standard', 'fast']), 'standard'),
-}, { inference_geo: 'is not supported: a model works where its upstream does. Leave it out, and choose the upstream in the table of models.' })
+const shape = exact(
+  {
+    id: z.string().min(1),
+    effort: usually(z.union([effort, exact({ type: effort }).transform(({ type }) => type)]), null),
+    speed: usually(z.enum(['standard', 'fast']), 'standard'),
+  },
+  {
+    inference_geo:
+      'is not supported: a model works where its upstream does. Leave it out, and choose the upstream in the table of models.',
+  },
+)
 
 /**
  * Reads an agent's `model`.
@@ -26,7 +32,10 @@ export function readAgentModel(config: Config, given: unknown): AgentModel {
   const known = findModel(config, model.id)
   if (!known) throw new BerthError('unknown_model', 'model is not one that is served here; GET /v1/models lists them.')
   if (model.effort && !known.reasoningLevels.includes(model.effort)) {
-    throw new BerthError('invalid_request', `model.effort is not one of this model’s: ${known.reasoningLevels.join(', ') || 'it has none'}.`)
+    throw new BerthError(
+      'invalid_request',
+      `model.effort is not one of this model’s: ${known.reasoningLevels.join(', ') || 'it has none'}.`,
+    )
   }
   return { ...model, id: known.id }
 }

@@ -27,7 +27,11 @@ export type AgentTool =
   | { type: 'custom'; name: string; description: string; input_schema: Readonly<Record<string, unknown>> }
 
 /** The model an agent asks, and how. */
-export type AgentModel = { id: string; effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null; speed: 'standard' | 'fast' }
+export type AgentModel = {
+  id: string
+  effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null
+  speed: 'standard' | 'fast'
+}
 /** A tool server that an agent connects to by its address. */
 export type McpServer = { type: 'url'; name: string; url: string }
 /** A connector that an agent uses, by the catalog's id. */
@@ -37,14 +41,27 @@ export type AgentSkill = { type: 'anthropic' | 'custom'; skill_id: string; versi
 
 /** What a version of an agent says. */
 export type AgentDefinition = {
-  name: string; description: string | null; model: AgentModel; system: string | null
-  tools: AgentTool[]; mcp_servers: McpServer[]; mcp_services: McpService[]; skills: AgentSkill[]; metadata: Metadata
+  name: string
+  description: string | null
+  model: AgentModel
+  system: string | null
+  tools: AgentTool[]
+  mcp_servers: McpServer[]
+  mcp_services: McpService[]
+  skills: AgentSkill[]
+  metadata: Metadata
 }
 
 /** An agent at one of its versions; ids are uuids, moments wire text. `ownerUserId` null: the organization's. */
 export type Agent = {
-  id: string; organizationId: string; ownerUserId: string | null; version: number; definition: AgentDefinition
-  createdAt: string; updatedAt: string; archivedAt: string | null
+  id: string
+  organizationId: string
+  ownerUserId: string | null
+  version: number
+  definition: AgentDefinition
+  createdAt: string
+  updatedAt: string
+  archivedAt: string | null
 }
 
 /** The columns of an Agent at a version `v` of the agent `a`. */
@@ -52,13 +69,22 @@ export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.ve
 
 /** One version of an agent, whoever it belongs to. */
 export async function findAgentVersion(db: Db, id: string, version: number): Promise<Agent | undefined> {
-  return findOne<Agent>(db, sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = ${id} and v.version = ${version}`)
+  return findOne<Agent>(
+    db,
+    sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = ${id} and v.version = ${version}`,
+  )
 }
 
 /** The caller's agent at its newest version. @param lock `for key share`, `for no key update` or `for update` to hold it. @throws BerthError not_found. */
-export async function readAgent(db: Db, scope: Scope, publicId: string, lock: RawBuilder<unknown> = sql``): Promise<Agent> {
+export async function readAgent(
+  db: Db,
+  scope: Scope,
+  publicId: string,
+  lock: RawBuilder<unknown> = sql``,
+): Promise<Agent> {
   const id = decodeId('agent', publicId)
-  const agent = id && (await findOne<Agent>(db, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  const agent =
+    id && (await findOne<Agent>(db, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
   if (!agent) throw notFound('agent')
   return agent
 }

@@ -15,7 +15,14 @@ export function wireModel({ id, effort, speed }: AgentModel): Wire {
 export function wireTools(tools: readonly AgentTool[]): Wire[] {
   return tools.map((tool) => {
     if (!isBuiltIn(tool)) return tool
-    return { ...tool, configs: tool.configs.map((config) => ({ ...(config.name === 'web_fetch' ? { url_sources: null } : {}), ...config, type: config.name })) }
+    return {
+      ...tool,
+      configs: tool.configs.map((config) => ({
+        ...(config.name === 'web_fetch' ? { url_sources: null } : {}),
+        ...config,
+        type: config.name,
+      })),
+    }
   })
 }
 
@@ -29,7 +36,14 @@ export const latestVersion = 'latest'
 
 /** The whole definition but its metadata. */
 export function wireDefinition({ metadata: _notes, model, tools, skills, ...shown }: AgentDefinition): Wire {
-  return { ...shown, model: wireModel(model), tools: wireTools(tools), skills: wireSkills(skills), execution_identity: executionIdentity, multiagent: null }
+  return {
+    ...shown,
+    model: wireModel(model),
+    tools: wireTools(tools),
+    skills: wireSkills(skills),
+    execution_identity: executionIdentity,
+    multiagent: null,
+  }
 }
 
 function isBuiltIn(tool: AgentTool): tool is AgentTool & { type: (typeof builtInToolsets)[number] } {

@@ -1,7 +1,12 @@
 /** What agents and environments must know of the sessions that use them. What goes when an agent goes is session-deletion.ts. */
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
-import { endOfOpenSpan, errorEvent, resultEvent, type SessionErrorType } from '#src/resources/agents/turns/step-events.ts'
+import {
+  endOfOpenSpan,
+  errorEvent,
+  resultEvent,
+  type SessionErrorType,
+} from '#src/resources/agents/turns/step-events.ts'
 import { isAtWork, type Session } from '#src/resources/agents/sessions/rows.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
 import { failed } from '#src/resources/agents/tools/results.ts'
@@ -13,7 +18,10 @@ import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
  * here, so that none starts either.
  */
 export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
-  const sessions = await findAll<Pick<Session, 'status'>>(tx, sql`select status from sessions where agent_id = ${agentId} order by id for no key update`)
+  const sessions = await findAll<Pick<Session, 'status'>>(
+    tx,
+    sql`select status from sessions where agent_id = ${agentId} order by id for no key update`,
+  )
   return sessions.some(isAtWork)
 }
 
@@ -23,19 +31,35 @@ export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
  * with the environment's row locked for update.
  */
 export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {
-  const sessions = await findAll<Session>(tx, sql`select * from sessions where environment_id = ${environmentId} order by id for no key update`)
-  for (const { id } of sessions.filter(isAtWork)) await breakOff(tx, id, 'environment_failed_error', 'The environment of this session was archived or deleted')
+  const sessions = await findAll<Session>(
+    tx,
+    sql`select * from sessions where environment_id = ${environmentId} order by id for no key update`,
+  )
+  for (const { id } of sessions.filter(isAtWork))
+    await breakOff(tx, id, 'environment_failed_error', 'The environment of this session was archived or deleted')
 }
 
 /** Breaks off a session that is at work: its open calls are answered, and it is idle with `retries_exhausted`. The row must be locked by this transaction. */
 export async function breakOff(tx: Tx, id: string, type: SessionErrorType, because: string): Promise<void> {
   const log = await readTurnLog(tx, id)
-  const answers = pendingOf(log).toolUses.map(({ event }) => resultEvent(event, failed(`${because}; this call may have had a part of its effect.`)))
+  const answers = pendingOf(log).toolUses.map(({ event }) =>
+    resultEvent(event, failed(`${because}; this call may have had a part of its effect.`)),
+  )
   const before = [...endOfOpenSpan(log), ...answers, errorEvent(type, `${because}.`, 'exhausted')]
-  await moveSession(tx, id, { to: 'idle', stopReason: { type: 'retries_exhausted' }, before }, sql`updated_at = now(), step_beat_at = null`)
+  await moveSession(
+    tx,
+    id,
+    { to: 'idle', stopReason: { type: 'retries_exhausted' }, before },
+    sql`updated_at = now(), step_beat_at = null`,
+  )
 }
 
 /** Whether a session is running in this environment right now: such a one is not stopped for being idle. */
 export async function isEnvironmentInUse(tx: Tx, environmentId: string): Promise<boolean> {
-  return (await findOne(tx, sql`select 1 from sessions where environment_id = ${environmentId} and status in ('running', 'rescheduling') limit 1`)) !== undefined
+  return (
+    (await findOne(
+      tx,
+      sql`select 1 from sessions where environment_id = ${environmentId} and status in ('running', 'rescheduling') limit 1`,
+    )) !== undefined
+  )
 }

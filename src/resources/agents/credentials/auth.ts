@@ -8,7 +8,14 @@ import { exact } from '#src/platform/shapes.ts'
 import { readServerUrl } from '#src/drivers/outbound-fetch.ts'
 import { hostShape } from '#src/resources/infra/vms/network-policies.ts'
 import { checkEnv } from '#src/resources/infra/vm-env.ts'
-import type { Credential, CredentialAuth, CredentialSecrets, EnvironmentVariableSecrets, McpOauthSecrets, StaticBearerSecrets } from './rows.ts'
+import type {
+  Credential,
+  CredentialAuth,
+  CredentialSecrets,
+  EnvironmentVariableSecrets,
+  McpOauthSecrets,
+  StaticBearerSecrets,
+} from './rows.ts'
 import { readShape } from '#src/resources/agents/agents/field-rules.ts'
 
 /** What a credential is made of: what is shown, what is sealed, and what it is known by in its vault. */
@@ -16,7 +23,11 @@ export type ReadAuth = { auth: CredentialAuth; secrets: CredentialSecrets; keyKi
 
 const notAToken = `must be 1 to ${limits.tokenLength} printable ASCII characters without spaces`
 /** What may stand in a header. */
-const token = z.string(notAToken).min(1, notAToken).max(limits.tokenLength, notAToken).regex(/^[\x21-\x7e]+$/, notAToken)
+const token = z
+  .string(notAToken)
+  .min(1, notAToken)
+  .max(limits.tokenLength, notAToken)
+  .regex(/^[\x21-\x7e]+$/, notAToken)
 const plainText = z.string().min(1).max(limits.serverUrlLength)
 const networking = z.discriminatedUnion('type', [
   exact({ type: z.literal('unrestricted') }),
@@ -29,14 +40,28 @@ const clientSecret = { client_secret: token }
 const shape = z.discriminatedUnion('type', [
   exact({ type: z.literal('static_bearer'), mcp_server_url: z.string(), token }),
   exact({
-    type: z.literal('mcp_oauth'), mcp_server_url: z.string(), access_token: token, expires_at: z.iso.datetime({ offset: true }).nullish(),
+    type: z.literal('mcp_oauth'),
+    mcp_server_url: z.string(),
+    access_token: token,
+    expires_at: z.iso.datetime({ offset: true }).nullish(),
     refresh: exact({
-      client_id: plainText, refresh_token: token, token_endpoint: z.string(), scope: plainText.nullish(), resource: plainText.nullish(),
-      token_endpoint_auth: z.discriminatedUnion('type', [exact({ type: z.literal('none') }), exact({ type: z.literal('client_secret_basic'), ...clientSecret }), exact({ type: z.literal('client_secret_post'), ...clientSecret })]),
+      client_id: plainText,
+      refresh_token: token,
+      token_endpoint: z.string(),
+      scope: plainText.nullish(),
+      resource: plainText.nullish(),
+      token_endpoint_auth: z.discriminatedUnion('type', [
+        exact({ type: z.literal('none') }),
+        exact({ type: z.literal('client_secret_basic'), ...clientSecret }),
+        exact({ type: z.literal('client_secret_post'), ...clientSecret }),
+      ]),
     }).nullish(),
   }),
   exact({
-    type: z.literal('environment_variable'), secret_name: z.string(), secret_value: z.string(), networking: networking.nullish(),
+    type: z.literal('environment_variable'),
+    secret_name: z.string(),
+    secret_value: z.string(),
+    networking: networking.nullish(),
     injection_location: exact({ header: z.boolean().default(false), body: z.boolean().default(false) }).nullish(),
   }),
 ])
@@ -44,48 +69,109 @@ type Given = z.output<typeof shape>
 
 /** Reads the `auth` of a new credential. @throws BerthError invalid_request, invalid_env_key, invalid_env_value; no secret is in its words. */
 export function readAuth(config: Pick<Config, 'privateHosts'>, given: unknown): ReadAuth {
-  if (given === undefined || given === null) throw new BerthError('invalid_request', 'auth is required: an object of type static_bearer, mcp_oauth or environment_variable.')
+  if (given === undefined || given === null)
+    throw new BerthError(
+      'invalid_request',
+      'auth is required: an object of type static_bearer, mcp_oauth or environment_variable.',
+    )
   const auth = readShape(shape, given, 'auth')
   switch (auth.type) {
-    case 'static_bearer': return readStaticBearer(config, auth)
-    case 'mcp_oauth': return readMcpOauth(config, auth)
-    case 'environment_variable': return readEnvironmentVariable(auth)
+    case 'static_bearer':
+      return readStaticBearer(config, auth)
+    case 'mcp_oauth':
+      return readMcpOauth(config, auth)
+    case 'environment_variable':
+      return readEnvironmentVariable(auth)
   }
 }
 
-function readStaticBearer(config: Pick<Config, 'privateHosts'>, { mcp_server_url, token }: Given & { type: 'static_bearer' }): ReadAuth {
+function readStaticBearer(
+  config: Pick<Config, 'privateHosts'>,
+  { mcp_server_url, token }: Given & { type: 'static_bearer' },
+): ReadAuth {
   const url = readServerUrl(config, mcp_server_url, 'auth.mcp_server_url')
   const secrets: StaticBearerSecrets = { token }
-  return { auth: { type: 'static_bearer', mcp_server_url: url.text }, secrets, keyKind: 'mcp_server_url', key: url.normal }
+  return {
+    auth: { type: 'static_bearer', mcp_server_url: url.text },
+    secrets,
+    keyKind: 'mcp_server_url',
+    key: url.normal,
+  }
 }
 
-function readMcpOauth(config: Pick<Config, 'privateHosts'>, { mcp_server_url, access_token, expires_at, refresh }: Given & { type: 'mcp_oauth' }): ReadAuth {
+function readMcpOauth(
+  config: Pick<Config, 'privateHosts'>,
+  { mcp_server_url, access_token, expires_at, refresh }: Given & { type: 'mcp_oauth' },
+): ReadAuth {
   const url = readServerUrl(config, mcp_server_url, 'auth.mcp_server_url')
   const client = refresh?.token_endpoint_auth
-  const secrets: McpOauthSecrets = { access_token, refresh_token: refresh?.refresh_token ?? null, client_secret: client && client.type !== 'none' ? client.client_secret : null }
-  const shown = refresh && {
-    client_id: refresh.client_id, token_endpoint: readServerUrl(config, refresh.token_endpoint, 'auth.refresh.token_endpoint').text,
-    token_endpoint_auth: { type: refresh.token_endpoint_auth.type }, scope: refresh.scope ?? null, resource: refresh.resource ?? null,
+  const secrets: McpOauthSecrets = {
+    access_token,
+    refresh_token: refresh?.refresh_token ?? null,
+    client_secret: client && client.type !== 'none' ? client.client_secret : null,
   }
-  const auth: CredentialAuth = { type: 'mcp_oauth', mcp_server_url: url.text, expires_at: expires_at ? timestamp(Date.parse(expires_at)) : null, refresh: shown ?? null }
+  const shown = refresh && {
+    client_id: refresh.client_id,
+    token_endpoint: readServerUrl(config, refresh.token_endpoint, 'auth.refresh.token_endpoint').text,
+    token_endpoint_auth: { type: refresh.token_endpoint_auth.type },
+    scope: refresh.scope ?? null,
+    resource: refresh.resource ?? null,
+  }
+  const auth: CredentialAuth = {
+    type: 'mcp_oauth',
+    mcp_server_url: url.text,
+    expires_at: expires_at ? timestamp(Date.parse(expires_at)) : null,
+    refresh: shown ?? null,
+  }
   return { auth, secrets, keyKind: 'mcp_server_url', key: url.normal }
 }
 
-function readEnvironmentVariable({ secret_name, secret_value, networking, injection_location }: Given & { type: 'environment_variable' }): ReadAuth {
+function readEnvironmentVariable({
+  secret_name,
+  secret_value,
+  networking,
+  injection_location,
+}: Given & { type: 'environment_variable' }): ReadAuth {
   checkEnv({ [secret_name]: secret_value }, 'secret')
   if (secret_value === '') throw new BerthError('invalid_env_value', 'auth.secret_value must not be empty.')
-  const location = networking ? injection_location ?? { header: true, body: false } : null // ours: in headers, where a key belongs, unless the body is asked for
-  if (injection_location && !networking) throw new BerthError('invalid_request', 'auth.injection_location says where a placeholder is replaced, which takes auth.networking; give both or neither.')
-  if (location && !location.header && !location.body) throw new BerthError('invalid_request', 'auth.injection_location must have header or body, or both.')
-  if (location?.header && !/^[\x20-\x7e]+$/.test(secret_value)) throw new BerthError('invalid_env_value', 'auth.secret_value goes into headers, so it must be printable ASCII on one line.')
+  const location = networking ? (injection_location ?? { header: true, body: false }) : null // ours: in headers, where a key belongs, unless the body is asked for
+  if (injection_location && !networking)
+    throw new BerthError(
+      'invalid_request',
+      'auth.injection_location says where a placeholder is replaced, which takes auth.networking; give both or neither.',
+    )
+  if (location && !location.header && !location.body)
+    throw new BerthError('invalid_request', 'auth.injection_location must have header or body, or both.')
+  if (location?.header && !/^[\x20-\x7e]+$/.test(secret_value))
+    throw new BerthError(
+      'invalid_env_value',
+      'auth.secret_value goes into headers, so it must be printable ASCII on one line.',
+    )
   const secrets: EnvironmentVariableSecrets = { secret_value }
-  return { auth: { type: 'environment_variable', secret_name, networking: networking ?? null, injection_location: location }, secrets, keyKind: 'secret_name', key: secret_name }
+  return {
+    auth: { type: 'environment_variable', secret_name, networking: networking ?? null, injection_location: location },
+    secrets,
+    keyKind: 'secret_name',
+    key: secret_name,
+  }
 }
 
 const fixed = 'is not changed: archive the credential and create another. Only static_bearer takes a new token.'
 const changeShape = exact(
-  { type: z.string().optional(), mcp_server_url: z.string().optional(), secret_name: z.string().optional(), token: token.nullish() },
-  { access_token: fixed, expires_at: fixed, refresh: fixed, secret_value: fixed, networking: fixed, injection_location: fixed },
+  {
+    type: z.string().optional(),
+    mcp_server_url: z.string().optional(),
+    secret_name: z.string().optional(),
+    token: token.nullish(),
+  },
+  {
+    access_token: fixed,
+    expires_at: fixed,
+    refresh: fixed,
+    secret_value: fixed,
+    networking: fixed,
+    injection_location: fixed,
+  },
 )
 
 /**
@@ -93,16 +179,37 @@ const changeShape = exact(
  * @returns the new secrets, or null when they stay.
  * @throws BerthError mcp_server_url_immutable, secret_name_immutable, invalid_request.
  */
-export function readNewToken(config: Pick<Config, 'privateHosts'>, { auth, key, keyKind }: Pick<Credential, 'auth' | 'key' | 'keyKind'>, given: unknown): StaticBearerSecrets | null {
+export function readNewToken(
+  config: Pick<Config, 'privateHosts'>,
+  { auth, key, keyKind }: Pick<Credential, 'auth' | 'key' | 'keyKind'>,
+  given: unknown,
+): StaticBearerSecrets | null {
   if (given === undefined || given === null) return null
   const wanted = readShape(changeShape, given, 'auth')
-  if (wanted.mcp_server_url !== undefined && (keyKind !== 'mcp_server_url' || readServerUrl(config, wanted.mcp_server_url, 'auth.mcp_server_url').normal !== key)) {
-    throw new BerthError('mcp_server_url_immutable', 'A credential keeps its mcp_server_url. Archive this one and create another.')
+  if (
+    wanted.mcp_server_url !== undefined &&
+    (keyKind !== 'mcp_server_url' || readServerUrl(config, wanted.mcp_server_url, 'auth.mcp_server_url').normal !== key)
+  ) {
+    throw new BerthError(
+      'mcp_server_url_immutable',
+      'A credential keeps its mcp_server_url. Archive this one and create another.',
+    )
   }
   if (wanted.secret_name !== undefined && (keyKind !== 'secret_name' || wanted.secret_name !== key)) {
-    throw new BerthError('secret_name_immutable', 'A credential keeps its secret_name. Archive this one and create another.')
+    throw new BerthError(
+      'secret_name_immutable',
+      'A credential keeps its secret_name. Archive this one and create another.',
+    )
   }
-  if (wanted.type !== undefined && wanted.type !== auth.type) throw new BerthError('invalid_request', `A credential keeps its type, which is ${auth.type}. Archive this one and create another.`)
-  if (auth.type !== 'static_bearer') throw new BerthError('invalid_request', `The secrets of a credential of type ${auth.type} are not changed: archive and create again. Only static_bearer takes a new token.`)
+  if (wanted.type !== undefined && wanted.type !== auth.type)
+    throw new BerthError(
+      'invalid_request',
+      `A credential keeps its type, which is ${auth.type}. Archive this one and create another.`,
+    )
+  if (auth.type !== 'static_bearer')
+    throw new BerthError(
+      'invalid_request',
+      `The secrets of a credential of type ${auth.type} are not changed: archive and create again. Only static_bearer takes a new token.`,
+    )
   return wanted.token ? { token: wanted.token } : null
 }

@@ -9,11 +9,26 @@ import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
 /** What is shown of each kind, as callers see it: no secret is in it (decisions.md §5). */
 export type StaticBearerAuth = { type: 'static_bearer'; mcp_server_url: string }
-export type RefreshSettings = { client_id: string; token_endpoint: string; token_endpoint_auth: { type: ClientAuth }; scope: string | null; resource: string | null }
-export type McpOauthAuth = { type: 'mcp_oauth'; mcp_server_url: string; expires_at: string | null; refresh: RefreshSettings | null }
+export type RefreshSettings = {
+  client_id: string
+  token_endpoint: string
+  token_endpoint_auth: { type: ClientAuth }
+  scope: string | null
+  resource: string | null
+}
+/** Access to a tool server by OAuth, renewed by itself where it can be. */
+export type McpOauthAuth = {
+  type: 'mcp_oauth'
+  mcp_server_url: string
+  expires_at: string | null
+  refresh: RefreshSettings | null
+}
+/** The hosts towards which a secret is put in. */
 export type CredentialNetworking = { type: 'unrestricted' } | { type: 'limited'; allowed_hosts: string[] }
+/** An environment variable of the VM of a session. */
 export type EnvironmentVariableAuth = {
-  type: 'environment_variable'; secret_name: string
+  type: 'environment_variable'
+  secret_name: string
   /** Null: the VM holds the value itself. Otherwise it holds a placeholder, which the way out replaces towards these hosts. */
   networking: CredentialNetworking | null
   injection_location: { header: boolean; body: boolean } | null
@@ -29,17 +44,38 @@ export type CredentialSecrets = StaticBearerSecrets | McpOauthSecrets | Environm
 
 /** A credential as it is stored; moments are wire text, ids are uuids. `sealedSecrets` is null once it is archived. */
 export type Credential = {
-  id: string; vaultId: string; displayName: string | null; auth: CredentialAuth; keyKind: 'mcp_server_url' | 'secret_name'; key: string
-  sealedSecrets: Buffer | null; tokenGeneration: number; refusedGeneration: number | null; metadata: Metadata
-  createdAt: string; updatedAt: string; archivedAt: string | null
+  id: string
+  vaultId: string
+  displayName: string | null
+  auth: CredentialAuth
+  keyKind: 'mcp_server_url' | 'secret_name'
+  key: string
+  sealedSecrets: Buffer | null
+  tokenGeneration: number
+  refusedGeneration: number | null
+  metadata: Metadata
+  createdAt: string
+  updatedAt: string
+  archivedAt: string | null
 }
 
 /** The credential of the caller's vault. @throws BerthError not_found, with the same words for both. */
-export async function readCredential(db: Db, scope: Scope, vaultPublicId: string, publicId: string): Promise<Credential> {
+export async function readCredential(
+  db: Db,
+  scope: Scope,
+  vaultPublicId: string,
+  publicId: string,
+): Promise<Credential> {
   const vaultId = decodeId('vault', vaultPublicId)
   const id = decodeId('credential', publicId)
-  const credential = vaultId && id && (await findOne<Credential>(db, sql`
-    select * from vault_credentials where id = ${id} and vault_id = (select id from vaults where id = ${vaultId} and ${ownedByCaller(scope)})`))
+  const credential =
+    vaultId &&
+    id &&
+    (await findOne<Credential>(
+      db,
+      sql`
+    select * from vault_credentials where id = ${id} and vault_id = (select id from vaults where id = ${vaultId} and ${ownedByCaller(scope)})`,
+    ))
   if (!credential) throw notFound('credential')
   return credential
 }
@@ -55,7 +91,10 @@ export function sealSecrets(sealer: Sealer, id: string, secrets: CredentialSecre
 }
 
 /** The secrets of a row that has them; the kind of secrets follows from the kind of credential. */
-export function openSecrets<Secrets extends CredentialSecrets>(sealer: Sealer, { id, sealedSecrets }: Pick<Credential, 'id' | 'sealedSecrets'>): Secrets | null {
+export function openSecrets<Secrets extends CredentialSecrets>(
+  sealer: Sealer,
+  { id, sealedSecrets }: Pick<Credential, 'id' | 'sealedSecrets'>,
+): Secrets | null {
   return sealedSecrets && (JSON.parse(sealer.open(sealedSecrets, placeOf(id))) as Secrets) // sealSecrets wrote it
 }
 
@@ -64,7 +103,10 @@ export const archivedColumns = sql`archived_at = now(), updated_at = now(), seal
 
 /** Archives every credential of a vault. */
 export async function archiveCredentialsOf(tx: Tx, vaultId: string): Promise<void> {
-  await change(tx, sql`update vault_credentials set ${archivedColumns} where vault_id = ${vaultId} and archived_at is null`)
+  await change(
+    tx,
+    sql`update vault_credentials set ${archivedColumns} where vault_id = ${vaultId} and archived_at is null`,
+  )
 }
 
 function placeOf(id: string): string {

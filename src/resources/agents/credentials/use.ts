@@ -6,7 +6,14 @@ import type { Services } from '#src/platform/services.ts'
 import { normalServerUrl } from '#src/drivers/outbound-fetch.ts'
 import type { MachineSecret } from '#src/drivers/compute/egress/secrets.ts'
 import { writeVariables } from '#src/resources/infra/vm-env.ts'
-import { openSecrets, type Credential, type CredentialNetworking, type EnvironmentVariableSecrets, type McpOauthSecrets, type StaticBearerSecrets } from './rows.ts'
+import {
+  openSecrets,
+  type Credential,
+  type CredentialNetworking,
+  type EnvironmentVariableSecrets,
+  type McpOauthSecrets,
+  type StaticBearerSecrets,
+} from './rows.ts'
 import { refreshCredential, type RefreshServices } from './oauth-refresh.ts'
 
 /** Whose vaults: only theirs are looked into, whatever the ids say. Stored uuids. */
@@ -16,7 +23,12 @@ export type VaultOwner = { organizationId: string; userId: string }
 export type BearerCredential = { credentialId: string; token: string; tokenGeneration: number }
 
 /** A variable for a VM. `value` is the secret itself, or with `networking` a placeholder that only the way out can replace. */
-export type VaultVariable = { credentialId: string; secretName: string; value: string; networking: CredentialNetworking | null }
+export type VaultVariable = {
+  credentialId: string
+  secretName: string
+  value: string
+  networking: CredentialNetworking | null
+}
 
 /** A token that ends within this time is exchanged before it is used; ours. */
 const earlyMs = 60_000
@@ -26,81 +38,163 @@ const earlyMs = 60_000
  * refreshed first; when that fails it is answered as it is, and the server's 401 tells the rest.
  * @param vaultIds stored uuids; archived vaults are passed over.
  */
-export async function credentialFor(services: RefreshServices, owner: VaultOwner, vaultIds: readonly string[], mcpServerUrl: string): Promise<BearerCredential | null> {
+export async function credentialFor(
+  services: RefreshServices,
+  owner: VaultOwner,
+  vaultIds: readonly string[],
+  mcpServerUrl: string,
+): Promise<BearerCredential | null> {
   const [credential] = await readUsable(services.db, owner, vaultIds, 'mcp_server_url', normalServerUrl(mcpServerUrl))
   const secrets = credential && openSecrets<StaticBearerSecrets | McpOauthSecrets>(services.sealer, credential)
   if (!credential || !secrets) return null
-  const bearer = { credentialId: credential.id, token: 'token' in secrets ? secrets.token : secrets.access_token, tokenGeneration: credential.tokenGeneration }
+  const bearer = {
+    credentialId: credential.id,
+    token: 'token' in secrets ? secrets.token : secrets.access_token,
+    tokenGeneration: credential.tokenGeneration,
+  }
   const { auth } = credential
-  const ending = auth.type === 'mcp_oauth' && auth.expires_at !== null && Date.parse(auth.expires_at) < nowMs() + earlyMs
+  const ending =
+    auth.type === 'mcp_oauth' && auth.expires_at !== null && Date.parse(auth.expires_at) < nowMs() + earlyMs
   if (!ending || credential.refusedGeneration === credential.tokenGeneration) return bearer
   return (await refreshBearer(services, bearer)) ?? bearer
 }
 
 /** A newer token after a server refused this one with 401; null when there is none to be had. */
-export async function refreshBearer(services: RefreshServices, { credentialId, tokenGeneration }: BearerCredential): Promise<BearerCredential | null> {
-  const refused = await findOne(services.db, sql`select 1 from vault_credentials where id = ${credentialId} and refused_generation = token_generation and token_generation = ${tokenGeneration}`)
+export async function refreshBearer(
+  services: RefreshServices,
+  { credentialId, tokenGeneration }: BearerCredential,
+): Promise<BearerCredential | null> {
+  const refused = await findOne(
+    services.db,
+    sql`select 1 from vault_credentials where id = ${credentialId} and refused_generation = token_generation and token_generation = ${tokenGeneration}`,
+  )
   if (refused) return null
   const outcome = await refreshCredential(services, credentialId, tokenGeneration)
-  return outcome.status === 'succeeded' ? { credentialId, token: outcome.accessToken, tokenGeneration: outcome.tokenGeneration } : null
+  return outcome.status === 'succeeded'
+    ? { credentialId, token: outcome.accessToken, tokenGeneration: outcome.tokenGeneration }
+    : null
 }
 
 /** The environment variables of these vaults; where two have one name, the earlier vault's. */
-export async function openEnvironmentVariables({ db, sealer }: Pick<Services, 'db' | 'sealer'>, owner: VaultOwner, vaultIds: readonly string[]): Promise<VaultVariable[]> {
+export async function openEnvironmentVariables(
+  { db, sealer }: Pick<Services, 'db' | 'sealer'>,
+  owner: VaultOwner,
+  vaultIds: readonly string[],
+): Promise<VaultVariable[]> {
   const rows = await readUsable(db, owner, vaultIds, 'secret_name', null)
   const variables = new Map<string, VaultVariable>()
   for (const row of rows) {
     const secrets = openSecrets<EnvironmentVariableSecrets>(sealer, row)
     if (!secrets || row.auth.type !== 'environment_variable' || variables.has(row.auth.secret_name)) continue
     const { secret_name: secretName, networking } = row.auth
-    variables.set(secretName, { credentialId: row.id, secretName, networking, value: networking ? `berth-secret-${encodeId('credential', row.id)}` : secrets.secret_value })
+    variables.set(secretName, {
+      credentialId: row.id,
+      secretName,
+      networking,
+      value: networking ? `berth-secret-${encodeId('credential', row.id)}` : secrets.secret_value,
+    })
   }
   return [...variables.values()]
 }
 
 /** Every secret of these vaults, of credentials of all kinds: what must not be read where they are used. */
-export async function readSecretValues({ db, sealer }: { db: Db } & Pick<Services, 'sealer'>, owner: VaultOwner, vaultIds: readonly string[]): Promise<string[]> {
+export async function readSecretValues(
+  { db, sealer }: { db: Db } & Pick<Services, 'sealer'>,
+  owner: VaultOwner,
+  vaultIds: readonly string[],
+): Promise<string[]> {
   if (vaultIds.length === 0) return []
-  const rows = await findAll<Credential>(db, sql`
+  const rows = await findAll<Credential>(
+    db,
+    sql`
     select c.* from vault_credentials c join vaults v on v.id = c.vault_id
-    where v.id = any(${vaultIds}::uuid[]) and v.organization_id = ${owner.organizationId} and v.owner_user_id = ${owner.userId} and c.sealed_secrets is not null order by c.id`)
-  return rows.flatMap((row) => Object.values(openSecrets(sealer, row) ?? {}).filter((value) => typeof value === 'string'))
+    where v.id = any(${vaultIds}::uuid[]) and v.organization_id = ${owner.organizationId} and v.owner_user_id = ${owner.userId} and c.sealed_secrets is not null order by c.id`,
+  )
+  return rows.flatMap((row) =>
+    Object.values(openSecrets(sealer, row) ?? {}).filter((value) => typeof value === 'string'),
+  )
 }
 
 /** Gives a VM these variables, as source `vault`, and lets its way out replace their placeholders. @throws BerthError when they are too many or too large. */
-export async function giveVariables({ sealer }: Pick<Services, 'sealer'>, tx: Tx, vmId: string, variables: readonly VaultVariable[]): Promise<void> {
+export async function giveVariables(
+  { sealer }: Pick<Services, 'sealer'>,
+  tx: Tx,
+  vmId: string,
+  variables: readonly VaultVariable[],
+): Promise<void> {
   if (variables.length === 0) return
-  await writeVariables({ sealer }, tx, vmId, 'vault', Object.fromEntries(variables.map(({ secretName, value }) => [secretName, value])), 'secret')
-  await change(tx, sql`insert into vm_credentials (vm_id, credential_id) select ${vmId}, id from unnest(${variables.filter(({ networking }) => networking).map(({ credentialId }) => credentialId)}::uuid[]) as given (id) on conflict do nothing`)
+  await writeVariables(
+    { sealer },
+    tx,
+    vmId,
+    'vault',
+    Object.fromEntries(variables.map(({ secretName, value }) => [secretName, value])),
+    'secret',
+  )
+  await change(
+    tx,
+    sql`insert into vm_credentials (vm_id, credential_id) select ${vmId}, id from unnest(${variables.filter(({ networking }) => networking).map(({ credentialId }) => credentialId)}::uuid[]) as given (id) on conflict do nothing`,
+  )
   await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${vmId}`)
 }
 
 /** What a VM's placeholders stand for: none of a credential that it was not given, or that is archived or gone. */
-export async function findSecretUses({ db, sealer }: Pick<Services, 'db' | 'sealer'>, vmId: string): Promise<MachineSecret[]> {
-  const credentials = await findAll<Credential>(db, sql`
-    select c.* from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null order by c.id`)
+export async function findSecretUses(
+  { db, sealer }: Pick<Services, 'db' | 'sealer'>,
+  vmId: string,
+): Promise<MachineSecret[]> {
+  const credentials = await findAll<Credential>(
+    db,
+    sql`
+    select c.* from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null order by c.id`,
+  )
   return credentials.flatMap((credential): MachineSecret[] => {
     const secrets = openSecrets<EnvironmentVariableSecrets>(sealer, credential)
     if (!secrets || credential.auth.type !== 'environment_variable' || !credential.auth.networking) return []
     const { networking, injection_location: location } = credential.auth
-    return [{ credentialId: credential.id, secret: secrets.secret_value, hosts: hostsOf(networking), inHeaders: location?.header ?? true, inBody: location?.body ?? false }]
+    return [
+      {
+        credentialId: credential.id,
+        secret: secrets.secret_value,
+        hosts: hostsOf(networking),
+        inHeaders: location?.header ?? true,
+        inBody: location?.body ?? false,
+      },
+    ]
   })
 }
 
 /** The hosts that the secrets behind a VM's placeholders are for, one entry for each; null means every host. */
-export async function findSecretHosts({ db }: Pick<Services, 'db'>, vmId: string): Promise<(readonly string[] | null)[]> {
-  const credentials = await findAll<Pick<Credential, 'auth'>>(db, sql`
-    select c.auth from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null`)
-  return credentials.flatMap(({ auth }) => (auth.type === 'environment_variable' && auth.networking ? [hostsOf(auth.networking)] : []))
+export async function findSecretHosts(
+  { db }: Pick<Services, 'db'>,
+  vmId: string,
+): Promise<(readonly string[] | null)[]> {
+  const credentials = await findAll<Pick<Credential, 'auth'>>(
+    db,
+    sql`
+    select c.auth from vm_credentials g join vault_credentials c on c.id = g.credential_id where g.vm_id = ${vmId} and c.archived_at is null`,
+  )
+  return credentials.flatMap(({ auth }) =>
+    auth.type === 'environment_variable' && auth.networking ? [hostsOf(auth.networking)] : [],
+  )
 }
 
 /** Credentials in use of these vaults, in the vaults' order. */
-async function readUsable(db: Db, { organizationId, userId }: VaultOwner, vaultIds: readonly string[], keyKind: Credential['keyKind'], key: string | null): Promise<Credential[]> {
-  return findAll(db, sql`
+async function readUsable(
+  db: Db,
+  { organizationId, userId }: VaultOwner,
+  vaultIds: readonly string[],
+  keyKind: Credential['keyKind'],
+  key: string | null,
+): Promise<Credential[]> {
+  return findAll(
+    db,
+    sql`
     select c.* from vault_credentials c join vaults v on v.id = c.vault_id
     where v.id = any(${vaultIds}::uuid[]) and v.organization_id = ${organizationId} and v.owner_user_id = ${userId} and v.archived_at is null
       and c.archived_at is null and c.key_kind = ${keyKind} and (${key}::text is null or c.key = ${key})
-    order by array_position(${vaultIds}::uuid[], v.id), c.id`)
+    order by array_position(${vaultIds}::uuid[], v.id), c.id`,
+  )
 }
 
 function hostsOf(networking: CredentialNetworking): readonly string[] | null {

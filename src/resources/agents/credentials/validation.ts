@@ -16,8 +16,14 @@ export type CapturedAnswer = { statusCode: number; contentType: string; body: st
 export type McpProbe = { method: 'initialize' | 'tools/list'; httpResponse: CapturedAnswer | null }
 /** What was found. */
 export type CredentialValidation = {
-  credential: Credential; status: 'valid' | 'invalid' | 'unknown'; hasRefreshToken: boolean; mcpProbe: McpProbe | null
-  refresh: { status: 'succeeded' | 'failed' | 'connect_error' | 'no_refresh_token'; httpResponse: CapturedAnswer | null } | null
+  credential: Credential
+  status: 'valid' | 'invalid' | 'unknown'
+  hasRefreshToken: boolean
+  mcpProbe: McpProbe | null
+  refresh: {
+    status: 'succeeded' | 'failed' | 'connect_error' | 'no_refresh_token'
+    httpResponse: CapturedAnswer | null
+  } | null
   validatedAt: string
 }
 
@@ -29,17 +35,36 @@ const bodyCharactersShown = 4096
 export async function validateCredential(call: Call, vaultId: string, id: string): Promise<CredentialValidation> {
   const scope = allow(call.caller, 'vaults:write') // it may store new tokens
   const credential = await readCredential(call.db, scope, vaultId, id)
-  if (credential.auth.type !== 'mcp_oauth') throw new BerthError('invalid_request', `Only credentials of type mcp_oauth can be validated; this one is ${credential.auth.type}.`)
+  if (credential.auth.type !== 'mcp_oauth')
+    throw new BerthError(
+      'invalid_request',
+      `Only credentials of type mcp_oauth can be validated; this one is ${credential.auth.type}.`,
+    )
   const secrets = openSecrets<McpOauthSecrets>(call.sealer, credential)
-  if (!secrets) throw new BerthError('resource_archived', 'This credential is archived and its secrets are gone. Create another one.')
+  if (!secrets)
+    throw new BerthError(
+      'resource_archived',
+      'This credential is archived and its secrets are gone. Create another one.',
+    )
   const { auth } = credential
-  const found = (part: Pick<CredentialValidation, 'status' | 'mcpProbe' | 'refresh'>): CredentialValidation => ({ ...part, credential, hasRefreshToken: secrets.refresh_token !== null, validatedAt: timestamp(now()) })
+  const found = (part: Pick<CredentialValidation, 'status' | 'mcpProbe' | 'refresh'>): CredentialValidation => ({
+    ...part,
+    credential,
+    hasRefreshToken: secrets.refresh_token !== null,
+    validatedAt: timestamp(now()),
+  })
   const first = await probe(call, auth, secrets.access_token, secrets)
   if (first.verdict !== 'refused') return found({ status: first.verdict, mcpProbe: first.failure, refresh: null })
   const refreshed = await refreshCredential(call, credential.id, credential.tokenGeneration)
   const refresh = shownRefresh(refreshed)
   if (refreshed.status !== 'succeeded') return found({ status: verdictOf(refreshed), mcpProbe: first.failure, refresh })
-  const second = await probe(call, auth, refreshed.accessToken, { ...secrets, access_token: refreshed.accessToken }, secrets)
+  const second = await probe(
+    call,
+    auth,
+    refreshed.accessToken,
+    { ...secrets, access_token: refreshed.accessToken },
+    secrets,
+  )
   return found({ status: second.verdict === 'refused' ? 'invalid' : second.verdict, mcpProbe: second.failure, refresh })
 }
 
@@ -50,15 +75,27 @@ async function probe(call: Call, auth: McpOauthAuth, token: string, ...secrets: 
   let method: McpProbe['method'] = 'initialize'
   const capture = capturing(outboundFetch(call.config))
   try {
-    await withMcp({ url: auth.mcp_server_url, token, fetch: capture.fetch, limitMs: probeLimitMs, signal: AbortSignal.timeout(2 * probeLimitMs) }, async (client) => {
-      method = 'tools/list'
-      if (client.getServerCapabilities()?.tools) await client.listTools(undefined, { timeout: probeLimitMs })
-    })
+    await withMcp(
+      {
+        url: auth.mcp_server_url,
+        token,
+        fetch: capture.fetch,
+        limitMs: probeLimitMs,
+        signal: AbortSignal.timeout(2 * probeLimitMs),
+      },
+      async (client) => {
+        method = 'tools/list'
+        if (client.getServerCapabilities()?.tools) await client.listTools(undefined, { timeout: probeLimitMs })
+      },
+    )
     return { verdict: 'valid', failure: null }
   } catch {
     // The client's error tells less than the answer that it met.
     const answer = capture.lastFailure()
-    return { verdict: verdictOfStatus(answer?.statusCode), failure: { method, httpResponse: answer && shownAnswer(answer, ...secrets) } }
+    return {
+      verdict: verdictOfStatus(answer?.statusCode),
+      failure: { method, httpResponse: answer && shownAnswer(answer, ...secrets) },
+    }
   }
 }
 
@@ -81,7 +118,12 @@ function capturing(fetch: OutboundFetch): { fetch: OutboundFetch; lastFailure: (
         return response
       }
       const { text, truncated } = await readBeginning(response, bodyBytesRead)
-      last = { statusCode: response.status, contentType: response.headers.get('content-type') ?? '', body: text, truncated }
+      last = {
+        statusCode: response.status,
+        contentType: response.headers.get('content-type') ?? '',
+        body: text,
+        truncated,
+      }
       return new Response(text, { status: response.status, statusText: response.statusText, headers: response.headers })
     },
   }
@@ -89,18 +131,39 @@ function capturing(fetch: OutboundFetch): { fetch: OutboundFetch; lastFailure: (
 
 function verdictOf(outcome: RefreshOutcome): 'invalid' | 'unknown' {
   if (outcome.status === 'no_refresh_token') return 'invalid'
-  return outcome.status === 'failed' && outcome.answer.statusCode >= 400 && outcome.answer.statusCode < 500 && outcome.answer.statusCode !== 429 ? 'invalid' : 'unknown'
+  return outcome.status === 'failed' &&
+    outcome.answer.statusCode >= 400 &&
+    outcome.answer.statusCode < 500 &&
+    outcome.answer.statusCode !== 429
+    ? 'invalid'
+    : 'unknown'
 }
 
 function shownRefresh(outcome: RefreshOutcome): CredentialValidation['refresh'] {
   if (outcome.status === 'gone') return null
-  return { status: outcome.status, httpResponse: outcome.status === 'failed' ? shownAnswer(outcome.answer, outcome.sent) : null }
+  return {
+    status: outcome.status,
+    httpResponse: outcome.status === 'failed' ? shownAnswer(outcome.answer, outcome.sent) : null,
+  }
 }
 
 /** The answer without the secrets that it repeats, nor others that look like tokens. */
-function shownAnswer({ statusCode, contentType, body, truncated }: HttpAnswer, ...secrets: McpOauthSecrets[]): CapturedAnswer {
+function shownAnswer(
+  { statusCode, contentType, body, truncated }: HttpAnswer,
+  ...secrets: McpOauthSecrets[]
+): CapturedAnswer {
   const known = secrets.flatMap((one) => Object.values(one)).filter((secret) => secret !== null)
-  const text = createMasker(known).text(body).replaceAll(/((?:access_token|refresh_token|id_token|client_secret|authorization)["']?\s*[:=]\s*["']?(?:bearer |basic )?)[^"'\s&,}<]+/gi, '$1***')
+  const text = createMasker(known)
+    .text(body)
+    .replaceAll(
+      /((?:access_token|refresh_token|id_token|client_secret|authorization)["']?\s*[:=]\s*["']?(?:bearer |basic )?)[^"'\s&,}<]+/gi,
+      '$1***',
+    )
     .replaceAll(/\b(bearer|basic) +[\w~+/.-]{8,}=*/gi, '$1 ***')
-  return { statusCode, contentType, body: text.slice(0, bodyCharactersShown), bodyTruncated: truncated || text.length > bodyCharactersShown }
+  return {
+    statusCode,
+    contentType,
+    body: text.slice(0, bodyCharactersShown),
+    bodyTruncated: truncated || text.length > bodyCharactersShown,
+  }
 }

@@ -13,26 +13,40 @@ export const packageManagers = ['apt', 'pip', 'npm', 'cargo', 'gem', 'go'] as co
 export type PackageManager = (typeof packageManagers)[number]
 
 /** Where an environment's VM may connect to. */
-export type Networking = { type: 'unrestricted' } | { type: 'limited'; allowed_hosts: string[]; allow_package_managers: boolean; allow_mcp_servers: boolean }
+export type Networking =
+  | { type: 'unrestricted' }
+  | { type: 'limited'; allowed_hosts: string[]; allow_package_managers: boolean; allow_mcp_servers: boolean }
 
 /** A VM of Berth's, which clients of Anthropic's call `cloud`; or the caller's own machine, of which we know nothing but its name. */
 export type EnvironmentConfig = VmConfig | { type: 'self_hosted' }
 
 /** What an environment's VM is made of; `template_id` null is `base`. Repositories may not name credentials: the config is shown. */
 export type VmConfig = {
-  type: 'vm' | 'cloud'; template_id: string | null; vcpu: number; memory_mb: number; networking: Networking; packages: Record<PackageManager, string[]>
-  git_repos: { url: string; branch: string | null; path: string }[]; setup_script: string | null; idle_timeout_seconds: number
+  type: 'vm' | 'cloud'
+  template_id: string | null
+  vcpu: number
+  memory_mb: number
+  networking: Networking
+  packages: Record<PackageManager, string[]>
+  git_repos: { url: string; branch: string | null; path: string }[]
+  setup_script: string | null
+  idle_timeout_seconds: number
 }
 
 // What a package manager could take for an option or a shell for a command is no name of a package.
-const packageName = z.string().max(limits.packageNameLength).regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, perhaps with its version')
+const packageName = z
+  .string()
+  .max(limits.packageNameLength)
+  .regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, perhaps with its version')
 const packageList = usually(z.array(packageName).max(limits.packagesMax), [])
 const noPackages: Record<PackageManager, string[]> = { apt: [], pip: [], npm: [], cargo: [], gem: [], go: [] }
 const networking = z.discriminatedUnion('type', [
   exact({ type: z.literal('unrestricted') }),
   exact({
-    type: z.literal('limited'), allowed_hosts: usually(z.array(z.string()), []),
-    allow_package_managers: usually(z.boolean(), false), allow_mcp_servers: usually(z.boolean(), false),
+    type: z.literal('limited'),
+    allowed_hosts: usually(z.array(z.string()), []),
+    allow_package_managers: usually(z.boolean(), false),
+    allow_mcp_servers: usually(z.boolean(), false),
   }),
 ])
 const selfHosted = exact({ type: z.literal('self_hosted').nullish() })
@@ -42,10 +56,28 @@ const shape = exact({
   vcpu: usually(z.int().min(1).max(16), 2),
   memory_mb: usually(z.int().min(256).max(65_536), 2048),
   networking: usually(networking, { type: 'unrestricted' }),
-  packages: usually(exact({ type: z.literal('packages').nullish(), apt: packageList, pip: packageList, npm: packageList, cargo: packageList, gem: packageList, go: packageList }).transform(({ type: _type, ...lists }) => lists), noPackages),
+  packages: usually(
+    exact({
+      type: z.literal('packages').nullish(),
+      apt: packageList,
+      pip: packageList,
+      npm: packageList,
+      cargo: packageList,
+      gem: packageList,
+      go: packageList,
+    }).transform(({ type: _type, ...lists }) => lists),
+    noPackages,
+  ),
   git_repos: usually(z.array(z.unknown()), []),
-  setup_script: z.string().max(limits.setupScriptLength).nullish().transform((given) => given || null),
-  idle_timeout_seconds: usually(z.int().min(limits.environmentIdleSecondsMin).max(limits.environmentIdleSecondsMax), limits.environmentIdleSecondsDefault),
+  setup_script: z
+    .string()
+    .max(limits.setupScriptLength)
+    .nullish()
+    .transform((given) => given || null),
+  idle_timeout_seconds: usually(
+    z.int().min(limits.environmentIdleSecondsMin).max(limits.environmentIdleSecondsMax),
+    limits.environmentIdleSecondsDefault,
+  ),
 })
 
 /**
@@ -63,7 +95,10 @@ export function readEnvironmentConfig(given: unknown, before?: EnvironmentConfig
   policyOf(config.networking, [])
   const wantsPackages = packageManagers.some((manager) => config.packages[manager].length > 0)
   if (wantsPackages && config.networking.type === 'limited' && !config.networking.allow_package_managers) {
-    throw new BerthError('invalid_request', 'config.packages needs the package managers’ hosts: set config.networking.allow_package_managers to true.')
+    throw new BerthError(
+      'invalid_request',
+      'config.packages needs the package managers’ hosts: set config.networking.allow_package_managers to true.',
+    )
   }
   return { ...config, git_repos: readRepos(git_repos) }
 }
@@ -71,7 +106,11 @@ export function readEnvironmentConfig(given: unknown, before?: EnvironmentConfig
 /** The network policy of the VM; `mcpHosts` are those of the agent's tool servers. @throws BerthError invalid_request. */
 export function policyOf(given: Networking, mcpHosts: readonly string[]): NetworkPolicy {
   if (given.type === 'unrestricted') return given
-  const allowed_hosts = [...new Set([...given.allowed_hosts, ...(given.allow_mcp_servers ? mcpHosts : [])].map((host) => host.toLowerCase()))]
+  const allowed_hosts = [
+    ...new Set(
+      [...given.allowed_hosts, ...(given.allow_mcp_servers ? mcpHosts : [])].map((host) => host.toLowerCase()),
+    ),
+  ]
   return readNetworkPolicy({ type: 'limited', allowed_hosts, allow_package_managers: given.allow_package_managers })
 }
 
@@ -81,6 +120,10 @@ function readRepos(given: unknown[]): VmConfig['git_repos'] {
     const parsed = URL.parse(url)
     return parsed !== null && (parsed.password !== '' || (parsed.protocol !== 'ssh:' && parsed.username !== ''))
   })
-  if (secretive >= 0) throw new BerthError('invalid_request', `config.git_repos[${secretive}].url holds a credential, which everybody who may read the environment would see. Take it out.`)
+  if (secretive >= 0)
+    throw new BerthError(
+      'invalid_request',
+      `config.git_repos[${secretive}].url holds a credential, which everybody who may read the environment would see. Take it out.`,
+    )
   return repos
 }

@@ -11,12 +11,24 @@ import { findEnvironmentRow, readEnvironment, type EnvironmentEvent } from './ro
  * archived or deleted.
  * @throws BerthError not_found; invalid_request for a text that is no cursor. Both before the first event.
  */
-export async function followEnvironment(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<EnvironmentEvent>> {
-  const { id, eventPosition: latest } = await readEnvironment(call.db, allow(call.caller, 'environments:read'), publicId)
+export async function followEnvironment(
+  call: Call & { signal?: AbortSignal },
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<EnvironmentEvent>> {
+  const { id, eventPosition: latest } = await readEnvironment(
+    call.db,
+    allow(call.caller, 'environments:read'),
+    publicId,
+  )
   return eventsAfter(call, id, after ? eventPosition(after) : latest - 1, {
     topic: 'environment',
     isLast: ({ status }) => status === 'archived',
-    read: (position, most) => findAll<EnvironmentEvent>(call.db, sql`select * from environment_events where environment_id = ${id} and position > ${position} order by position limit ${most}`),
+    read: (position, most) =>
+      findAll<EnvironmentEvent>(
+        call.db,
+        sql`select * from environment_events where environment_id = ${id} and position > ${position} order by position limit ${most}`,
+      ),
     async isOver() {
       const environment = await findEnvironmentRow(call.db, id)
       return environment === undefined || environment.status === 'archived'

@@ -7,10 +7,18 @@ import { releaseVm } from './vms.ts'
 
 /** Lets go of the VMs: the next use of each environment makes a new one. */
 export async function loseEnvironmentVms(services: Pick<Background, 'jobs' | 'config'>, tx: Tx): Promise<void> {
-  const environments = await findAll<Environment>(tx, sql`select * from environments where vm_id is not null order by id for no key update`)
+  const environments = await findAll<Environment>(
+    tx,
+    sql`select * from environments where vm_id is not null order by id for no key update`,
+  )
   for (const environment of environments) {
     await releaseVm(services, tx, environment)
-    await moveEnvironment(tx, environment.id, 'error', 'Its VM is not in the backup that this installation was restored from. The next use makes a new one.') // one that was on its way only
+    await moveEnvironment(
+      tx,
+      environment.id,
+      'error',
+      'Its VM is not in the backup that this installation was restored from. The next use makes a new one.',
+    ) // one that was on its way only
   }
   await change(tx, sql`update environments set vm_id = null, prepared_vm_id = null where vm_id is not null`)
 }

@@ -11,13 +11,34 @@ export type EnvironmentStatus = 'provisioning' | 'ready' | 'error' | 'archived'
 
 /** An environment as it is stored; moments are wire text, ids are uuids. */
 export type Environment = {
-  id: string; organizationId: string; ownerUserId: string; name: string; description: string | null; config: EnvironmentConfig; metadata: Metadata
-  status: EnvironmentStatus; statusReason: string | null; ephemeral: boolean; vmId: string | null; preparedVmId: string | null
-  eventPosition: number; usedAt: string; createdAt: string; updatedAt: string; archivedAt: string | null
+  id: string
+  organizationId: string
+  ownerUserId: string
+  name: string
+  description: string | null
+  config: EnvironmentConfig
+  metadata: Metadata
+  status: EnvironmentStatus
+  statusReason: string | null
+  ephemeral: boolean
+  vmId: string | null
+  preparedVmId: string | null
+  eventPosition: number
+  usedAt: string
+  createdAt: string
+  updatedAt: string
+  archivedAt: string | null
 }
 
 /** What happened to an environment: positions grow by one and resume a subscription. */
-export type EnvironmentEvent = { environmentId: string; position: number; status: EnvironmentStatus; statusReason: string | null; vmId: string | null; createdAt: string }
+export type EnvironmentEvent = {
+  environmentId: string
+  position: number
+  status: EnvironmentStatus
+  statusReason: string | null
+  vmId: string | null
+  createdAt: string
+}
 
 /** The environment, whoever it belongs to: for workers. */
 export async function findEnvironmentRow(db: Db, id: string): Promise<Environment | undefined> {
@@ -32,12 +53,20 @@ export async function lockEnvironmentRow(tx: Tx, id: string): Promise<Environmen
 /** The caller's environment. @throws BerthError not_found. */
 export async function readEnvironment(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Environment> {
   const id = decodeId('environment', publicId)
-  const environment = id && (await findOne<Environment>(db, sql`select * from environments where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  const environment =
+    id &&
+    (await findOne<Environment>(
+      db,
+      sql`select * from environments where id = ${id} and ${ownedByCaller(scope)} ${lock}`,
+    ))
   if (!environment) throw notFound('environment')
   return environment
 }
 
 /** The 409 for a change or a use of what is archived. */
 export function environmentArchived(): BerthError {
-  return new BerthError('resource_archived', 'This environment is archived, so it cannot be used or changed. Create another one.')
+  return new BerthError(
+    'resource_archived',
+    'This environment is archived, so it cannot be used or changed. Create another one.',
+  )
 }

@@ -6,19 +6,42 @@ export type SetupStep = { what: string; argv: readonly string[]; as: 'user' | 'r
 
 /** `cargo` and `npm` are not in every template, so they are fetched when they are missed. Programs land where PATH finds them. */
 const installers: Readonly<Record<PackageManager, { as: 'user' | 'root'; script: string }>> = {
-  apt: { as: 'root', script: 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -- "$@"' },
+  apt: {
+    as: 'root',
+    script: 'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -- "$@"',
+  },
   pip: { as: 'user', script: 'python3 -m pip install --user --no-input -q -- "$@"' },
-  npm: { as: 'user', script: 'command -v npm > /dev/null || { sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends npm; } && npm install --global --prefix "$HOME/.local" -- "$@"' },
-  cargo: { as: 'user', script: 'command -v cargo > /dev/null || { sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends cargo gcc libc6-dev; } && cargo install --root "$HOME/.local" -- "$@"' },
+  npm: {
+    as: 'user',
+    script:
+      'command -v npm > /dev/null || { sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends npm; } && npm install --global --prefix "$HOME/.local" -- "$@"',
+  },
+  cargo: {
+    as: 'user',
+    script:
+      'command -v cargo > /dev/null || { sudo apt-get update -q && sudo apt-get install -y -q --no-install-recommends cargo gcc libc6-dev; } && cargo install --root "$HOME/.local" -- "$@"',
+  },
   gem: { as: 'user', script: 'gem install --user-install --bindir "$HOME/.local/bin" --no-document -- "$@"' },
-  go: { as: 'user', script: 'export GOBIN="$HOME/.local/bin"; for package in "$@"; do case $package in *@*) ;; *) package=$package@latest ;; esac; go install "$package" || exit; done' },
+  go: {
+    as: 'user',
+    script:
+      'export GOBIN="$HOME/.local/bin"; for package in "$@"; do case $package in *@*) ;; *) package=$package@latest ;; esac; go install "$package" || exit; done',
+  },
 }
 
 /** The steps, in their order. Each may be run again: a worker that dies in the middle leaves the rest to another. */
 export function setupSteps({ packages, setup_script }: Pick<VmConfig, 'packages' | 'setup_script'>): SetupStep[] {
-  const installing = packageManagers.filter((manager) => packages[manager].length > 0).map((manager): SetupStep => {
-    const { as, script } = installers[manager]
-    return { what: `installing packages with ${manager}`, argv: ['/bin/bash', '-c', script, manager, ...packages[manager]], as }
-  })
-  return setup_script === null ? installing : [...installing, { what: 'the setup script', argv: ['/bin/bash', '-lc', setup_script], as: 'user' }]
+  const installing = packageManagers
+    .filter((manager) => packages[manager].length > 0)
+    .map((manager): SetupStep => {
+      const { as, script } = installers[manager]
+      return {
+        what: `installing packages with ${manager}`,
+        argv: ['/bin/bash', '-c', script, manager, ...packages[manager]],
+        as,
+      }
+    })
+  return setup_script === null
+    ? installing
+    : [...installing, { what: 'the setup script', argv: ['/bin/bash', '-lc', setup_script], as: 'user' }]
 }

@@ -20,8 +20,20 @@ export const inFlightTopic = 'environments_in_flight'
  * Moves an environment when it may go there from where it is; undefined when it may not.
  * @param reason the sentence of an error; null clears it.
  */
-export async function moveEnvironment(tx: Tx, id: string, to: EnvironmentStatus, reason: string | null = null, set: RawBuilder<unknown> = sql`updated_at = now()`): Promise<Environment | undefined> {
-  const moved = await transition<Environment, EnvironmentStatus>(tx, environmentStates, id, to, sql`event_position = event_position + 1, status_reason = ${reason}, ${set}`)
+export async function moveEnvironment(
+  tx: Tx,
+  id: string,
+  to: EnvironmentStatus,
+  reason: string | null = null,
+  set: RawBuilder<unknown> = sql`updated_at = now()`,
+): Promise<Environment | undefined> {
+  const moved = await transition<Environment, EnvironmentStatus>(
+    tx,
+    environmentStates,
+    id,
+    to,
+    sql`event_position = event_position + 1, status_reason = ${reason}, ${set}`,
+  )
   if (!moved) return undefined
   await addEnvironmentEvent(tx, moved)
   if (to !== 'provisioning') await publish(tx, inFlightTopic, moved.organizationId)
@@ -29,7 +41,13 @@ export async function moveEnvironment(tx: Tx, id: string, to: EnvironmentStatus,
 }
 
 /** Records the environment's state as an event, and tells everybody. The row must be locked by this transaction. */
-export async function addEnvironmentEvent(tx: Tx, { id, eventPosition, status, statusReason, vmId }: Environment): Promise<void> {
-  await change(tx, sql`insert into environment_events (environment_id, position, status, status_reason, vm_id) values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${vmId})`)
+export async function addEnvironmentEvent(
+  tx: Tx,
+  { id, eventPosition, status, statusReason, vmId }: Environment,
+): Promise<void> {
+  await change(
+    tx,
+    sql`insert into environment_events (environment_id, position, status, status_reason, vm_id) values (${id}, ${eventPosition}, ${status}, ${statusReason}, ${vmId})`,
+  )
   await publish(tx, 'environment', id)
 }

@@ -20,7 +20,10 @@ import { inFlightTopic, moveEnvironment } from './states.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 
 /** Brings one environment's VM up and prepares it. Runs on the VM's node. */
-export const prepareEnvironment = job<{ environmentId: string }>('environments-prepare', { retryLimit: 3, expireInSeconds: limits.setupSecondsMax + limits.environmentBootSecondsMax })
+export const prepareEnvironment = job<{ environmentId: string }>('environments-prepare', {
+  retryLimit: 3,
+  expireInSeconds: limits.setupSecondsMax + limits.environmentBootSecondsMax,
+})
 
 /** A use is written down at most this often. */
 const usedSeconds = 5
@@ -67,32 +70,54 @@ export async function ensureEnvironmentVm(services: Background, id: string, use:
  */
 export async function demandVm(services: Background, tx: Tx, id: string, use: EnvironmentUse): Promise<void> {
   if (await demandInTurn(services, tx, id, use)) return
-  throw new BerthError('rate_limited', `${inFlightMax(services)} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`, { retryAfterSeconds })
+  throw new BerthError(
+    'rate_limited',
+    `${inFlightMax(services)} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`,
+    { retryAfterSeconds },
+  )
 }
 
 /** Deletes the environment's VM, in the caller's transaction. */
-export async function releaseVm(services: Pick<Background, 'jobs' | 'config'>, tx: Tx, { vmId }: Pick<Environment, 'vmId'>): Promise<void> {
+export async function releaseVm(
+  services: Pick<Background, 'jobs' | 'config'>,
+  tx: Tx,
+  { vmId }: Pick<Environment, 'vmId'>,
+): Promise<void> {
   const vm = vmId && (await lockVmRow(tx, vmId))
   if (vm) await markDeleted(services, tx, vm, 'request')
 }
 
 /** Makes an environment's new network policy hold in its VM, also while it runs. */
-export async function applyNetworking(services: Pick<Background, 'jobs'>, tx: Tx, vmId: string | null, networking: Networking): Promise<void> {
+export async function applyNetworking(
+  services: Pick<Background, 'jobs'>,
+  tx: Tx,
+  vmId: string | null,
+  networking: Networking,
+): Promise<void> {
   const vm = vmId && (await lockVmRow(tx, vmId))
   if (vm) await setPolicy(services, tx, vm, policyOf(networking, []))
 }
 
 /** Stops the VMs of environments that nobody has used for their idle time. */
 export async function stopIdleEnvironments(services: Background): Promise<void> {
-  const idle = await findAll<{ id: string }>(services.db, sql`
+  const idle = await findAll<{ id: string }>(
+    services.db,
+    sql`
     select e.id from environments e join vms v on v.id = e.vm_id
-    where e.status = 'ready' and v.status = 'running' and e.used_at < now() - (e.config ->> 'idle_timeout_seconds')::int * interval '1 second' order by e.id limit ${batchMax}`)
+    where e.status = 'ready' and v.status = 'running' and e.used_at < now() - (e.config ->> 'idle_timeout_seconds')::int * interval '1 second' order by e.id limit ${batchMax}`,
+  )
   for (const { id } of idle) {
     await transaction(services.db, async (tx) => {
-      const environment = await findOne<Environment>(tx, sql`
-        select * from environments where id = ${id} and status = 'ready' and used_at < now() - (config ->> 'idle_timeout_seconds')::int * interval '1 second' for no key update skip locked`)
+      const environment = await findOne<Environment>(
+        tx,
+        sql`
+        select * from environments where id = ${id} and status = 'ready' and used_at < now() - (config ->> 'idle_timeout_seconds')::int * interval '1 second' for no key update skip locked`,
+      )
       if (!environment?.vmId || (await isEnvironmentInUse(tx, id))) return
-      const stopping = await moveVm(tx, services, environment.vmId, 'stopping', { reason: 'Its environment was idle.', set: sql`desired_status = 'stopped', boot_failures = 0` })
+      const stopping = await moveVm(tx, services, environment.vmId, 'stopping', {
+        reason: 'Its environment was idle.',
+        set: sql`desired_status = 'stopped', boot_failures = 0`,
+      })
       if (stopping) await services.jobs.enqueue(tx, onNode(reconcileVm, stopping.nodeId), { vmId: stopping.id })
     })
   }
@@ -100,18 +125,31 @@ export async function stopIdleEnvironments(services: Background): Promise<void> 
 
 /** Ends the wait for environments whose node does not come back to them. */
 export async function endStrandedEnvironments(services: Background): Promise<void> {
-  const stranded = await findAll<{ id: string }>(services.db, sql`
-    select id from environments where status = 'provisioning' and updated_at < now() - ${provisioningSecondsMax} * interval '1 second' order by id limit ${batchMax}`)
-  for (const { id } of stranded) await transaction(services.db, (tx) => moveEnvironment(tx, id, 'error', 'Its VM’s node did not answer for too long. The next use makes a new VM.'))
+  const stranded = await findAll<{ id: string }>(
+    services.db,
+    sql`
+    select id from environments where status = 'provisioning' and updated_at < now() - ${provisioningSecondsMax} * interval '1 second' order by id limit ${batchMax}`,
+  )
+  for (const { id } of stranded)
+    await transaction(services.db, (tx) =>
+      moveEnvironment(tx, id, 'error', 'Its VM’s node did not answer for too long. The next use makes a new VM.'),
+    )
 }
 
 /** The VM, when nothing has to be done for it; a use that is worth it is written down. */
 async function findReady(services: Background, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<Vm | undefined> {
   const environment = await findEnvironmentRow(services.db, id)
-  if (!environment?.vmId || environment.status !== 'ready' || environment.preparedVmId !== environment.vmId) return undefined
-  const vm = await findOne<Vm>(services.db, sql`select * from vms where id = ${environment.vmId} and status = 'running'`)
+  if (!environment?.vmId || environment.status !== 'ready' || environment.preparedVmId !== environment.vmId)
+    return undefined
+  const vm = await findOne<Vm>(
+    services.db,
+    sql`select * from vms where id = ${environment.vmId} and status = 'running'`,
+  )
   if (!vm || !covers(vm.networkPolicy, environment.config as VmConfig, mcpHosts)) return undefined // one with a VM has such a config
-  const noted = await change(services.db, sql`update environments set used_at = greatest(used_at, now()) where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`)
+  const noted = await change(
+    services.db,
+    sql`update environments set used_at = greatest(used_at, now()) where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`,
+  )
   // Whoever stops idle VMs looks at used_at under the row's lock: after writing it, the VM must be seen to run still.
   if (noted > 0) return findOne<Vm>(services.db, sql`select * from vms where id = ${vm.id} and status = 'running'`)
   return vm
@@ -123,7 +161,10 @@ async function waitForTurn(services: Background, id: string, use: EnvironmentUse
   if (await demand()) return
   const environment = await findEnvironmentRow(services.db, id)
   if (!environment) throw notFound('environment')
-  const roomOrLater = noticeOrLater(services.pubsub.subscribe(inFlightTopic, environment.organizationId, over), lookAgainMs)
+  const roomOrLater = noticeOrLater(
+    services.pubsub.subscribe(inFlightTopic, environment.organizationId, over),
+    lookAgainMs,
+  )
   while (!(await demand())) {
     await roomOrLater()
     use.signal?.throwIfAborted()
@@ -131,17 +172,28 @@ async function waitForTurn(services: Background, id: string, use: EnvironmentUse
 }
 
 /** Asks for the VM, under the lock of the environment's row: makes one when there is none that could run. @returns false, with nothing begun, when it is not its turn yet. */
-async function demandInTurn(services: Background, tx: Tx, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<boolean> {
+async function demandInTurn(
+  services: Background,
+  tx: Tx,
+  id: string,
+  { mcpHosts = [] }: EnvironmentUse,
+): Promise<boolean> {
   const environment = await lockEnvironmentRow(tx, id)
   if (!environment) throw notFound('environment')
   if (environment.status === 'archived') throw environmentArchived()
   const { config } = environment
-  if (config.type === 'self_hosted') throw new BerthError('invalid_request', 'This environment is self-hosted: it has no VM here. Answer its tool calls yourself.')
+  if (config.type === 'self_hosted')
+    throw new BerthError(
+      'invalid_request',
+      'This environment is self-hosted: it has no VM here. Answer its tool calls yourself.',
+    )
   await change(tx, sql`update environments set used_at = now() where id = ${id}`)
   if (environment.status === 'provisioning') return true
   const held = environment.vmId ? await lockVmRow(tx, environment.vmId) : undefined
-  const usable = held && environment.status === 'ready' && held.status !== 'deleting' && held.status !== 'deleted' ? held : undefined
-  if (usable && !covers(usable.networkPolicy, config, mcpHosts)) await setPolicy(services, tx, usable, widened(usable.networkPolicy, config, mcpHosts))
+  const usable =
+    held && environment.status === 'ready' && held.status !== 'deleting' && held.status !== 'deleted' ? held : undefined
+  if (usable && !covers(usable.networkPolicy, config, mcpHosts))
+    await setPolicy(services, tx, usable, widened(usable.networkPolicy, config, mcpHosts))
   if (usable?.status === 'running' && environment.preparedVmId === usable.id) return true
   if (!(await isRoomInFlight(services, tx, environment))) return false
   if (held && !usable) await markDeleted(services, tx, held, 'error')
@@ -160,7 +212,10 @@ function isAtRest({ status, startedAt }: Vm): boolean {
 /** Whether one more of the organization may be on its way. Those of one organization wait for each other here, so that the count holds. */
 async function isRoomInFlight(services: Background, tx: Tx, { organizationId }: Environment): Promise<boolean> {
   await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
-  const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from environments where organization_id = ${organizationId} and status = 'provisioning'`)
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`select count(*) from environments where organization_id = ${organizationId} and status = 'provisioning'`,
+  )
   return count < inFlightMax(services)
 }
 
@@ -168,13 +223,37 @@ function inFlightMax({ config }: Background): number {
   return limits.environmentsInFlightMax * config.rateLimitFactor
 }
 
-async function makeVm(services: Background, tx: Tx, environment: Environment, config: VmConfig, mcpHosts: readonly string[]): Promise<Vm> {
-  const owner: Scope = { organizationId: environment.organizationId, userId: environment.ownerUserId, role: 'member', keyId: null, vmId: null }
+async function makeVm(
+  services: Background,
+  tx: Tx,
+  environment: Environment,
+  config: VmConfig,
+  mcpHosts: readonly string[],
+): Promise<Vm> {
+  const owner: Scope = {
+    organizationId: environment.organizationId,
+    userId: environment.ownerUserId,
+    role: 'member',
+    keyId: null,
+    vmId: null,
+  }
   const id = newUuid()
-  await insertVm(services, tx, owner, id, {
-    name: environment.name, templateId: config.template_id, vcpuCount: config.vcpu, memoryMb: config.memory_mb, gitRepos: config.git_repos, skipFolderCreate: true,
-    metadata: { environment_id: encodeId('environment', environment.id) },
-  }, environment.ownerUserId)
+  await insertVm(
+    services,
+    tx,
+    owner,
+    id,
+    {
+      name: environment.name,
+      templateId: config.template_id,
+      vcpuCount: config.vcpu,
+      memoryMb: config.memory_mb,
+      gitRepos: config.git_repos,
+      skipFolderCreate: true,
+      metadata: { environment_id: encodeId('environment', environment.id) },
+    },
+    environment.ownerUserId,
+  )
   const policy = JSON.stringify(policyOf(config.networking, mcpHosts))
   return getOne<Vm>(tx, sql`update vms set network_policy = ${policy} where id = ${id} returning *`)
 }
@@ -184,10 +263,16 @@ async function settled(db: Db, id: string): Promise<Vm | undefined> {
   const environment = await findEnvironmentRow(db, id)
   if (!environment) throw notFound('environment')
   if (environment.status === 'archived') throw environmentArchived()
-  if (environment.status === 'error') throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM could not be brought up.')
+  if (environment.status === 'error')
+    throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM could not be brought up.')
   if (environment.status === 'provisioning' || !environment.vmId) return undefined
   const vm = await findVmRow(db, environment.vmId)
-  if (vm?.status !== 'running') throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM ended just now. Try again.', { retryAfterSeconds: 3 })
+  if (vm?.status !== 'running')
+    throw new BerthError(
+      'vm_unreachable',
+      environment.statusReason ?? 'The environment’s VM ended just now. Try again.',
+      { retryAfterSeconds: 3 },
+    )
   return vm
 }
 
@@ -204,7 +289,10 @@ function widened(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: read
 
 async function setPolicy({ jobs }: Pick<Background, 'jobs'>, tx: Tx, vm: Vm, policy: NetworkPolicy): Promise<void> {
   if (isDeepStrictEqual(vm.networkPolicy, policy)) return
-  await change(tx, sql`update vms set network_policy = ${JSON.stringify(policy)}, updated_at = now() where id = ${vm.id}`)
+  await change(
+    tx,
+    sql`update vms set network_policy = ${JSON.stringify(policy)}, updated_at = now() where id = ${vm.id}`,
+  )
   await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
 }
 

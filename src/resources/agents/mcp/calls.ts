@@ -32,14 +32,21 @@ export function listedMcpTools(session: McpSession, turnId: string): McpListing 
 }
 
 /** Asks all servers at once. What they answered holds for the turn; the errors are told once, here. */
-export async function listSessionTools(services: RefreshServices, session: McpSession, turnId: string, signal: AbortSignal): Promise<McpListing> {
+export async function listSessionTools(
+  services: RefreshServices,
+  session: McpSession,
+  turnId: string,
+  signal: AbortSignal,
+): Promise<McpListing> {
   const tools = new Map<string, readonly McpTool[]>()
   const errors: NewEvent[] = []
-  await Promise.all(session.agentDefinition.mcp_servers.map(async ({ name, url }) => {
-    const outcome = await listServerTools(services, { url, bearer: () => bearerFor(services, session, url), signal })
-    if (outcome.status === 'ok') tools.set(name, outcome.result)
-    else errors.push(failure(outcome.status, outcome.error, name))
-  }))
+  await Promise.all(
+    session.agentDefinition.mcp_servers.map(async ({ name, url }) => {
+      const outcome = await listServerTools(services, { url, bearer: () => bearerFor(services, session, url), signal })
+      if (outcome.status === 'ok') tools.set(name, outcome.result)
+      else errors.push(failure(outcome.status, outcome.error, name))
+    }),
+  )
   signal.throwIfAborted()
   keep(keyOf(session, turnId), tools)
   return { tools, errors }
@@ -59,25 +66,54 @@ function keep(key: string, tools: McpListing['tools']): void {
 }
 
 /** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */
-export async function callMcpTool(services: RefreshServices, session: McpSession, call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> }, signal: AbortSignal, masker: Masker = noMasker): Promise<{ result: ToolResult; errors: NewEvent[] }> {
+export async function callMcpTool(
+  services: RefreshServices,
+  session: McpSession,
+  call: { serverName: string; name: string; input: Readonly<Record<string, unknown>> },
+  signal: AbortSignal,
+  masker: Masker = noMasker,
+): Promise<{ result: ToolResult; errors: NewEvent[] }> {
   const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
   if (!server) return { result: failed('This tool server is not the agent’s any more.'), errors: [] }
-  const outcome = await askMcpServer(services, { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal }, (client, over) => client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then((result): McpResult => result as McpResult, (error: unknown): McpResult => { // the client has read its shape
-    // What the server itself answered is for the model; what kept it from answering is not.
-    if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000) return { content: [{ type: 'text', text: error.message }], isError: true }
-    throw error
-  }))
+  const outcome = await askMcpServer(
+    services,
+    { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal },
+    (client, over) =>
+      client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
+        (result): McpResult => result as McpResult,
+        (error: unknown): McpResult => {
+          // the client has read its shape
+          // What the server itself answered is for the model; what kept it from answering is not.
+          if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000)
+            return { content: [{ type: 'text', text: error.message }], isError: true }
+          throw error
+        },
+      ),
+  )
   signal.throwIfAborted()
-  if (outcome.status === 'ok') return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // before it is cut: a piece of a secret would not be known for one
-  return { result: failed(`${outcome.error} The call may have been made.`), errors: [failure(outcome.status, outcome.error, server.name)] }
+  if (outcome.status === 'ok')
+    return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // before it is cut: a piece of a secret would not be known for one
+  return {
+    result: failed(`${outcome.error} The call may have been made.`),
+    errors: [failure(outcome.status, outcome.error, server.name)],
+  }
 }
 
-function bearerFor(services: RefreshServices, { organizationId, ownerUserId: userId, vaultIds }: McpSession, url: string): Promise<BearerCredential | null> {
+function bearerFor(
+  services: RefreshServices,
+  { organizationId, ownerUserId: userId, vaultIds }: McpSession,
+  url: string,
+): Promise<BearerCredential | null> {
   return credentialFor(services, { organizationId, userId }, vaultIds, url)
 }
 
 function failure(status: 'auth_required' | 'unreachable', message: string, serverName: string): NewEvent {
-  return errorEvent(status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error', message, 'retrying', { mcp_server_name: serverName })
+  return errorEvent(
+    status === 'auth_required' ? 'mcp_authentication_failed_error' : 'mcp_connection_failed_error',
+    message,
+    'retrying',
+    { mcp_server_name: serverName },
+  )
 }
 
 function keyOf({ id, agentDefinition }: McpSession, turnId: string): string {

@@ -1,19 +1,35 @@
 /** What a tool of a tool server answers, as blocks that sessions and models know: text, images, and words for the rest. */
 import { isBase64 } from '#src/platform/json/base64.ts'
 import { limits } from '#src/platform/limits.ts'
-import { answered, cutEnd, failed, resultLimits, type ResultBlock, type ToolResult } from '#src/resources/agents/tools/results.ts'
+import {
+  answered,
+  cutEnd,
+  failed,
+  resultLimits,
+  type ResultBlock,
+  type ToolResult,
+} from '#src/resources/agents/tools/results.ts'
 
 /** A result as the Model Context Protocol has it; a server may leave anything out of it. */
 export type McpResult = { content?: readonly McpContent[]; structuredContent?: unknown; isError?: boolean | undefined }
 
 type McpContent = {
-  type: string; text?: unknown; data?: unknown; mimeType?: unknown; uri?: unknown; name?: unknown; title?: unknown
+  type: string
+  text?: unknown
+  data?: unknown
+  mimeType?: unknown
+  uri?: unknown
+  name?: unknown
+  title?: unknown
   resource?: { uri?: unknown; mimeType?: unknown; text?: unknown; blob?: unknown } | undefined
 }
 
 /** How images begin. What a server calls one is not believed: a model refuses an image that is none, and would at every step after it. */
 const signatures = [
-  { mediaType: 'image/png', begins: /^\x89PNG\r\n\x1a\n/ }, { mediaType: 'image/jpeg', begins: /^\xff\xd8\xff/ }, { mediaType: 'image/gif', begins: /^GIF8[79]a/ }, { mediaType: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
+  { mediaType: 'image/png', begins: /^\x89PNG\r\n\x1a\n/ },
+  { mediaType: 'image/jpeg', begins: /^\xff\xd8\xff/ },
+  { mediaType: 'image/gif', begins: /^GIF8[79]a/ },
+  { mediaType: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
 ] as const
 /** What is shown of a name or an address, characters. */
 const nameCharacters = 300
@@ -22,7 +38,8 @@ const nameCharacters = 300
 export function mcpToolResult({ content = [], structuredContent, isError }: McpResult): ToolResult {
   const blocks = bounded(content.map(blockOf))
   const first = structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
-  const text = blocks.length > 0 ? blocks.map((block) => (block.type === 'text' ? block.text : '[image]')).join('\n') : first
+  const text =
+    blocks.length > 0 ? blocks.map((block) => (block.type === 'text' ? block.text : '[image]')).join('\n') : first
   const result = isError === true ? failed(text) : answered(text)
   return blocks.some(({ type }) => type === 'image') ? { ...result, content: blocks } : result
 }
@@ -34,7 +51,9 @@ function blockOf({ type, text, data, mimeType, uri, name, title, resource }: Mcp
   if (type === 'resource_link') return textBlock([shown(title ?? name), shown(uri)].filter(Boolean).join(': '))
   if (type !== 'resource' || !resource) return textBlock(`[${shown(type)}]`)
   if (typeof resource.text === 'string') return textBlock(`${shown(resource.uri)}\n${resource.text}`)
-  return imageBlock(resource.blob) ?? cannotBeShown(`The resource ${shown(resource.uri)}`, resource.mimeType, resource.blob)
+  return (
+    imageBlock(resource.blob) ?? cannotBeShown(`The resource ${shown(resource.uri)}`, resource.mimeType, resource.blob)
+  )
 }
 
 function textBlock(text: string): ResultBlock {
@@ -50,7 +69,9 @@ function imageBlock(data: unknown): ResultBlock | null {
 }
 
 function cannotBeShown(what: string, mimeType: unknown, data: unknown): ResultBlock {
-  return textBlock(`[${what} of the type ${shown(mimeType) || 'unknown'}${isPacked(data) ? ` and ${sizeOf(data)} bytes` : ''}, which cannot be shown here.]`)
+  return textBlock(
+    `[${what} of the type ${shown(mimeType) || 'unknown'}${isPacked(data) ? ` and ${sizeOf(data)} bytes` : ''}, which cannot be shown here.]`,
+  )
 }
 
 /** The blocks as far as a result has room for them: texts together as for any tool, images up to a number and a size. */
@@ -62,11 +83,15 @@ function bounded(blocks: readonly ResultBlock[]): ResultBlock[] {
     if (block.type === 'image') {
       images++
       imageCharacters += block.source.data.length
-      return images <= resultLimits.images && imageCharacters <= resultLimits.imageBytes * (4 / 3) + 4 ? [block] : [textBlock('[An image was left out: this result has too many, or they are too large together.]')]
+      return images <= resultLimits.images && imageCharacters <= resultLimits.imageBytes * (4 / 3) + 4
+        ? [block]
+        : [textBlock('[An image was left out: this result has too many, or they are too large together.]')]
     }
     const left = resultLimits.characters - characters
     characters += block.text.length
-    return left > 0 || block.text === '' ? [block.text.length <= left ? block : textBlock(cutEnd(block.text, left))] : []
+    return left > 0 || block.text === ''
+      ? [block.text.length <= left ? block : textBlock(cutEnd(block.text, left))]
+      : []
   })
 }
 

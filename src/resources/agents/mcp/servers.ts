@@ -15,16 +15,28 @@ import type { RefreshServices } from '#src/resources/agents/credentials/oauth-re
 export type McpTool = { name: string; description: string | null; inputSchema: unknown }
 
 /** What came of asking a server. `error` is a sentence of ours: what a server says may hold anything. */
-export type McpOutcome<Result> = { status: 'ok'; result: Result } | { status: 'auth_required' | 'unreachable'; error: string }
+export type McpOutcome<Result> =
+  | { status: 'ok'; result: Result }
+  | { status: 'auth_required' | 'unreachable'; error: string }
 
 /** Which server, who pays the wait, and for how long. `bearer` finds the credential for it; `bytesMax` is for all that it answers, 16 MiB unless said. */
-export type McpOrder = { url: string; bearer: () => Promise<BearerCredential | null>; limitMs: number; bytesMax?: number; signal?: AbortSignal }
+export type McpOrder = {
+  url: string
+  bearer: () => Promise<BearerCredential | null>
+  limitMs: number
+  bytesMax?: number
+  signal?: AbortSignal
+}
 
 const toolsMax = 1000 // ours: of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
 /** Connects, works, and leaves; within `limitMs` in all. */
-export async function askMcpServer<Result>(services: RefreshServices, { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder, work: (client: Client, signal: AbortSignal) => Promise<Result>): Promise<McpOutcome<Result>> {
+export async function askMcpServer<Result>(
+  services: RefreshServices,
+  { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder,
+  work: (client: Client, signal: AbortSignal) => Promise<Result>,
+): Promise<McpOutcome<Result>> {
   const late = AbortSignal.timeout(limitMs)
   const full = new AbortController()
   const over = AbortSignal.any([late, full.signal, ...(signal ? [signal] : [])])
@@ -32,7 +44,14 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
   const noticed = noticing(outboundFetch(services.config, { bytesMax, tooMuch }))
   const answers = readMcpAnswers(noticed.fetch, tooMuch)
   // A server may say the token that it was sent, in a description as well as in a result.
-  const ask = async (token: string | null): Promise<Result> => maskedValue(createMasker(token === null ? [] : [token]), answers.restore(await withMcp({ url, token, fetch: answers.fetch, limitMs, signal: over }, (client) => work(client, over))), false) as Promise<Result>
+  const ask = async (token: string | null): Promise<Result> =>
+    maskedValue(
+      createMasker(token === null ? [] : [token]),
+      answers.restore(
+        await withMcp({ url, token, fetch: answers.fetch, limitMs, signal: over }, (client) => work(client, over)),
+      ),
+      false,
+    ) as Promise<Result>
   let credential: BearerCredential | null = null
   try {
     credential = await bearer()
@@ -44,7 +63,13 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch (error) {
-    if (noticed.refused()) return { status: 'auth_required', error: credential ? 'The server refuses the credential that your vault has for its address. Give it a new one.' : 'The server wants a credential. Put one for its address into a vault.' }
+    if (noticed.refused())
+      return {
+        status: 'auth_required',
+        error: credential
+          ? 'The server refuses the credential that your vault has for its address. Give it a new one.'
+          : 'The server wants a credential. Put one for its address into a vault.',
+      }
     const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
     log.debug({ reason: why }, 'a tool server could not be asked') // not its own words: they may hold what it was sent
     return { status: 'unreachable', error: why }
@@ -52,11 +77,20 @@ export async function askMcpServer<Result>(services: RefreshServices, { url, bea
 }
 
 /** Asks a server for all its tools, for 10 s and 1 MiB: the client follows the pages, within its own bound. */
-export function listServerTools(services: RefreshServices, order: Omit<McpOrder, 'limitMs' | 'bytesMax'>): Promise<McpOutcome<McpTool[]>> {
-  return askMcpServer(services, { ...order, limitMs: listMs, bytesMax: limits.mcpListingBytes }, async (client, signal) => {
-    const { tools } = await client.listTools(undefined, { timeout: listMs, signal })
-    return tools.slice(0, toolsMax).map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
-  })
+export function listServerTools(
+  services: RefreshServices,
+  order: Omit<McpOrder, 'limitMs' | 'bytesMax'>,
+): Promise<McpOutcome<McpTool[]>> {
+  return askMcpServer(
+    services,
+    { ...order, limitMs: listMs, bytesMax: limits.mcpListingBytes },
+    async (client, signal) => {
+      const { tools } = await client.listTools(undefined, { timeout: listMs, signal })
+      return tools
+        .slice(0, toolsMax)
+        .map(({ name, description, inputSchema }) => ({ name, description: description ?? null, inputSchema }))
+    },
+  )
 }
 
 type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }
@@ -84,5 +118,7 @@ function noticing(fetch: OutboundFetch): Noticed {
 function whyUnreachable(error: unknown, late: AbortSignal, limitMs: number): string {
   if (late.aborted) return `The server did not answer within ${limitMs / 1000} s.`
   const outbound = causesOf(error).find((cause) => cause instanceof OutboundError)
-  return outbound ? outbound.message : 'The server could not be reached, or does not speak the Model Context Protocol at this address.'
+  return outbound
+    ? outbound.message
+    : 'The server could not be reached, or does not speak the Model Context Protocol at this address.'
 }

@@ -18,12 +18,19 @@ export type Verdict = { result: 'satisfied' | 'needs_revision' | 'failed'; expla
 const explanationLength = 10_000 // characters
 
 /** Changes an outcome in its session's row. @returns the session after it; undefined when it is gone. */
-export async function changeOutcome(tx: Tx, sessionId: string, { id, change }: OutcomeChange): Promise<Session | undefined> {
-  return findOne<Session>(tx, sql`
+export async function changeOutcome(
+  tx: Tx,
+  sessionId: string,
+  { id, change }: OutcomeChange,
+): Promise<Session | undefined> {
+  return findOne<Session>(
+    tx,
+    sql`
     update sessions set outcomes = (
       select jsonb_agg(case when one ->> 'outcome_id' = ${id} then one || ${JSON.stringify(change)}::jsonb else one end order by place)
       from jsonb_array_elements(outcomes) with ordinality as every (one, place))
-    where id = ${sessionId} and outcomes @> ${JSON.stringify([{ outcome_id: id }])}::jsonb returning *`)
+    where id = ${sessionId} and outcomes @> ${JSON.stringify([{ outcome_id: id }])}::jsonb returning *`,
+  )
 }
 
 /** Says that the grader begins. */
@@ -32,15 +39,33 @@ export function evaluationStart(id: string, { outcome_id, iteration }: Outcome):
 }
 
 /** What a verdict, or the end without one, comes to: its event, and what it changes of the outcome. */
-export function evaluationEnd(startId: string, { outcome_id, iteration, max_iterations }: Outcome, said: Verdict | { result: 'interrupted'; explanation: string }, usage: Usage | null): { event: NewEvent; outcome: OutcomeChange } {
+export function evaluationEnd(
+  startId: string,
+  { outcome_id, iteration, max_iterations }: Outcome,
+  said: Verdict | { result: 'interrupted'; explanation: string },
+  usage: Usage | null,
+): { event: NewEvent; outcome: OutcomeChange } {
   const wasLast = said.result === 'needs_revision' && iteration + 1 >= max_iterations
   const result = wasLast ? 'max_iterations_reached' : said.result
   const explanation = storableText(said.explanation.slice(0, explanationLength))
   return {
-    event: { type: 'span.outcome_evaluation_end', data: { outcome_evaluation_start_id: encodeId('sessionEvent', startId), outcome_id, iteration, result, explanation, usage: modelUsage(usage) } },
+    event: {
+      type: 'span.outcome_evaluation_end',
+      data: {
+        outcome_evaluation_start_id: encodeId('sessionEvent', startId),
+        outcome_id,
+        iteration,
+        result,
+        explanation,
+        usage: modelUsage(usage),
+      },
+    },
     outcome: {
       id: outcome_id,
-      change: result === 'needs_revision' ? { result: 'running', iteration: iteration + 1, explanation } : { result, explanation, completed_at: timestamp(nowMs()) },
+      change:
+        result === 'needs_revision'
+          ? { result: 'running', iteration: iteration + 1, explanation }
+          : { result, explanation, completed_at: timestamp(nowMs()) },
     },
   }
 }

@@ -19,13 +19,29 @@ Answer with one JSON object and nothing else: {"result": "satisfied" or "needs_r
 "satisfied": every point holds. "needs_revision": some do not; the explanation says which, why, and what to change. "failed": the rubric cannot be applied to this work at all.`
 
 /** The grader's messages. @param log the conversation, as readConversation reads it. */
-export function gradingMessages(log: readonly TurnEvent[], { outcome_id, description }: Outcome, { id, contextWindow }: Pick<Model, 'id' | 'contextWindow'>): Message[] {
+export function gradingMessages(
+  log: readonly TurnEvent[],
+  { outcome_id, description }: Outcome,
+  { id, contextWindow }: Pick<Model, 'id' | 'contextWindow'>,
+): Message[] {
   const defined = log.find(({ type, data }) => type === 'user.define_outcome' && data['outcome_id'] === outcome_id)
   const rubric = (defined?.data['rubric'] as { content?: unknown } | undefined)?.content // as event-shapes.ts read it
-  const record = conversationOf(log, { system: null, model: id, seesImages: false, readsPdf: false, reasoning: new Map(), nameOf: ({ data }) => String(data['name']) })
+  const record = conversationOf(log, {
+    system: null,
+    model: id,
+    seesImages: false,
+    readsPdf: false,
+    reasoning: new Map(),
+    nameOf: ({ data }) => String(data['name']),
+  })
   const head = `# Outcome\n${description}\n\n# Rubric\n${String(rubric)}\n\n# Record\n`
-  const text = head + endOf(record.map(lines), (contextWindow * windowShare - textTokens(instructions + head)) * charactersPerToken)
-  return [{ role: 'system', text: instructions }, { role: 'user', name: null, parts: [{ type: 'text', text }] }]
+  const text =
+    head +
+    endOf(record.map(lines), (contextWindow * windowShare - textTokens(instructions + head)) * charactersPerToken)
+  return [
+    { role: 'system', text: instructions },
+    { role: 'user', name: null, parts: [{ type: 'text', text }] },
+  ]
 }
 
 const verdict = z.object({ result: z.enum(['satisfied', 'needs_revision', 'failed']), explanation: z.string() })
@@ -53,8 +69,17 @@ function endOf(parts: readonly string[], charactersMax: number): string {
 
 /** A message as the record shows it: indented, so that nothing in it looks like a heading, or a line of the built-in model's script. */
 function lines(message: Message): string {
-  const said = message.role === 'user' ? message.parts.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n') : message.text
-  const calls = message.role === 'assistant' ? message.toolCalls.map(({ name, arguments: given }) => `calls ${name} ${given}`) : []
+  const said =
+    message.role === 'user'
+      ? message.parts.map((part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n')
+      : message.text
+  const calls =
+    message.role === 'assistant' ? message.toolCalls.map(({ name, arguments: given }) => `calls ${name} ${given}`) : []
   const who = message.role === 'assistant' ? 'agent' : message.role === 'tool' ? 'tool result' : message.role
-  return `${who}:\n${[said, ...calls].filter(Boolean).join('\n').split('\n').map((line) => `    ${line}`).join('\n')}`
+  return `${who}:\n${[said, ...calls]
+    .filter(Boolean)
+    .join('\n')
+    .split('\n')
+    .map((line) => `    ${line}`)
+    .join('\n')}`
 }

@@ -10,8 +10,13 @@ export type OutcomeEnd = 'satisfied' | 'max_iterations_reached' | 'failed' | 'in
 
 /** An outcome in its session's row; keys as on the wire. `iteration` is the cycle it is in, from 0. */
 export type Outcome = {
-  outcome_id: string; description: string; max_iterations: number
-  result: 'pending' | 'running' | 'evaluating' | OutcomeEnd; iteration: number; explanation: string | null; completed_at: string | null
+  outcome_id: string
+  description: string
+  max_iterations: number
+  result: 'pending' | 'running' | 'evaluating' | OutcomeEnd
+  iteration: number
+  explanation: string | null
+  completed_at: string | null
 }
 
 /** What changes of an outcome. */
@@ -22,11 +27,20 @@ type WithOutcomes = { outcomes: readonly Outcome[] }
 const iterationsUsual = 3
 
 /** The outcomes that these events define. */
-export function definedBy(events: readonly { type: string; data?: Readonly<Record<string, unknown>> | undefined }[]): Outcome[] {
-  return events.filter(({ type }) => type === 'user.define_outcome').map(({ data = {} }) => ({
-    outcome_id: String(data['outcome_id']), description: String(data['description']), max_iterations: Number(data['max_iterations'] ?? iterationsUsual),
-    result: 'pending', iteration: 0, explanation: null, completed_at: null,
-  }))
+export function definedBy(
+  events: readonly { type: string; data?: Readonly<Record<string, unknown>> | undefined }[],
+): Outcome[] {
+  return events
+    .filter(({ type }) => type === 'user.define_outcome')
+    .map(({ data = {} }) => ({
+      outcome_id: String(data['outcome_id']),
+      description: String(data['description']),
+      max_iterations: Number(data['max_iterations'] ?? iterationsUsual),
+      result: 'pending',
+      iteration: 0,
+      explanation: null,
+      completed_at: null,
+    }))
 }
 
 /** The outcome that is to be reached now: the first that has not ended. */
@@ -43,13 +57,29 @@ export function wireOutcomes({ outcomes }: WithOutcomes): Record<string, unknown
 export function checkOutcomes({ outcomes }: WithOutcomes, added: readonly Outcome[]): void {
   const all = [...outcomes, ...added]
   if (added.length === 0) return
-  if (all.length > limits.outcomesMax) throw new BerthError('invalid_request', `A session may be given ${limits.outcomesMax} outcomes. Begin a new session for further ones.`)
+  if (all.length > limits.outcomesMax)
+    throw new BerthError(
+      'invalid_request',
+      `A session may be given ${limits.outcomesMax} outcomes. Begin a new session for further ones.`,
+    )
   if (all.reduce((sum, { description }) => sum + description.length, 0) > limits.outcomeDescriptionsLength) {
-    throw new BerthError('invalid_request', `The descriptions of a session's outcomes may have ${limits.outcomeDescriptionsLength} characters together. Put what is longer into a message, or begin a new session.`)
+    throw new BerthError(
+      'invalid_request',
+      `The descriptions of a session's outcomes may have ${limits.outcomeDescriptionsLength} characters together. Put what is longer into a message, or begin a new session.`,
+    )
   }
 }
 
 /** The outcomes of a session that ends for good: those that are open can be reached no more. */
 export function endedOutcomes({ outcomes }: WithOutcomes, completedAt: string): Outcome[] {
-  return outcomes.map((one) => (one.completed_at === null ? { ...one, result: 'interrupted', explanation: 'The session was archived before this was reached.', completed_at: completedAt } : one))
+  return outcomes.map((one) =>
+    one.completed_at === null
+      ? {
+          ...one,
+          result: 'interrupted',
+          explanation: 'The session was archived before this was reached.',
+          completed_at: completedAt,
+        }
+      : one,
+  )
 }

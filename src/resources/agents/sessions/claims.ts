@@ -28,15 +28,26 @@ type ClaimedRow = Session & { stepFence: number; stepTries: number; wasLost: boo
 
 /** Takes a session up; undefined when it has nothing to do, or somebody has it. */
 export async function claimSession(tx: Tx, sessionId: string, nodeId: string): Promise<Claimed | undefined> {
-  const row = await findOne<ClaimedRow>(tx, sql`
+  const row = await findOne<ClaimedRow>(
+    tx,
+    sql`
     with held as (
       select id, step_beat_at is not null as was_lost from sessions
       where id = ${sessionId} and status in ('running', 'rescheduling') and (step_beat_at is null or step_beat_at < now() - ${silenceSeconds} * interval '1 second')
       for no key update)
     update sessions s set step_fence = step_fence + 1, step_node = ${nodeId}, step_beat_at = now(), step_tries = step_tries + 1
     from held where s.id = held.id returning s.*, held.was_lost,
-      not exists (select from memberships m where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left`)
-  return row && { claim: { sessionId, fence: row.stepFence }, session: row, wasLost: row.wasLost, tries: row.stepTries, ownerLeft: row.ownerLeft }
+      not exists (select from memberships m where m.organization_id = s.organization_id and m.user_id = s.owner_user_id and m.deactivated_at is null) as owner_left`,
+  )
+  return (
+    row && {
+      claim: { sessionId, fence: row.stepFence },
+      session: row,
+      wasLost: row.wasLost,
+      tries: row.stepTries,
+      ownerLeft: row.ownerLeft,
+    }
+  )
 }
 
 /**
@@ -44,19 +55,29 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
  * @param release gives the session back: a step is done.
  * @throws ClaimLost
  */
-export async function holdSession(tx: Tx, { sessionId, fence }: Claim, { release }: { release: boolean }): Promise<Session> {
-  const session = await findOne<Session>(tx, sql`
+export async function holdSession(
+  tx: Tx,
+  { sessionId, fence }: Claim,
+  { release }: { release: boolean },
+): Promise<Session> {
+  const session = await findOne<Session>(
+    tx,
+    sql`
     update sessions set step_beat_at = ${release ? null : sql`now()`}, step_tries = ${release ? 0 : sql`step_tries`}
-    where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling') returning *`)
+    where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling') returning *`,
+  )
   if (!session) throw new ClaimLost()
   return session
 }
 
 /** Says that the worker lives, unless it has given the session back meanwhile. @returns whether the client asked to stop meanwhile. @throws ClaimLost */
 export async function beat(db: Db, { sessionId, fence }: Claim): Promise<{ isInterrupted: boolean }> {
-  const row = await findOne<{ isInterrupted: boolean }>(db, sql`
+  const row = await findOne<{ isInterrupted: boolean }>(
+    db,
+    sql`
     update sessions set step_beat_at = now() where id = ${sessionId} and step_fence = ${fence} and step_beat_at is not null and status in ('running', 'rescheduling')
-    returning exists (select from session_events where session_id = ${sessionId} and type = 'user.interrupt' and processed_at is null) as is_interrupted`)
+    returning exists (select from session_events where session_id = ${sessionId} and type = 'user.interrupt' and processed_at is null) as is_interrupted`,
+  )
   if (!row) throw new ClaimLost()
   return row
 }
@@ -69,8 +90,11 @@ export async function releaseClaim(db: Db, { sessionId, fence }: Claim): Promise
 /** A worker starts: what the one before it on this node had is free, and goes on at once. */
 export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const left = await findAll<{ id: string }>(tx, sql`
-      update sessions set step_beat_at = now() - interval '1 hour' where step_node = ${nodeId} and step_beat_at is not null and status in ('running', 'rescheduling') returning id`)
+    const left = await findAll<{ id: string }>(
+      tx,
+      sql`
+      update sessions set step_beat_at = now() - interval '1 hour' where step_node = ${nodeId} and step_beat_at is not null and status in ('running', 'rescheduling') returning id`,
+    )
     for (const { id } of left) await services.jobs.enqueue(tx, stepJob, { sessionId: id })
   })
 }
@@ -78,13 +102,16 @@ export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>
 /** Gives sessions a job again whose worker is silent, or whose job was lost. */
 export async function stirSessions(services: Pick<Background, 'db' | 'jobs'>): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const still = await findAll<{ id: string }>(tx, sql`
+    const still = await findAll<{ id: string }>(
+      tx,
+      sql`
       update sessions set updated_at = now() where id in (
         select id from sessions where status in ('running', 'rescheduling') and (
           step_beat_at < now() - ${silenceSeconds} * interval '1 second'
           or step_beat_at is null and updated_at < now() - (case status when 'running' then ${stillSeconds} else ${stillSecondsRescheduling} end)::int * interval '1 second')
         order by id limit ${batchMax} for no key update skip locked)
-      returning id`)
+      returning id`,
+    )
     for (const { id } of still) await services.jobs.enqueue(tx, stepJob, { sessionId: id })
   })
 }

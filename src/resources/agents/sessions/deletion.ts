@@ -28,7 +28,11 @@ export async function deleteSession(call: Call, publicId: string): Promise<void>
 }
 
 /** Removes a session's rows and its own environment, and tells whoever follows. The row must be locked by this transaction. */
-export async function removeSession(services: Services, tx: Tx, { id, environmentId }: { id: string; environmentId: string | null }): Promise<void> {
+export async function removeSession(
+  services: Services,
+  tx: Tx,
+  { id, environmentId }: { id: string; environmentId: string | null },
+): Promise<void> {
   await change(tx, sql`delete from sessions where id = ${id}`)
   if (environmentId) await discardEnvironment(services, tx, environmentId)
   await publish(tx, sessionTopic, id)
@@ -57,6 +61,9 @@ async function untilStopped({ db, pubsub }: Call, id: string): Promise<void> {
 
 /** Removes the idle sessions of an agent that is being deleted, and tells whoever follows them. Their rows are locked by hasActiveWork. */
 export async function endWorkOf(services: Services, tx: Tx, agentId: string): Promise<void> {
-  const sessions = await findAll<{ id: string; environmentId: string | null }>(tx, sql`select id, environment_id from sessions where agent_id = ${agentId} order by id`)
+  const sessions = await findAll<{ id: string; environmentId: string | null }>(
+    tx,
+    sql`select id, environment_id from sessions where agent_id = ${agentId} order by id`,
+  )
   for (const session of sessions) await removeSession(services, tx, session)
 }

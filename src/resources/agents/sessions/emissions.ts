@@ -10,7 +10,13 @@ import type { PreviewPiece } from './previews.ts'
  * One thing that goes out. `position` resumes the stream behind it; null for what is not in the log. `preview` is the
  * public id of the event that it previews. `isLast`: nothing follows.
  */
-export type Emission = { position: number | null; event: Readonly<Record<string, unknown>>; sizeBytes: number; preview: string | null; isLast: boolean }
+export type Emission = {
+  position: number | null
+  event: Readonly<Record<string, unknown>>
+  sizeBytes: number
+  preview: string | null
+  isLast: boolean
+}
 
 const pieceEventsMax = 500
 const pieceBytesMax = 2 * 1024 * 1024
@@ -19,7 +25,9 @@ type Row = Omit<LogEntry, 'at'> & { at: number | null; found: number }
 
 /** What went out after a position: 500 entries or 2 MiB at once. Of a session that is gone, the last thing that is said of it. */
 export async function readEmissions(db: Db, sessionId: string, after: number): Promise<Piece<Emission>> {
-  const rows = await findAll<Row>(db, sql`
+  const rows = await findAll<Row>(
+    db,
+    sql`
     select piece.* from sessions session left join lateral (
       select * from (
         select entry.*, sum(size_bytes) over (order by at) - size_bytes as before, count(*) over () as found from (
@@ -29,20 +37,36 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
           (select taken_position, id, type, data, size_bytes, processed_at from session_events where session_id = ${sessionId} and taken_position > ${after} order by taken_position limit ${pieceEventsMax})
           order by at limit ${pieceEventsMax}) entry) counted
       where before < ${pieceBytesMax}
-    ) piece on true where session.id = ${sessionId} order by piece.at`)
+    ) piece on true where session.id = ${sessionId} order by piece.at`,
+  )
   if (rows.length === 0) return { items: [deletion(sessionId)], more: false }
   const logged = rows.filter((row): row is Row & LogEntry => row.at !== null)
-  return { items: logged.map(emit), more: logged.length > 0 && (logged.length >= pieceEventsMax || (logged[0]?.found ?? 0) > logged.length) }
+  return {
+    items: logged.map(emit),
+    more: logged.length > 0 && (logged.length >= pieceEventsMax || (logged[0]?.found ?? 0) > logged.length),
+  }
 }
 
 /** A preview's piece as it goes out. */
 export function emitPreview({ eventId, data }: PreviewPiece): Emission {
-  return { position: null, event: data, sizeBytes: JSON.stringify(data).length, preview: encodeId('sessionEvent', eventId), isLast: false }
+  return {
+    position: null,
+    event: data,
+    sizeBytes: JSON.stringify(data).length,
+    preview: encodeId('sessionEvent', eventId),
+    isLast: false,
+  }
 }
 
 /** An entry of the log as it goes out. */
 export function emit(row: LogEntry): Emission {
-  return { position: row.at, event: wireEvent(row), sizeBytes: row.sizeBytes, preview: null, isLast: row.type === 'session.status_terminated' }
+  return {
+    position: row.at,
+    event: wireEvent(row),
+    sizeBytes: row.sizeBytes,
+    preview: null,
+    isLast: row.type === 'session.status_terminated',
+  }
 }
 
 /** The log went with its session, so this event is in none; its id is made of the session's, the same for everybody. */

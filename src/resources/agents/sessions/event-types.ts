@@ -2,10 +2,33 @@
 
 /** Every type of event that a log may hold. */
 export const eventTypes: readonly string[] = [
-  'user.message', 'user.interrupt', 'user.tool_confirmation', 'user.custom_tool_result', 'user.tool_result', 'user.define_outcome', 'system.message',
-  'agent.message', 'agent.thinking', 'agent.tool_use', 'agent.tool_result', 'agent.mcp_tool_use', 'agent.mcp_tool_result', 'agent.custom_tool_use', 'agent.thread_context_compacted',
-  'session.status_running', 'session.status_idle', 'session.status_rescheduled', 'session.status_terminated', 'session.error', 'session.updated', 'session.deleted', 'session.usage',
-  'span.model_request_start', 'span.model_request_end', 'span.outcome_evaluation_start', 'span.outcome_evaluation_end',
+  'user.message',
+  'user.interrupt',
+  'user.tool_confirmation',
+  'user.custom_tool_result',
+  'user.tool_result',
+  'user.define_outcome',
+  'system.message',
+  'agent.message',
+  'agent.thinking',
+  'agent.tool_use',
+  'agent.tool_result',
+  'agent.mcp_tool_use',
+  'agent.mcp_tool_result',
+  'agent.custom_tool_use',
+  'agent.thread_context_compacted',
+  'session.status_running',
+  'session.status_idle',
+  'session.status_rescheduled',
+  'session.status_terminated',
+  'session.error',
+  'session.updated',
+  'session.deleted',
+  'session.usage',
+  'span.model_request_start',
+  'span.model_request_end',
+  'span.outcome_evaluation_start',
+  'span.outcome_evaluation_end',
 ]
 
 /** What a client says that begins a turn. */
@@ -17,4 +40,9 @@ export const answerTypes: readonly string[] = ['user.tool_confirmation', 'user.c
 /** By which an agent uses a tool. */
 export const toolUseTypes: readonly string[] = ['agent.tool_use', 'agent.mcp_tool_use', 'agent.custom_tool_use']
 /** The results of tool uses. */
-export const resultTypes: readonly string[] = ['agent.tool_result', 'agent.mcp_tool_result', 'user.custom_tool_result', 'user.tool_result']
+export const resultTypes: readonly string[] = [
+  'agent.tool_result',
+  'agent.mcp_tool_result',
+  'user.custom_tool_result',
+  'user.tool_result',
+]

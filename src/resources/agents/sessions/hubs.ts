@@ -24,7 +24,14 @@ export const { follow: followEmissions } = createFollowers<Emission, number>({
     }
     listen(sessionTopic, (said) => (said === null ? ring() : tell([emit(readNotice(said))]))) // before the position is read: nothing can be missed
     return {
-      start: patiently(() => getOne<{ position: number }>(db, sql`select coalesce(max(event_position), 0) as position from sessions where id = ${id}`), signal).then(({ position }) => position),
+      start: patiently(
+        () =>
+          getOne<{ position: number }>(
+            db,
+            sql`select coalesce(max(event_position), 0) as position from sessions where id = ${id}`,
+          ),
+        signal,
+      ).then(({ position }) => position),
       /**
        * Pieces of previews are read before the log and told behind it, so none comes before what was logged before it.
        * The append of an event removes its pieces, so those of one that is not in the log yet come before it.

@@ -44,11 +44,21 @@ export async function appendEvents(tx: Tx, sessionId: string, events: readonly N
  * what most messages to a running session take.
  * @returns none, with nothing appended, when it is not so.
  */
-export async function appendToWorking(db: Db, sessionId: string, events: readonly NewEvent[], condition: RawBuilder<boolean>): Promise<SessionEvent[]> {
+export async function appendToWorking(
+  db: Db,
+  sessionId: string,
+  events: readonly NewEvent[],
+  condition: RawBuilder<boolean>,
+): Promise<SessionEvent[]> {
   return appendWhere(db, sessionId, events, sql<boolean>`status in ('running', 'rescheduling') and ${condition}`)
 }
 
-async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[], condition: RawBuilder<unknown>): Promise<SessionEvent[]> {
+async function appendWhere(
+  db: Db,
+  sessionId: string,
+  events: readonly NewEvent[],
+  condition: RawBuilder<unknown>,
+): Promise<SessionEvent[]> {
   if (events.length === 0) return []
   const rows: NewRow[] = []
   for (const event of events) rows.push(isLargeJson(event.data) ? await largeRow(event) : newRow(event))
@@ -56,7 +66,9 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
   const entry = sql`'[' || position || (${rows.map(({ said }) => said)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ']'`
-  const stored = await findAll<Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>>(db, sql`
+  const stored = await findAll<Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>>(
+    db,
+    sql`
     with counted as (
       update sessions set event_position = event_position + ${rows.length}, service_events = service_events + ${fromService}, last_event_id = ${rows.at(-1)?.id ?? null}, last_event_at = now(), updated_at = now()
         ${outcomes.length > 0 ? sql`, outcomes = outcomes || ${JSON.stringify(outcomes)}::jsonb` : sql``}
@@ -68,7 +80,8 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
     from counted, unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ type }) => type)}::text[], ${textsOf(rows)}, ${rows.map(({ sizeBytes }) => sizeBytes)}::int[],
       ${rows.map(({ answers }) => answers)}::uuid[], ${rows.map(({ queued }) => queued)}::boolean[]) with ordinality as new (id, type, data, size_bytes, answers, queued, place)
     order by place
-    returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told`)
+    returning position, processed_at, created_at, ${noticeOf(sessionTopic, sql`session_id`, entry)} as told`,
+  )
   return stored.map(({ position, processedAt, createdAt }, at) => {
     const { id, type, data, answers } = rows[at]! // in their order, which is that of the rows
     return { sessionId, position, id, type, data, answers, processedAt, takenPosition: null, createdAt }
@@ -82,11 +95,21 @@ async function appendWhere(db: Db, sessionId: string, events: readonly NewEvent[
 function newRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): NewRow {
   const text = JSON.stringify(data)
   const sizeBytes = Buffer.byteLength(text)
-  const said = sizeBytes <= saidBytesMax - saidBesidesDataBytes ? `,"${id}",${JSON.stringify(type)},${text},${sizeBytes},` : null
+  const said =
+    sizeBytes <= saidBytesMax - saidBesidesDataBytes ? `,"${id}",${JSON.stringify(type)},${text},${sizeBytes},` : null
   return { id, type, data, text, sizeBytes, said, queued, answers: answeredId(data) }
 }
 
-type NewRow = { id: string; type: string; data: Readonly<Record<string, unknown>>; text: string | Buffer; sizeBytes: number; said: string | null; queued: boolean; answers: string | null }
+type NewRow = {
+  id: string
+  type: string
+  data: Readonly<Record<string, unknown>>
+  text: string | Buffer
+  sizeBytes: number
+  said: string | null
+  queued: boolean
+  answers: string | null
+}
 
 /** The same for data of many MiB, whose JSON is written in steps and goes to Postgres as bytes. */
 async function largeRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): Promise<NewRow> {
@@ -96,7 +119,8 @@ async function largeRow({ type, data = {}, id = newUuid(), queued = isClientType
 
 /** The texts as one list: in a parameter of its own each where one is large, because the driver looks through every text of a list for quotes. */
 function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
-  if (rows.some(({ text }) => typeof text !== 'string')) return sql`array[${sql.join(rows.map(({ text }) => sql`${text}::text`))}]`
+  if (rows.some(({ text }) => typeof text !== 'string'))
+    return sql`array[${sql.join(rows.map(({ text }) => sql`${text}::text`))}]`
   return sql`${rows.map(({ text }) => text)}::text[]`
 }
 
@@ -108,7 +132,9 @@ function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
  */
 export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string[]): Promise<SessionEvent[]> {
   if (ids.length === 0) return []
-  return findAll<SessionEvent>(tx, sql`
+  return findAll<SessionEvent>(
+    tx,
+    sql`
       with due as (
         select position, row_number() over (order by position) as place from session_events
         where session_id = ${sessionId} and id = any(${ids}::uuid[]) and processed_at is null),
@@ -119,7 +145,8 @@ export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string
         update session_events event set processed_at = now(), taken_position = counted.before + due.place
         from due, counted where event.session_id = ${sessionId} and event.position = due.position
         returning event.*, ${noticeOf(sessionTopic, sql`session_id`, ifShort(takenEntry))} as told)
-      select ${eventColumns} from taken order by position`)
+      select ${eventColumns} from taken order by position`,
+  )
 }
 
 const takenEntry = sql`json_build_array(taken_position, id, type, data, size_bytes, processed_at::text)::text`
@@ -129,7 +156,14 @@ export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'
 
 /** The entry that a notice of sessionTopic tells of. */
 export function readNotice(said: string): LogEntry {
-  const [at, id, type, data, sizeBytes, processedAt] = JSON.parse(said) as [number, string, string, Record<string, unknown>, number, string | null] // appendWhere and takeEvents made it
+  const [at, id, type, data, sizeBytes, processedAt] = JSON.parse(said) as [
+    number,
+    string,
+    string,
+    Record<string, unknown>,
+    number,
+    string | null,
+  ] // appendWhere and takeEvents made it
   return { at, id, type, data, sizeBytes, processedAt: processedAt && readTimestamp(processedAt) }
 }
 
@@ -144,12 +178,17 @@ export function isPreviewable(type: string): boolean {
 }
 
 /** An event as callers see it. */
-export function wireEvent({ id, type, data, processedAt }: Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'>): Record<string, unknown> {
+export function wireEvent({
+  id,
+  type,
+  data,
+  processedAt,
+}: Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'>): Record<string, unknown> {
   return { id: encodeId('sessionEvent', id), type, ...data, processed_at: processedAt }
 }
 
 /** The stored id of the tool use that an event confirms or gives the result of; null for any other event. */
 function answeredId(data: Readonly<Record<string, unknown>>): string | null {
   const id = data['tool_use_id'] ?? data['custom_tool_use_id'] ?? data['mcp_tool_use_id']
-  return typeof id === 'string' ? decodeId('sessionEvent', id) ?? null : null
+  return typeof id === 'string' ? (decodeId('sessionEvent', id) ?? null) : null
 }

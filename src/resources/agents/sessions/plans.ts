@@ -22,42 +22,83 @@ import { afterAppending, moveSession } from './states.ts'
 import { vaultArchived } from '#src/resources/agents/vaults/rows.ts'
 
 /** Who works in a session: an agent of the caller's, or one of Berth's own, by name. */
-export type SessionAgent = { agentId: string | null; builtinAgent: string | null; version: number; definition: AgentDefinition }
+export type SessionAgent = {
+  agentId: string | null
+  builtinAgent: string | null
+  version: number
+  definition: AgentDefinition
+}
 
 /** What a session is begun with; ids are uuids. */
 export type SessionPlan = {
-  agent: SessionAgent; environmentId: string | null; vaultIds: string[]; title: string | null; metadata: Metadata; budgetNanoUsd: number | null
-  source: SessionSource; deploymentId?: string | null; initialEvents: readonly NewEvent[]
+  agent: SessionAgent
+  environmentId: string | null
+  vaultIds: string[]
+  title: string | null
+  metadata: Metadata
+  budgetNanoUsd: number | null
+  source: SessionSource
+  deploymentId?: string | null
+  initialEvents: readonly NewEvent[]
 }
 
 const anything = z.unknown().optional()
 const which = { id: z.string(), version: z.int().min(1).nullish() }
 const reference = exact({ type: z.literal('agent', 'it must be agent or agent_with_overrides').nullish(), ...which })
 const overriding = exact({
-  type: z.literal('agent_with_overrides'), ...which,
-  model: anything, system: anything, tools: anything, mcp_servers: anything, mcp_services: anything, skills: anything,
+  type: z.literal('agent_with_overrides'),
+  ...which,
+  model: anything,
+  system: anything,
+  tools: anything,
+  mcp_servers: anything,
+  mcp_services: anything,
+  skills: anything,
 })
 
 /**
  * The agent that a request names: its id, `{type: "agent", id, version}`, or `{type: "agent_with_overrides", …}`.
  * @throws BerthError invalid_request, not_found, resource_archived; unknown_model, unknown_tool of what is overridden.
  */
-export async function resolveAgent({ config }: { config: Config }, tx: Tx, scope: Scope, given: unknown): Promise<SessionAgent> {
-  const overrides = typeof given === 'object' && given !== null && 'type' in given && given.type === 'agent_with_overrides' ? readShape(overriding, given, 'agent') : undefined
+export async function resolveAgent(
+  { config }: { config: Config },
+  tx: Tx,
+  scope: Scope,
+  given: unknown,
+): Promise<SessionAgent> {
+  const overrides =
+    typeof given === 'object' && given !== null && 'type' in given && given.type === 'agent_with_overrides'
+      ? readShape(overriding, given, 'agent')
+      : undefined
   const named = overrides ?? readShape(reference, typeof given === 'string' ? { id: given } : given, 'agent')
   const latest = await readAgent(tx, scope, named.id, sql`for key share`)
-  if (latest.archivedAt) throw new BerthError('resource_archived', 'This agent is archived, so nothing can be begun with it. Choose another one.')
+  if (latest.archivedAt)
+    throw new BerthError(
+      'resource_archived',
+      'This agent is archived, so nothing can be begun with it. Choose another one.',
+    )
   const wanted = named.version ?? latest.version
   const agent = wanted === latest.version ? latest : await findAgentVersion(tx, latest.id, wanted)
   if (!agent) throw notFound('version of this agent')
-  const definition = !overrides ? agent.definition : changeDefinition(config, agent.definition, {
-    model: overrides.model, system: overrides.system, tools: overrides.tools, mcpServers: overrides.mcp_servers, mcpServices: overrides.mcp_services, skills: overrides.skills,
-  })
+  const definition = !overrides
+    ? agent.definition
+    : changeDefinition(config, agent.definition, {
+        model: overrides.model,
+        system: overrides.system,
+        tools: overrides.tools,
+        mcpServers: overrides.mcp_servers,
+        mcpServices: overrides.mcp_services,
+        skills: overrides.skills,
+      })
   return { agentId: agent.id, builtinAgent: null, version: agent.version, definition }
 }
 
 /** The environment that a request names, held so that it stays; undefined for none. @throws BerthError not_found, resource_archived. */
-export async function resolveEnvironment(tx: Tx, scope: Scope, publicId: string | null | undefined): Promise<Environment | undefined> {
+export async function resolveEnvironment(
+  tx: Tx,
+  scope: Scope,
+  publicId: string | null | undefined,
+): Promise<Environment | undefined> {
   if (publicId === null || publicId === undefined) return undefined
   if (scope.vmId) throw closedToVmTokens('environments, whose VMs may hold secrets of vaults')
   const environment = await readEnvironment(tx, scope, publicId, sql`for key share`)
@@ -65,7 +106,9 @@ export async function resolveEnvironment(tx: Tx, scope: Scope, publicId: string 
   return environment
 }
 
-const vaultIds = z.array(z.string()).max(limits.sessionVaultsMax, `a session has at most ${limits.sessionVaultsMax} vaults`)
+const vaultIds = z
+  .array(z.string())
+  .max(limits.sessionVaultsMax, `a session has at most ${limits.sessionVaultsMax} vaults`)
 
 /** The stored ids of the vaults that a request names, each once and in its order, which decides where two hold the same key. @throws BerthError invalid_request, not_found, vault_archived. */
 export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promise<string[]> {
@@ -74,7 +117,10 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
   const ids = [...new Set(named.flatMap((id) => decodeId('vault', id) ?? []))]
   if (ids.length < new Set(named).size) throw notFound('vault')
   if (ids.length === 0) return []
-  const found = await findAll<{ archivedAt: string | null }>(tx, sql`select archived_at from vaults where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
+  const found = await findAll<{ archivedAt: string | null }>(
+    tx,
+    sql`select archived_at from vaults where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`,
+  )
   if (found.length < ids.length) throw notFound('vault')
   if (found.some(({ archivedAt }) => archivedAt)) throw vaultArchived()
   return ids
@@ -85,29 +131,57 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
  * whose environment may hold those of others.
  * @throws BerthError forbidden.
  */
-export async function refuseSecretsToVmTokens(db: Db, scope: Scope, { vaultIds, environmentId }: Pick<Session, 'vaultIds' | 'environmentId'>): Promise<void> {
+export async function refuseSecretsToVmTokens(
+  db: Db,
+  scope: Scope,
+  { vaultIds, environmentId }: Pick<Session, 'vaultIds' | 'environmentId'>,
+): Promise<void> {
   if (!scope.vmId) return
-  const holdsSecrets = vaultIds.length > 0 || (environmentId !== null && await findOne(db, sql`
-    select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault'))`))
+  const holdsSecrets =
+    vaultIds.length > 0 ||
+    (environmentId !== null &&
+      (await findOne(
+        db,
+        sql`
+    select 1 from environments e where id = ${environmentId} and (not ephemeral or exists (select from vm_env v where v.vm_id = e.vm_id and v.source = 'vault'))`,
+      )))
   if (holdsSecrets) throw closedToVmTokens('sessions with vaults or with an environment of their own')
 }
 
 /** The fields that every way of beginning a session reads alike. @throws BerthError invalid_request. */
-export function readLabels(given: { title?: unknown; metadata?: unknown }): { title: string | null; metadata: Metadata } {
+export function readLabels(given: { title?: unknown; metadata?: unknown }): {
+  title: string | null
+  metadata: Metadata
+} {
   return { title: readText(given.title, 'title', limits.nameLength), metadata: readMetadata(given.metadata) }
 }
 
 /** Begins a session: idle, or running when there is something to begin with, which its first step takes up. */
-export async function beginSession({ config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>, tx: Tx, { organizationId, userId }: Scope, plan: SessionPlan): Promise<Session> {
+export async function beginSession(
+  { config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>,
+  tx: Tx,
+  { organizationId, userId }: Scope,
+  plan: SessionPlan,
+): Promise<Session> {
   const { agent } = plan
-  const masker = userId === null ? noMasker : await vaultsMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds)
+  const masker =
+    userId === null ? noMasker : await vaultsMasker({ db: tx, sealer }, { organizationId, userId }, plan.vaultIds)
   const initialEvents = await maskedEvents(masker, plan.initialEvents)
-  await checkRoughCount(tx, organizationId, { rows: sql`sessions where organization_id = ${organizationId}`, nouns: 'sessions', most: limits.sessionsMax, advice: 'Delete those that nobody needs.' })
-  const session = await getOne<Session>(tx, sql`
+  await checkRoughCount(tx, organizationId, {
+    rows: sql`sessions where organization_id = ${organizationId}`,
+    nouns: 'sessions',
+    most: limits.sessionsMax,
+    advice: 'Delete those that nobody needs.',
+  })
+  const session = await getOne<Session>(
+    tx,
+    sql`
     insert into sessions (id, organization_id, owner_user_id, agent_id, builtin_agent, agent_version, agent_definition, environment_id, deployment_id, kind, source, title, metadata, vault_ids, budget_nano_usd, status)
     values (${newUuid()}, ${organizationId}, ${userId}, ${agent.agentId}, ${agent.builtinAgent}, ${agent.version}, ${JSON.stringify(agent.definition)}, ${plan.environmentId}, ${plan.deploymentId ?? null},
-      ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`)
-  if (!initialEvents.some(({ type }) => type !== 'system.message')) return afterAppending(session, await appendEvents(tx, session.id, initialEvents))
+      ${plan.environmentId ? 'computer' : 'chat'}, ${plan.source}, ${plan.title && masker.text(plan.title)}, ${JSON.stringify(plan.metadata)}, ${plan.vaultIds}::uuid[], ${plan.budgetNanoUsd}, 'idle') returning *`,
+  )
+  if (!initialEvents.some(({ type }) => type !== 'system.message'))
+    return afterAppending(session, await appendEvents(tx, session.id, initialEvents))
   await checkAtWork(config, tx, organizationId)
   const moved = await moveSession(tx, session.id, { to: 'running', before: initialEvents })
   if (!moved) throw new Error('a session that was just made could not run')

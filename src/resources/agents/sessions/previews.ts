@@ -37,21 +37,38 @@ export async function startPreview(db: Db, sessionId: string, type: PreviewType)
  * @param index which entry of the event's content the text belongs to.
  */
 export async function addToPreview(db: Db, sessionId: string, eventId: string, text: string, index = 0): Promise<void> {
-  const data = { type: 'event_delta', event_id: encodeId('sessionEvent', eventId), delta: { type: 'content_delta', index, content: { type: 'text', text } } }
+  const data = {
+    type: 'event_delta',
+    event_id: encodeId('sessionEvent', eventId),
+    delta: { type: 'content_delta', index, content: { type: 'text', text } },
+  }
   await transaction(db, (tx) => insertPiece(tx, sessionId, eventId, data))
 }
 
 /** What was previewed after a piece, oldest first. */
 export async function readPreviews(db: Db, sessionId: string, after: number): Promise<PreviewPiece[]> {
-  return findAll<PreviewPiece>(db, sql`select seq, event_id, data from session_previews where session_id = ${sessionId} and seq > ${after} order by seq limit ${pieceMax}`)
+  return findAll<PreviewPiece>(
+    db,
+    sql`select seq, event_id, data from session_previews where session_id = ${sessionId} and seq > ${after} order by seq limit ${pieceMax}`,
+  )
 }
 
 /** The newest piece there is. */
 export async function lastPreview(db: Db, sessionId: string): Promise<number> {
-  return (await findOne<{ seq: number | null }>(db, sql`select max(seq) as seq from session_previews where session_id = ${sessionId}`))?.seq ?? 0
+  return (
+    (
+      await findOne<{ seq: number | null }>(
+        db,
+        sql`select max(seq) as seq from session_previews where session_id = ${sessionId}`,
+      )
+    )?.seq ?? 0
+  )
 }
 
 async function insertPiece(db: Db, sessionId: string, eventId: string, data: Record<string, unknown>): Promise<void> {
-  await change(db, sql`insert into session_previews (session_id, event_id, data) select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}`) // nothing for a session that is gone
+  await change(
+    db,
+    sql`insert into session_previews (session_id, event_id, data) select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}`,
+  ) // nothing for a session that is gone
   await publish(db, previewTopic, sessionId)
 }

@@ -10,13 +10,30 @@ import { sessionTopic } from './log.ts'
 import { readSession, type Session } from './rows.ts'
 
 /** What happened in a session lately. `unreadCount`, 100 at most, leaves out what the owner sent. */
-export type Activity = { lastEventId: string | null; lastEventAt: string | null; lastReadEventId: string | null; unreadCount: number; requiresAction: boolean }
+export type Activity = {
+  lastEventId: string | null
+  lastEventAt: string | null
+  lastReadEventId: string | null
+  unreadCount: number
+  requiresAction: boolean
+}
 
 /** A session's activity. */
-export function activityOf({ lastEventId, lastEventAt, readEventId, serviceEvents, readServiceEvents, status, stopReason }: Session): Activity {
+export function activityOf({
+  lastEventId,
+  lastEventAt,
+  readEventId,
+  serviceEvents,
+  readServiceEvents,
+  status,
+  stopReason,
+}: Session): Activity {
   return {
-    lastEventId: lastEventId && encodeId('sessionEvent', lastEventId), lastEventAt, lastReadEventId: readEventId && encodeId('sessionEvent', readEventId),
-    unreadCount: Math.min(limits.unreadCountMax, serviceEvents - readServiceEvents), requiresAction: status === 'idle' && stopReason?.type === 'requires_action',
+    lastEventId: lastEventId && encodeId('sessionEvent', lastEventId),
+    lastEventAt,
+    lastReadEventId: readEventId && encodeId('sessionEvent', readEventId),
+    unreadCount: Math.min(limits.unreadCountMax, serviceEvents - readServiceEvents),
+    requiresAction: status === 'idle' && stopReason?.type === 'requires_action',
   }
 }
 
@@ -26,12 +43,23 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
   const eventId = decodeId('sessionEvent', throughEventId)
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
-    const event = eventId && (await findOne<{ position: number }>(tx, sql`select position from session_events where id = ${eventId} and session_id = ${session.id}`))
+    const event =
+      eventId &&
+      (await findOne<{ position: number }>(
+        tx,
+        sql`select position from session_events where id = ${eventId} and session_id = ${session.id}`,
+      ))
     if (!event) throw new BerthError('invalid_request', 'through_event_id is no event of this session.')
     if (event.position <= session.readPosition) return session
-    const { unread } = await getOne<{ unread: number }>(tx, sql`select count(*) filter (where not ${clientTypes}) as unread from session_events where session_id = ${session.id} and position > ${event.position}`)
+    const { unread } = await getOne<{ unread: number }>(
+      tx,
+      sql`select count(*) filter (where not ${clientTypes}) as unread from session_events where session_id = ${session.id} and position > ${event.position}`,
+    )
     await publish(tx, sessionTopic, session.id)
-    return getOne<Session>(tx, sql`update sessions set read_event_id = ${eventId}, read_position = ${event.position}, read_service_events = service_events - ${unread} where id = ${session.id} returning *`)
+    return getOne<Session>(
+      tx,
+      sql`update sessions set read_event_id = ${eventId}, read_position = ${event.position}, read_service_events = service_events - ${unread} where id = ${session.id} returning *`,
+    )
   })
 }
 

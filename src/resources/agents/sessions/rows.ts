@@ -15,28 +15,70 @@ import type { Outcome } from '#src/resources/agents/outcomes/rows.ts'
 export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'
 
 /** Why a session is idle; keys as on the wire, event ids public. */
-export type StopReason = { type: 'end_turn' } | { type: 'requires_action'; event_ids: string[] } | { type: 'retries_exhausted' } | { type: 'budget_reached' }
+export type StopReason =
+  | { type: 'end_turn' }
+  | { type: 'requires_action'; event_ids: string[] }
+  | { type: 'retries_exhausted' }
+  | { type: 'budget_reached' }
 
 /** Who began a session. */
 export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'run' | 'peer'
 
 /** A session as it is stored; moments are wire text, ids are uuids, money is in nano-dollars. One of Berth's own agents has a name instead of an id. */
 export type Session = {
-  id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null; agentVersion: number; agentDefinition: AgentDefinition
-  environmentId: string | null; deploymentId: string | null; kind: 'chat' | 'computer'; source: SessionSource
-  title: string | null; metadata: Metadata; vaultIds: string[]; keepsSecrets: boolean; budgetNanoUsd: number | null; outcomes: Outcome[]
-  status: SessionStatus; stopReason: StopReason | null; runningSince: string | null; activeMs: number
-  inputTokens: number; outputTokens: number; cacheReadInputTokens: number;
-  cacheCreation5mInputTokens: number; cacheCreation1hInputTokens: number; webSearchRequests: number; webFetchRequests: number; costNanoUsd: number
-  eventPosition: number; lastEventId: string | null; lastEventAt: string | null; serviceEvents: number
-  readEventId: string | null; readPosition: number; readServiceEvents: number
-  sharedAt: string | null; createdAt: string; updatedAt: string; archivedAt: string | null
+  id: string
+  organizationId: string
+  ownerUserId: string
+  agentId: string | null
+  builtinAgent: string | null
+  agentVersion: number
+  agentDefinition: AgentDefinition
+  environmentId: string | null
+  deploymentId: string | null
+  kind: 'chat' | 'computer'
+  source: SessionSource
+  title: string | null
+  metadata: Metadata
+  vaultIds: string[]
+  keepsSecrets: boolean
+  budgetNanoUsd: number | null
+  outcomes: Outcome[]
+  status: SessionStatus
+  stopReason: StopReason | null
+  runningSince: string | null
+  activeMs: number
+  inputTokens: number
+  outputTokens: number
+  cacheReadInputTokens: number
+  cacheCreation5mInputTokens: number
+  cacheCreation1hInputTokens: number
+  webSearchRequests: number
+  webFetchRequests: number
+  costNanoUsd: number
+  eventPosition: number
+  lastEventId: string | null
+  lastEventAt: string | null
+  serviceEvents: number
+  readEventId: string | null
+  readPosition: number
+  readServiceEvents: number
+  sharedAt: string | null
+  createdAt: string
+  updatedAt: string
+  archivedAt: string | null
 }
 
 /** One event of a session's log. `processedAt` null: queued. `data` is what its type says, with public ids. */
 export type SessionEvent = {
-  sessionId: string; position: number; id: string; type: string; data: Readonly<Record<string, unknown>>
-  answers: string | null; processedAt: string | null; takenPosition: number | null; createdAt: string
+  sessionId: string
+  position: number
+  id: string
+  type: string
+  data: Readonly<Record<string, unknown>>
+  answers: string | null
+  processedAt: string | null
+  takenPosition: number | null
+  createdAt: string
 }
 
 /** The columns of a SessionEvent. */
@@ -53,9 +95,15 @@ export async function lockSession(tx: Tx, id: string): Promise<Session | undefin
 }
 
 /** The caller's session. @param lock `for no key update` to hold it. @throws BerthError not_found. */
-export async function readSession(db: Db, scope: Scope, publicId: string, lock: RawBuilder<unknown> = sql``): Promise<Session> {
+export async function readSession(
+  db: Db,
+  scope: Scope,
+  publicId: string,
+  lock: RawBuilder<unknown> = sql``,
+): Promise<Session> {
   const id = decodeId('session', publicId)
-  const session = id && (await findOne<Session>(db, sql`select * from sessions where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  const session =
+    id && (await findOne<Session>(db, sql`select * from sessions where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
   if (!session) throw notFound('session')
   return session
 }
@@ -67,12 +115,27 @@ export function isAtWork({ status }: Pick<Session, 'status'>): boolean {
 
 /** The 409 for what cannot be done with a session that is over. */
 export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthError {
-  return new BerthError('session_archived', archivedAt ? 'This session is archived, so nothing can be sent to it. Begin a new one.' : 'This session has ended for ever. Begin a new one.')
+  return new BerthError(
+    'session_archived',
+    archivedAt
+      ? 'This session is archived, so nothing can be sent to it. Begin a new one.'
+      : 'This session has ended for ever. Begin a new one.',
+  )
 }
 
 /** The agent of a session as callers see it: what it was when the session began. One of Berth's own has a fixed id, which GET /v1/agents does not know. */
-export function wireAgent({ agentId, builtinAgent, agentVersion, agentDefinition: definition }: Pick<Session, 'agentId' | 'builtinAgent' | 'agentVersion' | 'agentDefinition'>): Record<string, unknown> {
-  return { type: 'agent', id: agentId ? encodeId('agent', agentId) : builtinAgentId(builtinAgent ?? ''), version: agentVersion, ...wireDefinition(definition) }
+export function wireAgent({
+  agentId,
+  builtinAgent,
+  agentVersion,
+  agentDefinition: definition,
+}: Pick<Session, 'agentId' | 'builtinAgent' | 'agentVersion' | 'agentDefinition'>): Record<string, unknown> {
+  return {
+    type: 'agent',
+    id: agentId ? encodeId('agent', agentId) : builtinAgentId(builtinAgent ?? ''),
+    version: agentVersion,
+    ...wireDefinition(definition),
+  }
 }
 
 /**
@@ -80,8 +143,20 @@ export function wireAgent({ agentId, builtinAgent, agentVersion, agentDefinition
  * without a lock, so what begins in the same moment may overshoot it.
  * @throws BerthError rate_limited.
  */
-export async function checkAtWork({ rateLimitFactor }: { rateLimitFactor: number }, tx: Tx, organizationId: string): Promise<void> {
+export async function checkAtWork(
+  { rateLimitFactor }: { rateLimitFactor: number },
+  tx: Tx,
+  organizationId: string,
+): Promise<void> {
   const most = limits.sessionsAtWorkMax * rateLimitFactor
-  const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`)
-  if (count >= most) throw new BerthError('rate_limited', `${count} sessions of your organization are at work, which is all that may be at once. Try again when one of them is idle, or interrupt one.`, { retryAfterSeconds: 5 })
+  const { count } = await getOne<{ count: number }>(
+    tx,
+    sql`select count(*) from sessions where status in ('running', 'rescheduling') and organization_id = ${organizationId}`,
+  )
+  if (count >= most)
+    throw new BerthError(
+      'rate_limited',
+      `${count} sessions of your organization are at work, which is all that may be at once. Try again when one of them is idle, or interrupt one.`,
+      { retryAfterSeconds: 5 },
+    )
 }

@@ -17,7 +17,10 @@ import type { NewEvent } from './log.ts'
 import type { Session } from './rows.ts'
 
 /** A session as far as its secrets go. */
-export type SecretSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'environmentId' | 'keepsSecrets'>
+export type SecretSession = Pick<
+  Session,
+  'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'environmentId' | 'keepsSecrets'
+>
 
 type Opened = { db: Db } & Pick<Background, 'sealer'>
 type Recorded = { digest: string; sealedValue: Buffer }
@@ -26,11 +29,24 @@ type Recorded = { digest: string; sealedValue: Buffer }
 export async function sessionMasker({ db, sealer }: Opened, session: SecretSession): Promise<Masker> {
   const { id, organizationId, ownerUserId: userId, vaultIds, environmentId, keepsSecrets } = session
   if (vaultIds.length === 0 && environmentId === null && !keepsSecrets) return noMasker
-  const vmId = environmentId === null ? null : (await findEnvironmentRow(db, environmentId))?.vmId ?? null
-  const inReach = [...(await readSecretValues({ db, sealer }, { organizationId, userId }, vaultIds)), ...(vmId === null ? [] : await openSecretVariables({ db, sealer }, vmId))]
-  const recorded = keepsSecrets || inReach.length > 0 ? await findAll<Recorded>(db, sql`select digest, sealed_value from session_secrets where session_id = ${id} order by digest`) : []
+  const vmId = environmentId === null ? null : ((await findEnvironmentRow(db, environmentId))?.vmId ?? null)
+  const inReach = [
+    ...(await readSecretValues({ db, sealer }, { organizationId, userId }, vaultIds)),
+    ...(vmId === null ? [] : await openSecretVariables({ db, sealer }, vmId)),
+  ]
+  const recorded =
+    keepsSecrets || inReach.length > 0
+      ? await findAll<Recorded>(
+          db,
+          sql`select digest, sealed_value from session_secrets where session_id = ${id} order by digest`,
+        )
+      : []
   const known = new Map(recorded.map(({ digest, sealedValue }) => [digest, sealedValue]))
-  const fresh = new Map(inReach.filter((secret) => secret !== '' && !isPlaceholder(secret)).map((secret) => [sealer.derive(`session secret ${secret}`), secret]))
+  const fresh = new Map(
+    inReach
+      .filter((secret) => secret !== '' && !isPlaceholder(secret))
+      .map((secret) => [sealer.derive(`session secret ${secret}`), secret]),
+  )
   for (const digest of known.keys()) fresh.delete(digest)
   if (fresh.size > 0) await record({ db, sealer }, id, fresh)
   const secrets = [...fresh.values(), ...[...known].map(([digest, sealed]) => sealer.open(sealed, placeOf(id, digest)))]
@@ -48,7 +64,11 @@ export async function stepMasker(opened: Opened, session: SecretSession): Promis
 }
 
 /** The same for a session that is about to begin with these vaults. */
-export async function vaultsMasker(opened: Opened, owner: { organizationId: string; userId: string }, vaultIds: readonly string[]): Promise<Masker> {
+export async function vaultsMasker(
+  opened: Opened,
+  owner: { organizationId: string; userId: string },
+  vaultIds: readonly string[],
+): Promise<Masker> {
   return vaultIds.length === 0 ? noMasker : keptMasker(await readSecretValues(opened, owner, vaultIds))
 }
 
@@ -59,10 +79,13 @@ export async function forgetSessionSecrets(db: Db, sessionId: string): Promise<v
 
 async function record({ db, sealer }: Opened, sessionId: string, secrets: ReadonlyMap<string, string>): Promise<void> {
   const sealed = [...secrets].map(([digest, secret]) => sealer.seal(secret, placeOf(sessionId, digest)))
-  await change(db, sql`
+  await change(
+    db,
+    sql`
     with session as (update sessions set keeps_secrets = true where id = ${sessionId} and archived_at is null returning id)
     insert into session_secrets (session_id, digest, sealed_value) select session.id, digest, sealed_value
-    from session, unnest(${[...secrets.keys()]}::text[], ${sealed}::bytea[]) as given (digest, sealed_value) on conflict do nothing`)
+    from session, unnest(${[...secrets.keys()]}::text[], ${sealed}::bytea[]) as given (digest, sealed_value) on conflict do nothing`,
+  )
 }
 
 /** The same secrets are looked for step after step; what looks for them takes a while to be made. */
@@ -79,7 +102,9 @@ async function keptMasker(secrets: readonly string[]): Promise<Masker> {
   try {
     const masker = await making
     let bytes = 0
-    for (const [other, one] of [...kept].reverse()) if ((bytes += (await one.catch(() => noMasker)).sizeBytes) > keptBytesMax || kept.size > keptMax) kept.delete(other)
+    for (const [other, one] of [...kept].reverse())
+      if ((bytes += (await one.catch(() => noMasker)).sizeBytes) > keptBytesMax || kept.size > keptMax)
+        kept.delete(other)
     return masker
   } catch (error) {
     kept.delete(key)
@@ -96,9 +121,11 @@ export async function maskedEvents(masker: Masker, events: readonly NewEvent[]):
   const masked: NewEvent[] = []
   for (const event of events) {
     const data: Record<string, unknown> = { ...event.data }
-    for (const field of saidFields) if (data[field] !== undefined) data[field] = await maskedValue(masker, data[field], false)
+    for (const field of saidFields)
+      if (data[field] !== undefined) data[field] = await maskedValue(masker, data[field], false)
     if (data['input'] !== undefined) data['input'] = await maskedValue(masker, data['input'], true)
-    if (event.type === 'agent.tool_use' && !findBuiltInTool(String(data['name']))) data['name'] = await masker.longText(String(data['name'])) // a model may call what is not there
+    if (event.type === 'agent.tool_use' && !findBuiltInTool(String(data['name'])))
+      data['name'] = await masker.longText(String(data['name'])) // a model may call what is not there
     masked.push({ ...event, ...(event.data ? { data } : {}) })
   }
   return masked

@@ -26,9 +26,16 @@ export async function setSharing(call: Call, publicId: string, shared: boolean):
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     if ((session.sharedAt !== null) === shared) return session
-    if (shared && (await hasUrlAttachment(tx, session.id))) throw new BerthError('url_only_attachment', 'A message of this session has an attachment that only an address names, so it cannot be shared.')
+    if (shared && (await hasUrlAttachment(tx, session.id)))
+      throw new BerthError(
+        'url_only_attachment',
+        'A message of this session has an attachment that only an address names, so it cannot be shared.',
+      )
     await publish(tx, sessionTopic, session.id)
-    return getOne<Session>(tx, sql`update sessions set shared_at = ${shared ? sql`now()` : sql`null`}, updated_at = now() where id = ${session.id} returning *`)
+    return getOne<Session>(
+      tx,
+      sql`update sessions set shared_at = ${shared ? sql`now()` : sql`null`}, updated_at = now() where id = ${session.id} returning *`,
+    )
   })
 }
 
@@ -38,33 +45,73 @@ export async function setSharing(call: Call, publicId: string, shared: boolean):
  */
 export async function getSharedSession({ db }: Call, publicId: string, window: ListWindow): Promise<SharedSession> {
   const id = decodeId('session', publicId)
-  const session = id ? await findOne<Session>(db, sql`select * from sessions where id = ${id} and shared_at is not null`) : undefined
+  const session = id
+    ? await findOne<Session>(db, sql`select * from sessions where id = ${id} and shared_at is not null`)
+    : undefined
   if (!session?.sharedAt) throw notFound('shared session')
-  const list = await readEventList({ db }, session.id, { ...window, limit: window.limit ?? limits.eventListMax, types: shownTypes })
+  const list = await readEventList({ db }, session.id, {
+    ...window,
+    limit: window.limit ?? limits.eventListMax,
+    types: shownTypes,
+  })
   const names = await toolNames({ db }, session.id, list.data)
-  return { id: session.id, title: session.title, agentName: session.agentDefinition.name, sharedAt: session.sharedAt, ...list, data: list.data.map((event) => reduced(event, names)) }
+  return {
+    id: session.id,
+    title: session.title,
+    agentName: session.agentDefinition.name,
+    sharedAt: session.sharedAt,
+    ...list,
+    data: list.data.map((event) => reduced(event, names)),
+  }
 }
 
 function reduced(event: WireEvent, names: ReadonlyMap<string, string>): WireEvent {
   const { id, type, processed_at } = event
   if (type === 'agent.tool_use') return { type, name: event['name'], processed_at }
   if (type === 'agent.tool_result') return { type, name: names.get(String(event['tool_use_id'])) ?? null, processed_at }
-  return { id, type, content: Array.isArray(event['content']) ? event['content'].filter((block) => !isUrlAttachment(block)) : [], processed_at }
+  return {
+    id,
+    type,
+    content: Array.isArray(event['content']) ? event['content'].filter((block) => !isUrlAttachment(block)) : [],
+    processed_at,
+  }
 }
 
 /** Ours: what came by address after a session was shared is left out. */
 function isUrlAttachment(block: unknown): boolean {
-  return typeof block === 'object' && block !== null && 'source' in block && typeof block.source === 'object' && block.source !== null && 'type' in block.source && block.source.type === 'url'
+  return (
+    typeof block === 'object' &&
+    block !== null &&
+    'source' in block &&
+    typeof block.source === 'object' &&
+    block.source !== null &&
+    'type' in block.source &&
+    block.source.type === 'url'
+  )
 }
 
 /** The names of the tools whose results are among these events, by the public id of their use. */
-async function toolNames({ db }: Pick<Call, 'db'>, sessionId: string, events: readonly WireEvent[]): Promise<ReadonlyMap<string, string>> {
-  const uses = events.flatMap((event) => (event['type'] === 'agent.tool_result' ? decodeId('sessionEvent', String(event['tool_use_id'])) ?? [] : []))
+async function toolNames(
+  { db }: Pick<Call, 'db'>,
+  sessionId: string,
+  events: readonly WireEvent[],
+): Promise<ReadonlyMap<string, string>> {
+  const uses = events.flatMap((event) =>
+    event['type'] === 'agent.tool_result' ? (decodeId('sessionEvent', String(event['tool_use_id'])) ?? []) : [],
+  )
   if (uses.length === 0) return new Map()
-  const rows = await findAll<{ id: string; name: string }>(db, sql`select id, data ->> 'name' as name from session_events where session_id = ${sessionId} and id = any(${uses}::uuid[])`)
+  const rows = await findAll<{ id: string; name: string }>(
+    db,
+    sql`select id, data ->> 'name' as name from session_events where session_id = ${sessionId} and id = any(${uses}::uuid[])`,
+  )
   return new Map(rows.map(({ id, name }) => [encodeId('sessionEvent', id), name]))
 }
 
 async function hasUrlAttachment(tx: Tx, sessionId: string): Promise<boolean> {
-  return (await findOne(tx, sql`select 1 from session_events where session_id = ${sessionId} and data @? '$.content[*].source ? (@.type == "url")' limit 1`)) !== undefined
+  return (
+    (await findOne(
+      tx,
+      sql`select 1 from session_events where session_id = ${sessionId} and data @? '$.content[*].source ? (@.type == "url")' limit 1`,
+    )) !== undefined
+  )
 }

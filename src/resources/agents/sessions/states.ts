@@ -24,11 +24,22 @@ export type SessionMove =
  * @param set further assignments.
  * @returns the session and what was logged; undefined, with nothing logged, when it is elsewhere or gone.
  */
-export async function moveSession(tx: Tx, id: string, { to, stopReason, before = [] }: SessionMove, set: RawBuilder<unknown> = sql`updated_at = now()`): Promise<{ session: Session; events: SessionEvent[] } | undefined> {
-  const moved = await transition<Session, SessionStatus>(tx, sessionStates, id, to, sql`
+export async function moveSession(
+  tx: Tx,
+  id: string,
+  { to, stopReason, before = [] }: SessionMove,
+  set: RawBuilder<unknown> = sql`updated_at = now()`,
+): Promise<{ session: Session; events: SessionEvent[] } | undefined> {
+  const moved = await transition<Session, SessionStatus>(
+    tx,
+    sessionStates,
+    id,
+    to,
+    sql`
     stop_reason = ${stopReason ? JSON.stringify(stopReason) : null}::jsonb,
     active_ms = active_ms + coalesce((extract(epoch from now() - running_since) * 1000)::bigint, 0),
-    running_since = ${to === 'running' ? sql`now()` : sql`null`}, ${set}`)
+    running_since = ${to === 'running' ? sql`now()` : sql`null`}, ${set}`,
+  )
   if (!moved) return undefined
   const events = await appendEvents(tx, id, [...before, statusEvent(to, stopReason)])
   return { session: afterAppending(moved, events), events }
@@ -38,8 +49,16 @@ export async function moveSession(tx: Tx, id: string, { to, stopReason, before =
  * Logs what a session that is idle waits for now, when some of it was answered: its status stays (decisions.md §6.1).
  * @returns what was logged.
  */
-export async function waitOn(tx: Tx, id: string, stopReason: StopReason, before: readonly NewEvent[]): Promise<SessionEvent[]> {
-  await findOne(tx, sql`update sessions set stop_reason = ${JSON.stringify(stopReason)}::jsonb where id = ${id} and status = 'idle'`)
+export async function waitOn(
+  tx: Tx,
+  id: string,
+  stopReason: StopReason,
+  before: readonly NewEvent[],
+): Promise<SessionEvent[]> {
+  await findOne(
+    tx,
+    sql`update sessions set stop_reason = ${JSON.stringify(stopReason)}::jsonb where id = ${id} and status = 'idle'`,
+  )
   return appendEvents(tx, id, [...before, statusEvent('idle', stopReason)])
 }
 
@@ -47,7 +66,16 @@ export async function waitOn(tx: Tx, id: string, stopReason: StopReason, before:
 export function afterAppending(session: Session, events: readonly SessionEvent[]): Session {
   const last = events.at(-1)
   const fromService = events.filter(({ type }) => !isClientType(type)).length
-  return last ? { ...session, eventPosition: last.position, serviceEvents: session.serviceEvents + fromService, lastEventId: last.id, lastEventAt: last.createdAt, outcomes: [...session.outcomes, ...definedBy(events)] } : session
+  return last
+    ? {
+        ...session,
+        eventPosition: last.position,
+        serviceEvents: session.serviceEvents + fromService,
+        lastEventId: last.id,
+        lastEventAt: last.createdAt,
+        outcomes: [...session.outcomes, ...definedBy(events)],
+      }
+    : session
 }
 
 function statusEvent(status: SessionStatus, stopReason: StopReason | undefined): NewEvent {

@@ -22,7 +22,11 @@ export type StreamStart = { after?: string | null; replay?: boolean | null; prev
  * The session's events from the start on, then new ones as they come; ends after the session does.
  * @throws BerthError not_found; invalid_request for a position or an event that the session has not. Both before the first event.
  */
-export async function followSession(call: Following, publicId: string, { after, replay, previews }: StreamStart): Promise<AsyncIterableIterator<Emission>> {
+export async function followSession(
+  call: Following,
+  publicId: string,
+  { after, replay, previews }: StreamStart,
+): Promise<AsyncIterableIterator<Emission>> {
   const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
   const wanted = (previews ?? []).map(readPreviewType)
   const position = after ? await readPosition(call, session, after) : replay ? 0 : session.eventPosition
@@ -60,7 +64,11 @@ export type SessionState = { position: number; session: Session }
  * follow each other closely come as the last of them. Ends when the session does.
  * @throws BerthError not_found; invalid_request. Both before the first state.
  */
-export async function followSessionState(call: Following, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<SessionState>> {
+export async function followSessionState(
+  call: Following,
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<SessionState>> {
   const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
   return statesAfter(call, session.id, after ? await readPosition(call, session, after) : null)
 }
@@ -87,13 +95,22 @@ async function* statesAfter(call: Following, id: string, after: number | null): 
 
 /** Ours: an event's id stands for where it was sent, so that its taking, which came later, is not missed. */
 async function readPosition({ db }: Call, { id, eventPosition }: Session, after: string): Promise<number> {
-  const unknown = (): BerthError => new BerthError('invalid_request', 'after must be the position or the id of an event of this session; pass the id of the last one that you saw.')
+  const unknown = (): BerthError =>
+    new BerthError(
+      'invalid_request',
+      'after must be the position or the id of an event of this session; pass the id of the last one that you saw.',
+    )
   if (/^\d{1,15}$/.test(after)) {
     if (Number(after) > eventPosition) throw unknown()
     return Number(after)
   }
   const eventId = decodeId('sessionEvent', after)
-  const event = eventId && (await findOne<{ position: number }>(db, sql`select position from session_events where id = ${eventId} and session_id = ${id}`))
+  const event =
+    eventId &&
+    (await findOne<{ position: number }>(
+      db,
+      sql`select position from session_events where id = ${eventId} and session_id = ${id}`,
+    ))
   if (!event) throw unknown()
   return event.position
 }

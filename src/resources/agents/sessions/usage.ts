@@ -10,18 +10,33 @@ import type { NewEvent } from './log.ts'
 import type { Session } from './rows.ts'
 
 /** What is added to a session's usage: whole numbers of tokens and requests, and nano-dollars. */
-export type UsageAdded = Partial<Pick<Session, 'inputTokens' | 'outputTokens' | 'cacheReadInputTokens' | 'cacheCreation5mInputTokens' | 'cacheCreation1hInputTokens' | 'webSearchRequests' | 'webFetchRequests' | 'costNanoUsd'>>
+export type UsageAdded = Partial<
+  Pick<
+    Session,
+    | 'inputTokens'
+    | 'outputTokens'
+    | 'cacheReadInputTokens'
+    | 'cacheCreation5mInputTokens'
+    | 'cacheCreation1hInputTokens'
+    | 'webSearchRequests'
+    | 'webFetchRequests'
+    | 'costNanoUsd'
+  >
+>
 
 /** Adds to a session's usage. @returns the session after it; undefined when it is gone. */
 export async function addUsage(tx: Tx, id: string, added: UsageAdded): Promise<Session | undefined> {
-  return findOne<Session>(tx, sql`
+  return findOne<Session>(
+    tx,
+    sql`
     update sessions set input_tokens = input_tokens + ${added.inputTokens ?? 0}, output_tokens = output_tokens + ${added.outputTokens ?? 0},
       cache_read_input_tokens = cache_read_input_tokens + ${added.cacheReadInputTokens ?? 0},
       cache_creation_5m_input_tokens = cache_creation_5m_input_tokens + ${added.cacheCreation5mInputTokens ?? 0},
       cache_creation_1h_input_tokens = cache_creation_1h_input_tokens + ${added.cacheCreation1hInputTokens ?? 0},
       web_search_requests = web_search_requests + ${added.webSearchRequests ?? 0}, web_fetch_requests = web_fetch_requests + ${added.webFetchRequests ?? 0},
       cost_nano_usd = cost_nano_usd + ${added.costNanoUsd ?? 0}
-    where id = ${id} returning *`)
+    where id = ${id} returning *`,
+  )
 }
 
 /** The event that tells a session's usage so far. */
@@ -37,25 +52,39 @@ export function isBudgetReached({ budgetNanoUsd, costNanoUsd }: Session): boolea
 /** The usage as callers see it. */
 export function usageOf(session: Session): Record<string, unknown> {
   return {
-    input_tokens: session.inputTokens, output_tokens: session.outputTokens, cache_read_input_tokens: session.cacheReadInputTokens,
-    cache_creation: { ephemeral_5m_input_tokens: session.cacheCreation5mInputTokens, ephemeral_1h_input_tokens: session.cacheCreation1hInputTokens },
+    input_tokens: session.inputTokens,
+    output_tokens: session.outputTokens,
+    cache_read_input_tokens: session.cacheReadInputTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: session.cacheCreation5mInputTokens,
+      ephemeral_1h_input_tokens: session.cacheCreation1hInputTokens,
+    },
     server_tool_use: { web_search_requests: session.webSearchRequests, web_fetch_requests: session.webFetchRequests },
-    active_seconds: activeSeconds(session), list_cost: { amount: dollars(session.costNanoUsd), currency: 'USD' },
+    active_seconds: activeSeconds(session),
+    list_cost: { amount: dollars(session.costNanoUsd), currency: 'USD' },
   }
 }
 
 /** The times as callers see them: seconds at work, and since it began; a session that is over has stopped counting. */
 export function statsOf(session: Session): Record<string, unknown> {
   const endMs = session.status === 'terminated' ? Date.parse(session.updatedAt) : nowMs()
-  return { active_seconds: activeSeconds(session), duration_seconds: inSeconds(Math.max(0, endMs - Date.parse(session.createdAt))) }
+  return {
+    active_seconds: activeSeconds(session),
+    duration_seconds: inSeconds(Math.max(0, endMs - Date.parse(session.createdAt))),
+  }
 }
 
 /** The budget as callers see it. */
 export function budgetOf({ budgetNanoUsd }: Session): Record<string, unknown> | null {
-  return budgetNanoUsd === null ? null : { type: 'limit', max_list_cost: { amount: dollars(budgetNanoUsd), currency: 'USD' } }
+  return budgetNanoUsd === null
+    ? null
+    : { type: 'limit', max_list_cost: { amount: dollars(budgetNanoUsd), currency: 'USD' } }
 }
 
-const amount = z.union([z.string().regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'it must be dollars in decimal digits, such as "2.50"'), z.number().min(0).max(1e9).transform(String)])
+const amount = z.union([
+  z.string().regex(/^\d{1,9}(?:\.\d{1,9})?$/, 'it must be dollars in decimal digits, such as "2.50"'),
+  z.number().min(0).max(1e9).transform(String),
+])
 const budgetShape = exact({ type: z.literal('limit'), max_list_cost: exact({ amount, currency: z.literal('USD') }) })
 
 /** Reads a budget: `{type: "limit", max_list_cost: {amount, currency: "USD"}}`, in nano-dollars. @throws BerthError invalid_request. */

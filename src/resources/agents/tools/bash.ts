@@ -17,16 +17,29 @@ export const bashTool: GuestTool = {
   order({ command, restart, timeout_ms: timeoutMs }, { folderFile }) {
     if (restart === true) return { argv: ['/bin/rm', '-f', '--', folderFile], timeoutMs: 10_000 }
     if (typeof command !== 'string' || command.trim() === '') return failed('command must be given, and not be empty.')
-    if (Buffer.byteLength(command) > bashLimits.commandBytes) return failed(`command may take ${bashLimits.commandBytes / 1024} KiB; write a script with the write tool, and run that.`)
+    if (Buffer.byteLength(command) > bashLimits.commandBytes)
+      return failed(
+        `command may take ${bashLimits.commandBytes / 1024} KiB; write a script with the write tool, and run that.`,
+      )
     const wrong = unfit({ command })
     if (wrong) return wrong
     const wantedMs = typeof timeoutMs === 'number' && timeoutMs > 0 ? timeoutMs : bashLimits.secondsDefault * 1000
-    return { argv: ['/bin/bash', '-lc', script, 'bash', folderFile, command], timeoutMs: Math.min(wantedMs, bashLimits.secondsMax * 1000) }
+    return {
+      argv: ['/bin/bash', '-lc', script, 'bash', folderFile, command],
+      timeoutMs: Math.min(wantedMs, bashLimits.secondsMax * 1000),
+    }
   },
   result({ exitCode, timedOut, stdout }, { restart }, timeoutMs) {
     if (restart === true) return { text: 'The shell is new; it begins in /home/user.', isError: false }
     const printed = cutMiddle(stdout)
-    const lines = [...(printed === '' ? [] : [printed.replace(/\n$/, '')]), ...(timedOut ? [`[Stopped: it did not end within ${timeoutMs / 1000} s.]`] : exitCode !== 0 ? [`[exit code ${exitCode}]`] : [])]
+    const lines = [
+      ...(printed === '' ? [] : [printed.replace(/\n$/, '')]),
+      ...(timedOut
+        ? [`[Stopped: it did not end within ${timeoutMs / 1000} s.]`]
+        : exitCode !== 0
+          ? [`[exit code ${exitCode}]`]
+          : []),
+    ]
     return { text: lines.length > 0 ? lines.join('\n') : '(no output)', isError: timedOut || exitCode !== 0 }
   },
 }

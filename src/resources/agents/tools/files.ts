@@ -20,16 +20,39 @@ export const readTool: GuestTool = {
     const wrong = unfit({ file_path: String(path) })
     if (wrong) return wrong
     const [first, last] = Array.isArray(range) ? (range as number[]) : [1, 0] // the schema says so
-    if (first === undefined || last === undefined || first < 1 || (last > 0 && last < first)) return failed('view_range must be [first line, last line], counted from 1; a last line of 0 or less means the end.')
-    return { argv: ['/bin/bash', '-c', readScript, 'read', folderFile, String(path), String(first), last > 0 ? String(last) : '$', String(readBytesMax)], timeoutMs }
+    if (first === undefined || last === undefined || first < 1 || (last > 0 && last < first))
+      return failed(
+        'view_range must be [first line, last line], counted from 1; a last line of 0 or less means the end.',
+      )
+    return {
+      argv: [
+        '/bin/bash',
+        '-c',
+        readScript,
+        'read',
+        folderFile,
+        String(path),
+        String(first),
+        last > 0 ? String(last) : '$',
+        String(readBytesMax),
+      ],
+      timeoutMs,
+    }
   },
   result(end, { view_range: range }) {
     if (end.exitCode !== 0) return refusal(end, 'The file could not be read.')
-    if (end.stdout.includes('\0')) return failed('This is no text file. Look at it with bash, with file, xxd or a program that knows it.')
-    if (end.stdout.length <= resultLimits.characters) return answered(end.stdout === '' ? '(nothing: the file is empty, or has no such lines)' : end.stdout)
-    const shown = end.stdout.slice(0, end.stdout.lastIndexOf('\n', resultLimits.characters) + 1) || end.stdout.slice(0, resultLimits.characters)
+    if (end.stdout.includes('\0'))
+      return failed('This is no text file. Look at it with bash, with file, xxd or a program that knows it.')
+    if (end.stdout.length <= resultLimits.characters)
+      return answered(end.stdout === '' ? '(nothing: the file is empty, or has no such lines)' : end.stdout)
+    const shown =
+      end.stdout.slice(0, end.stdout.lastIndexOf('\n', resultLimits.characters) + 1) ||
+      end.stdout.slice(0, resultLimits.characters)
     const next = (Array.isArray(range) ? Number(range[0]) : 1) + shown.split('\n').length - 1
-    return { text: `${shown}[Cut here: a result holds ${resultLimits.characters} characters. Read on with view_range [${next}, 0].]`, isError: false }
+    return {
+      text: `${shown}[Cut here: a result holds ${resultLimits.characters} characters. Read on with view_range [${next}, 0].]`,
+      isError: false,
+    }
   },
 }
 
@@ -46,10 +69,17 @@ printf %s "$@" > "$next" && { [ ! -e "$path" ] || chmod --reference="$path" -- "
 export const writeTool: GuestTool = {
   order({ file_path: path, content }, { folderFile }) {
     const wrong = unfit({ file_path: String(path), content: String(content) })
-    return wrong ?? { argv: ['/bin/bash', '-c', writeScript, 'write', folderFile, String(path), ...inPieces(String(content))], timeoutMs }
+    return (
+      wrong ?? {
+        argv: ['/bin/bash', '-c', writeScript, 'write', folderFile, String(path), ...inPieces(String(content))],
+        timeoutMs,
+      }
+    )
   },
   result(end, { file_path: path, content }) {
-    return end.exitCode === 0 ? answered(`Wrote ${Buffer.byteLength(String(content))} bytes to ${String(path)}.`) : refusal(end, 'The file could not be written.')
+    return end.exitCode === 0
+      ? answered(`Wrote ${Buffer.byteLength(String(content))} bytes to ${String(path)}.`)
+      : refusal(end, 'The file could not be written.')
   },
 }
 
@@ -90,11 +120,28 @@ export const editTool: GuestTool = {
     if (before === after) return failed('old_string and new_string are the same, so there is nothing to do.')
     const wrong = unfit({ file_path: String(path), old_string: String(before), new_string: String(after) })
     const old = inPieces(String(before))
-    return wrong ?? { argv: ['/usr/bin/python3', '-ISc', editScript, folderFile, String(path), every === true ? 'yes' : 'no', String(old.length), ...old, ...inPieces(String(after))], timeoutMs }
+    return (
+      wrong ?? {
+        argv: [
+          '/usr/bin/python3',
+          '-ISc',
+          editScript,
+          folderFile,
+          String(path),
+          every === true ? 'yes' : 'no',
+          String(old.length),
+          ...old,
+          ...inPieces(String(after)),
+        ],
+        timeoutMs,
+      }
+    )
   },
   result(end, { file_path: path }) {
     const count = end.stdout.trim()
-    return end.exitCode === 0 ? answered(`Replaced ${count} ${count === '1' ? 'occurrence' : 'occurrences'} in ${String(path)}.`) : refusal(end, 'The file could not be changed.')
+    return end.exitCode === 0
+      ? answered(`Replaced ${count} ${count === '1' ? 'occurrence' : 'occurrences'} in ${String(path)}.`)
+      : refusal(end, 'The file could not be changed.')
   },
 }
 
@@ -102,5 +149,7 @@ export const editTool: GuestTool = {
 export function refusal({ exitCode, timedOut, stderr }: GuestEnd, otherwise: string): ToolResult {
   if (timedOut) return failed(`${otherwise} It took too long.`)
   const said = stderr.trim()
-  return failed(said === '' ? `${otherwise} (exit code ${exitCode})` : exitCode === refusedCode ? said : `${otherwise} ${said}`)
+  return failed(
+    said === '' ? `${otherwise} (exit code ${exitCode})` : exitCode === refusedCode ? said : `${otherwise} ${said}`,
+  )
 }

@@ -15,7 +15,14 @@ import { keepEnds } from './kept-output.ts'
 export type GuestVm = { id: string; startedAt: string | null; envGeneration: number; node: NodeClient }
 
 /** A call, and in which VM it was begun before; null: by nobody. `vm` finds the session's VM as it is now, running; `masker` what masks its output then. */
-export type GuestCall = { id: string; order: GuestOrder; begunIn: { vmId: string | null; vmStartedAt: string | null } | null; vm: () => Promise<GuestVm>; masker: () => Promise<Masker>; begin: (vm: GuestVm) => Promise<void> }
+export type GuestCall = {
+  id: string
+  order: GuestOrder
+  begunIn: { vmId: string | null; vmStartedAt: string | null } | null
+  vm: () => Promise<GuestVm>
+  masker: () => Promise<Masker>
+  begin: (vm: GuestVm) => Promise<void>
+}
 
 /** The machine in which a call was begun is gone. */
 export class MachineLost extends Error {}
@@ -38,8 +45,16 @@ const unknownTriesMax = 10
 
 /** The VM as a call needs it. */
 export async function guestVm({ db, sealer }: Background, vm: Vm): Promise<GuestVm> {
-  const { agentUrl, envGeneration } = await getOne<{ agentUrl: string; envGeneration: number }>(db, sql`select n.agent_url, v.env_generation from vms v join nodes n on n.id = v.node_id where v.id = ${vm.id}`)
-  return { id: vm.id, startedAt: vm.startedAt, envGeneration, node: nodeClient(agentUrl, sealer.derive(nodeTokenPurpose)) }
+  const { agentUrl, envGeneration } = await getOne<{ agentUrl: string; envGeneration: number }>(
+    db,
+    sql`select n.agent_url, v.env_generation from vms v join nodes n on n.id = v.node_id where v.id = ${vm.id}`,
+  )
+  return {
+    id: vm.id,
+    startedAt: vm.startedAt,
+    envGeneration,
+    node: nodeClient(agentUrl, sealer.derive(nodeTokenPurpose)),
+  }
 }
 
 /**
@@ -57,7 +72,11 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
       else if (begunIn.vmId !== vm.id) throw new MachineLost()
       else if (begunIn.vmStartedAt !== vm.startedAt) await checkKnown(vm, call.id)
       begunIn = { vmId: vm.id, vmStartedAt: vm.startedAt }
-      await vm.node.call('startProcess', { ...requestOf(vm, call.order), processId: call.id }, { silenceMs: callSilenceMs })
+      await vm.node.call(
+        'startProcess',
+        { ...requestOf(vm, call.order), processId: call.id },
+        { silenceMs: callSilenceMs },
+      )
       lastReachedMs = performance.now()
       const end = await follow(vm, call, signal).catch((error: unknown) => {
         if (error instanceof BerthError && error.code === 'vm_unreachable') lastReachedMs = performance.now() // it was there until now
@@ -66,7 +85,10 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
       if (end) return end
     } catch (error) {
       signal.throwIfAborted()
-      const passes = error instanceof BerthError && (error.code === 'vm_unreachable' || error.code === 'timeout') && !(error instanceof Overdue)
+      const passes =
+        error instanceof BerthError &&
+        (error.code === 'vm_unreachable' || error.code === 'timeout') &&
+        !(error instanceof Overdue)
       if (!passes || performance.now() - lastReachedMs > unreachableMs) throw error
       log.debug({ reason: error.message, vm: begunIn?.vmId }, 'a tool’s VM is out of reach; trying again')
     }
@@ -76,25 +98,46 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
 
 /** Kills what came of these calls, as far as the VM can be reached. */
 export async function killInGuest(vm: GuestVm, ids: readonly string[]): Promise<void> {
-  await Promise.all(ids.map((processId) => vm.node.call('killProcess', { vmId: vm.id, processId, signal: 'KILL' }, { silenceMs: 3_000 }).catch((error: Error) => {
-    log.warn({ reason: error.message }, 'a tool that was interrupted could not be killed')
-  })))
+  await Promise.all(
+    ids.map((processId) =>
+      vm.node
+        .call('killProcess', { vmId: vm.id, processId, signal: 'KILL' }, { silenceMs: 3_000 })
+        .catch((error: Error) => {
+          log.warn({ reason: error.message }, 'a tool that was interrupted could not be killed')
+        }),
+    ),
+  )
 }
 
 /** Frees what ended calls printed; what fails costs room in the VM only. */
 export function forgetInGuest(vm: GuestVm, processIds: readonly string[]): void {
-  vm.node.call('forgetOutput', { vmId: vm.id, processIds }, { silenceMs: callSilenceMs }).catch((error: Error) => log.debug({ reason: error.message }, 'the output of ended tools could not be freed'))
+  vm.node
+    .call('forgetOutput', { vmId: vm.id, processIds }, { silenceMs: callSilenceMs })
+    .catch((error: Error) => log.debug({ reason: error.message }, 'the output of ended tools could not be freed'))
 }
 
 /** How it ended; undefined when the connection did before. */
-async function follow(vm: GuestVm, { id, order, masker: findMasker }: GuestCall, signal: AbortSignal): Promise<GuestEnd | undefined> {
+async function follow(
+  vm: GuestVm,
+  { id, order, masker: findMasker }: GuestCall,
+  signal: AbortSignal,
+): Promise<GuestEnd | undefined> {
   const masker = await findMasker()
   const late = AbortSignal.timeout(order.timeoutMs + graceMs)
   for (let tries = 1; ; tries++) {
     const kept = { stdout: keepEnds(masker), stderr: keepEnds(masker) }
     try {
-      for await (const chunk of vm.node.follow({ vmId: vm.id, processId: id, stdoutOffset: 0, stderrOffset: 0 }, AbortSignal.any([signal, late]))) {
-        if ('ended' in chunk) return { exitCode: chunk.exitCode ?? 137, timedOut: chunk.status === 'killed' && chunk.exitCode === 124, stdout: kept.stdout.text(), stderr: kept.stderr.text() }
+      for await (const chunk of vm.node.follow(
+        { vmId: vm.id, processId: id, stdoutOffset: 0, stderrOffset: 0 },
+        AbortSignal.any([signal, late]),
+      )) {
+        if ('ended' in chunk)
+          return {
+            exitCode: chunk.exitCode ?? 137,
+            timedOut: chunk.status === 'killed' && chunk.exitCode === 124,
+            stdout: kept.stdout.text(),
+            stderr: kept.stderr.text(),
+          }
         kept[chunk.stream].add(chunk.offset, chunk.text)
       }
     } catch (error) {
@@ -102,10 +145,13 @@ async function follow(vm: GuestVm, { id, order, masker: findMasker }: GuestCall,
     }
     signal.throwIfAborted()
     if (late.aborted) throw new Overdue()
-    const { status } = await vm.node.call('readProcess', { vmId: vm.id, processId: id }, { silenceMs: callSilenceMs }).catch((error: unknown) => {
-      if (error instanceof BerthError && error.code === 'not_found' && tries < unknownTriesMax) return { status: 'unknown' as const }
-      throw error
-    })
+    const { status } = await vm.node
+      .call('readProcess', { vmId: vm.id, processId: id }, { silenceMs: callSilenceMs })
+      .catch((error: unknown) => {
+        if (error instanceof BerthError && error.code === 'not_found' && tries < unknownTriesMax)
+          return { status: 'unknown' as const }
+        throw error
+      })
     if (status === 'running') return undefined
     await wait(againMs / 5, undefined, { signal })
   }
@@ -118,15 +164,26 @@ async function follow(vm: GuestVm, { id, order, masker: findMasker }: GuestCall,
  * @throws MachineLost
  */
 async function checkKnown(vm: GuestVm, processId: string): Promise<void> {
-  const isOver = async (): Promise<boolean> => vm.node.call('readProcess', { vmId: vm.id, processId }, { silenceMs: callSilenceMs }).then(({ status }) => status !== 'running', (error: unknown) => {
-    if (error instanceof BerthError && error.code === 'not_found') return false
-    throw error
-  })
+  const isOver = async (): Promise<boolean> =>
+    vm.node.call('readProcess', { vmId: vm.id, processId }, { silenceMs: callSilenceMs }).then(
+      ({ status }) => status !== 'running',
+      (error: unknown) => {
+        if (error instanceof BerthError && error.code === 'not_found') return false
+        throw error
+      },
+    )
   if (await isOver()) return
-  const { exitCode } = await vm.node.call('exec', requestOf(vm, { argv: ['/usr/bin/test', '-d', `/sys/fs/cgroup/user/${processId}`], timeoutMs: 5_000 }), { silenceMs: callSilenceMs })
+  const { exitCode } = await vm.node.call(
+    'exec',
+    requestOf(vm, { argv: ['/usr/bin/test', '-d', `/sys/fs/cgroup/user/${processId}`], timeoutMs: 5_000 }),
+    { silenceMs: callSilenceMs },
+  )
   if (exitCode !== 0 && !(await isOver())) throw new MachineLost()
 }
 
-function requestOf({ id: vmId, envGeneration }: GuestVm, { argv: [command = '', ...args], timeoutMs }: GuestOrder): ExecRequest {
+function requestOf(
+  { id: vmId, envGeneration }: GuestVm,
+  { argv: [command = '', ...args], timeoutMs }: GuestOrder,
+): ExecRequest {
   return { vmId, envGeneration, command, args, workingDir: null, timeoutMs, stdin: null }
 }

@@ -16,7 +16,7 @@ export const enterFolder = 'folder=$1; shift; [ -s "$folder" ] && cd -- "$(cat -
 export function inPieces(text: string): string[] {
   const bytes = Buffer.from(text)
   const pieces: string[] = []
-  for (let at = 0; at < bytes.length;) {
+  for (let at = 0; at < bytes.length; ) {
     let end = Math.min(at + argumentBytes, bytes.length)
     while (end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end-- // not inside a character
     pieces.push(bytes.toString('utf8', at, end))
@@ -32,5 +32,9 @@ export function unfit(texts: Readonly<Record<string, string>>): ToolResult | und
     if (text.includes('\0')) return failed(`${name} holds a NUL character, which cannot be passed on. Leave it out.`)
     bytes += Buffer.byteLength(text)
   }
-  return bytes > guestTextBytesMax ? failed(`${Object.keys(texts).join(' and ')} may take ${guestTextBytesMax / 1024} KiB together; use several smaller calls.`) : undefined
+  return bytes > guestTextBytesMax
+    ? failed(
+        `${Object.keys(texts).join(' and ')} may take ${guestTextBytesMax / 1024} KiB together; use several smaller calls.`,
+      )
+    : undefined
 }

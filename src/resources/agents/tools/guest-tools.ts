@@ -7,7 +7,14 @@ import { editTool, readTool, writeTool } from './files.ts'
 import type { GuestTool } from './guest-shapes.ts'
 import { globTool, grepTool } from './search.ts'
 
-const guestTools: Readonly<Record<string, GuestTool>> = { bash: bashTool, read: readTool, write: writeTool, edit: editTool, glob: globTool, grep: grepTool }
+const guestTools: Readonly<Record<string, GuestTool>> = {
+  bash: bashTool,
+  read: readTool,
+  write: writeTool,
+  edit: editTool,
+  glob: globTool,
+  grep: grepTool,
+}
 
 /** The tool of this name that works in a VM. */
 export function findGuestTool(name: string): GuestTool | undefined {

@@ -31,7 +31,8 @@ export function keepEnds(masker: Masker = noMasker): KeptOutput {
   }
   return {
     add(offset, text) {
-      const missed = offset > nextOffset ? `${masking.end().toString()}\n[… ${offset - nextOffset} bytes were not kept …]\n` : ''
+      const missed =
+        offset > nextOffset ? `${masking.end().toString()}\n[… ${offset - nextOffset} bytes were not kept …]\n` : ''
       nextOffset = offset + Buffer.byteLength(text)
       keep(missed + masking.push(Buffer.from(text)).toString())
     },

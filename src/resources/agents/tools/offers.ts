@@ -14,10 +14,20 @@ import { findGuestTool } from './guest-tools.ts'
  * A tool that is offered. `name` is its own, `tool.name` what the model calls it. `kind`: `guest` runs in the session's
  * VM, `service` and `mcp` here, `client` is answered by the client.
  */
-export type Offer = { tool: Tool; name: string; kind: 'guest' | 'service' | 'mcp' | 'client'; serverName: string | null; isAsked: boolean }
+export type Offer = {
+  tool: Tool
+  name: string
+  kind: 'guest' | 'service' | 'mcp' | 'client'
+  serverName: string | null
+  isAsked: boolean
+}
 
 /** What decides which tools there are. */
-export type OfferFacts = { hasEnvironment: boolean; canSearch: boolean; mcpTools: ReadonlyMap<string, readonly McpTool[]> }
+export type OfferFacts = {
+  hasEnvironment: boolean
+  canSearch: boolean
+  mcpTools: ReadonlyMap<string, readonly McpTool[]>
+}
 
 /** Most tools that a model is offered, whatever servers list; ours. */
 const offersMax = 300
@@ -53,10 +63,17 @@ const invalidLength = 10_000
  * Reads the arguments that a model wrote.
  * @returns the input, or a sentence for the model about what is wrong; then `input` is what could be read of it.
  */
-export function readArguments(text: string, offer: Offer | undefined): { input: Record<string, unknown>; problem: string | null } {
+export function readArguments(
+  text: string,
+  offer: Offer | undefined,
+): { input: Record<string, unknown>; problem: string | null } {
   const value = objectOf(jsonOf(text || '{}'))
   const input = isTooDeep(value, limits.jsonDepth) ? null : value
-  if (!input) return { input: { invalid_arguments: text.slice(0, invalidLength) }, problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.' }
+  if (!input)
+    return {
+      input: { invalid_arguments: text.slice(0, invalidLength) },
+      problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.',
+    }
   if (!offer) return { input, problem: 'There is no such tool. Use one of those that you were given.' }
   return { input, problem: problemWith(input, offer.tool.parameters) }
 }
@@ -66,40 +83,85 @@ function problemWith(input: Record<string, unknown>, schema: Tool['parameters'])
   const name = sha256(JSON.stringify(schema)).toString('base64')
   if (slowSchemas.has(name)) return null
   try {
-    const outcome = runBounded(checkMs, () => validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input))
+    const outcome = runBounded(checkMs, () =>
+      validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input),
+    )
     if (!outcome) slowSchemas.add(name)
     for (const oldest of slowSchemas) if (slowSchemas.size > slowMax) slowSchemas.delete(oldest)
-    return !outcome || outcome.valid ? null : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
+    return !outcome || outcome.valid
+      ? null
+      : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
   } catch {
     return null
   }
 }
 
 function isTooDeep(value: unknown, left: number): boolean {
-  return typeof value === 'object' && value !== null && (left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1)))
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (left === 0 || Object.values(value).some((one) => isTooDeep(one, left - 1)))
+  )
 }
 
 function offersOfEntry(entry: AgentTool, facts: OfferFacts): Offer[] {
   if (entry.type === 'custom') {
-    return [{ tool: { name: entry.name, description: entry.description, parameters: entry.input_schema, strict: null }, name: entry.name, kind: 'client', serverName: null, isAsked: false }]
+    return [
+      {
+        tool: { name: entry.name, description: entry.description, parameters: entry.input_schema, strict: null },
+        name: entry.name,
+        kind: 'client',
+        serverName: null,
+        isAsked: false,
+      },
+    ]
   }
-  if (entry.type !== 'mcp_toolset') return builtInTools.filter(({ toolset }) => toolset === entry.type).flatMap((tool) => builtInOffer(tool, settingOf(entry, tool.name), facts))
+  if (entry.type !== 'mcp_toolset')
+    return builtInTools
+      .filter(({ toolset }) => toolset === entry.type)
+      .flatMap((tool) => builtInOffer(tool, settingOf(entry, tool.name), facts))
   const { mcp_server_name: serverName } = entry
   return (facts.mcpTools.get(serverName) ?? []).flatMap(({ name, description, inputSchema }): Offer[] => {
     const { enabled, permission_policy: policy } = settingOf(entry, name)
     if (!enabled) return []
-    const parameters = typeof inputSchema === 'object' && inputSchema !== null ? (inputSchema as Tool['parameters']) : { type: 'object' }
-    return [{ tool: { name: mcpToolName(serverName, name), description, parameters, strict: null }, name, kind: 'mcp', serverName, isAsked: policy.type === 'always_ask' }]
+    const parameters =
+      typeof inputSchema === 'object' && inputSchema !== null ? (inputSchema as Tool['parameters']) : { type: 'object' }
+    return [
+      {
+        tool: { name: mcpToolName(serverName, name), description, parameters, strict: null },
+        name,
+        kind: 'mcp',
+        serverName,
+        isAsked: policy.type === 'always_ask',
+      },
+    ]
   })
 }
 
-function builtInOffer({ name, description, inputSchema }: BuiltInTool, { enabled, permission_policy: policy }: ToolSetting, { hasEnvironment, canSearch }: OfferFacts): Offer[] {
+function builtInOffer(
+  { name, description, inputSchema }: BuiltInTool,
+  { enabled, permission_policy: policy }: ToolSetting,
+  { hasEnvironment, canSearch }: OfferFacts,
+): Offer[] {
   const kind = name === 'ask_user' ? 'client' : findGuestTool(name) ? 'guest' : 'service'
-  const isThere = kind === 'client' || (kind === 'guest' ? hasEnvironment : serviceTools.includes(name) && (name !== 'web_search' || canSearch))
+  const isThere =
+    kind === 'client' ||
+    (kind === 'guest' ? hasEnvironment : serviceTools.includes(name) && (name !== 'web_search' || canSearch))
   if (!enabled || !isThere) return []
-  return [{ tool: { name, description, parameters: inputSchema, strict: null }, name, kind, serverName: null, isAsked: kind !== 'client' && policy.type === 'always_ask' }]
+  return [
+    {
+      tool: { name, description, parameters: inputSchema, strict: null },
+      name,
+      kind,
+      serverName: null,
+      isAsked: kind !== 'client' && policy.type === 'always_ask',
+    },
+  ]
 }
 
-function settingOf({ default_config: fallback, configs }: Extract<AgentTool, { configs: unknown }>, name: string): ToolSetting {
+function settingOf(
+  { default_config: fallback, configs }: Extract<AgentTool, { configs: unknown }>,
+  name: string,
+): ToolSetting {
   return configs.find((one) => one.name === name) ?? fallback
 }

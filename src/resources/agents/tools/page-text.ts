@@ -3,7 +3,28 @@ import { Tokenizer } from 'htmlparser2'
 import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
 
 /** What stands on lines of its own. */
-const blocks = new Set(['p', 'div', 'br', 'li', 'ul', 'ol', 'tr', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'section', 'article', 'header', 'footer', 'pre', 'blockquote', 'table'])
+const blocks = new Set([
+  'p',
+  'div',
+  'br',
+  'li',
+  'ul',
+  'ol',
+  'tr',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'section',
+  'article',
+  'header',
+  'footer',
+  'pre',
+  'blockquote',
+  'table',
+])
 /** What no reader sees. */
 const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg'])
 const longestName = 16 // characters of a tag's name that are looked at
@@ -13,7 +34,8 @@ const noBreakSpace = '\u00a0'
 export function textOfHtml(html: string): string {
   const pieces: string[] = []
   let hiddenBy: string | null = null
-  const nameAt = (start: number, end: number): string => html.slice(start, Math.min(end, start + longestName)).toLowerCase()
+  const nameAt = (start: number, end: number): string =>
+    html.slice(start, Math.min(end, start + longestName)).toLowerCase()
   const add = (text: string): void => {
     if (hiddenBy === null) pieces.push(text)
   }
@@ -21,22 +43,34 @@ export function textOfHtml(html: string): string {
     if (blocks.has(name)) add('\n')
   }
   const ignore = (): void => undefined
-  const tokenizer = new Tokenizer({ decodeEntities: true }, {
-    ontext: (start, end) => add(html.slice(start, end).replace(/[ \t\r\n]+/g, ' ')),
-    ontextentity: (codePoint) => add(String.fromCodePoint(codePoint)),
-    onopentagname(start, end) {
-      const name = nameAt(start, end)
-      breakLine(name)
-      if (hidden.has(name)) hiddenBy ??= name
+  const tokenizer = new Tokenizer(
+    { decodeEntities: true },
+    {
+      ontext: (start, end) => add(html.slice(start, end).replace(/[ \t\r\n]+/g, ' ')),
+      ontextentity: (codePoint) => add(String.fromCodePoint(codePoint)),
+      onopentagname(start, end) {
+        const name = nameAt(start, end)
+        breakLine(name)
+        if (hidden.has(name)) hiddenBy ??= name
+      },
+      onclosetag(start, end) {
+        const name = nameAt(start, end)
+        if (name === hiddenBy) hiddenBy = null
+        else breakLine(name)
+      },
+      onattribdata: ignore,
+      onattribentity: ignore,
+      onattribend: ignore,
+      onattribname: ignore,
+      oncdata: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onend: ignore,
+      onopentagend: ignore,
+      onprocessinginstruction: ignore,
+      onselfclosingtag: ignore,
     },
-    onclosetag(start, end) {
-      const name = nameAt(start, end)
-      if (name === hiddenBy) hiddenBy = null
-      else breakLine(name)
-    },
-    onattribdata: ignore, onattribentity: ignore, onattribend: ignore, onattribname: ignore, oncdata: ignore, oncomment: ignore, ondeclaration: ignore,
-    onend: ignore, onopentagend: ignore, onprocessinginstruction: ignore, onselfclosingtag: ignore,
-  })
+  )
   tokenizer.write(html)
   tokenizer.end()
   return tidy(pieces.join(''))

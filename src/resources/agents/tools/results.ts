@@ -2,7 +2,9 @@
 import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
 
 /** A piece of an answer that is not all text; keys as on the wire. */
-export type ResultBlock = { type: 'text'; text: string } | { type: 'image'; source: { type: 'base64'; media_type: string; data: string } }
+export type ResultBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image'; source: { type: 'base64'; media_type: string; data: string } }
 
 /** A tool's answer. `content`: its pieces, when it is not text alone. `usage`: what is counted for it. */
 export type ToolResult = { text: string; isError: boolean; content?: readonly ResultBlock[]; usage?: UsageAdded }
@@ -30,7 +32,9 @@ export function failed(text: string): ToolResult {
 
 /** The beginning of a text, with a line that says what is missing. */
 export function cutEnd(text: string, most: number = resultLimits.characters): string {
-  return text.length <= most ? text : `${whole(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
+  return text.length <= most
+    ? text
+    : `${whole(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
 }
 
 /** The beginning and the end of a text: what a command printed last says most. `droppedBytes` were lost before. */

@@ -40,10 +40,26 @@ if len(found) > most:
 export const globTool: GuestTool = {
   order({ pattern, path = '.' }, { folderFile }) {
     const wrong = unfit({ pattern: String(pattern), path: String(path) })
-    return wrong ?? { argv: ['/usr/bin/python3', '-ISc', globScript, folderFile, String(pattern), String(path), String(foundMax), ...passedOver], timeoutMs }
+    return (
+      wrong ?? {
+        argv: [
+          '/usr/bin/python3',
+          '-ISc',
+          globScript,
+          folderFile,
+          String(pattern),
+          String(path),
+          String(foundMax),
+          ...passedOver,
+        ],
+        timeoutMs,
+      }
+    )
   },
   result(end) {
-    return end.exitCode === 0 ? answered(end.stdout.trimEnd() || 'No files match.') : refusal(end, 'The files could not be listed.')
+    return end.exitCode === 0
+      ? answered(end.stdout.trimEnd() || 'No files match.')
+      : refusal(end, 'The files could not be listed.')
   },
 }
 
@@ -59,12 +75,35 @@ exit "$code"`
 export const grepTool: GuestTool = {
   order({ pattern, path = '.' }, { folderFile }) {
     const wrong = unfit({ pattern: String(pattern), path: String(path) })
-    return wrong ?? { argv: ['/bin/bash', '-c', grepScript, 'grep', folderFile, String(pattern), String(path), String(foundMax), String(lineCharacters), ...passedOver.map((name) => `--exclude-dir=${name}`)], timeoutMs }
+    return (
+      wrong ?? {
+        argv: [
+          '/bin/bash',
+          '-c',
+          grepScript,
+          'grep',
+          folderFile,
+          String(pattern),
+          String(path),
+          String(foundMax),
+          String(lineCharacters),
+          ...passedOver.map((name) => `--exclude-dir=${name}`),
+        ],
+        timeoutMs,
+      }
+    )
   },
   result(end) {
     if (end.exitCode === 1 && end.stderr === '') return answered('No lines match.')
     if (end.exitCode !== 0 && end.stdout === '') return refusal(end, 'The search failed.')
     const lines = end.stdout.trimEnd().split('\n')
-    return answered(lines.length > foundMax ? [...lines.slice(0, foundMax), `[Cut: more than ${foundMax} lines match; search for something more particular.]`].join('\n') : lines.join('\n'))
+    return answered(
+      lines.length > foundMax
+        ? [
+            ...lines.slice(0, foundMax),
+            `[Cut: more than ${foundMax} lines match; search for something more particular.]`,
+          ].join('\n')
+        : lines.join('\n'),
+    )
   },
 }

@@ -25,11 +25,14 @@ const unsupported = (why: string): z.ZodType<null | undefined> => z.null(why).op
 /** What the configs of these tools may say beside what every tool's may. */
 export const webToolShapes = {
   web_fetch: {
-    allowed_domains: domains(false), blocked_domains: domains(false), max_content_tokens: z.int('it must be a whole number from 1').min(1, 'it must be a whole number from 1').nullish(),
+    allowed_domains: domains(false),
+    blocked_domains: domains(false),
+    max_content_tokens: z.int('it must be a whole number from 1').min(1, 'it must be a whole number from 1').nullish(),
     url_sources: unsupported('it is not supported: leave it out, and name the domains in allowed_domains'),
   },
   web_search: {
-    allowed_domains: domains(true), blocked_domains: domains(true),
+    allowed_domains: domains(true),
+    blocked_domains: domains(true),
     user_location: unsupported('it is not supported: leave it out; the search engine is asked without a place'),
   },
 } as const
@@ -38,8 +41,16 @@ export const webToolShapes = {
 export type GivenRestrictions = { [Key in keyof WebRestrictions]?: WebRestrictions[Key] | null | undefined }
 
 /** Those that restrict something. */
-export function restrictionsOf({ allowed_domains, blocked_domains, max_content_tokens }: GivenRestrictions): WebRestrictions {
-  return { ...(allowed_domains ? { allowed_domains } : {}), ...(blocked_domains ? { blocked_domains } : {}), ...(max_content_tokens ? { max_content_tokens } : {}) }
+export function restrictionsOf({
+  allowed_domains,
+  blocked_domains,
+  max_content_tokens,
+}: GivenRestrictions): WebRestrictions {
+  return {
+    ...(allowed_domains ? { allowed_domains } : {}),
+    ...(blocked_domains ? { blocked_domains } : {}),
+    ...(max_content_tokens ? { max_content_tokens } : {}),
+  }
 }
 
 /** What holds for a web tool of an agent with these tools. */
@@ -49,8 +60,12 @@ export function webRestrictions(tools: readonly AgentTool[], name: keyof typeof 
 }
 
 /** Why an address may not be reached, as a sentence for the model; null when it may. */
-export function whyRestricted({ allowed_domains: allowed, blocked_domains: blocked }: WebRestrictions, url: URL): string | null {
-  if (allowed && !allowed.some((entry) => covers(entry, url))) return `This agent may reach no other domains than ${allowed.join(', ')}, and those below them.`
+export function whyRestricted(
+  { allowed_domains: allowed, blocked_domains: blocked }: WebRestrictions,
+  url: URL,
+): string | null {
+  if (allowed && !allowed.some((entry) => covers(entry, url)))
+    return `This agent may reach no other domains than ${allowed.join(', ')}, and those below them.`
   return blocked?.some((entry) => covers(entry, url)) ? `This agent may not reach ${url.hostname}.` : null
 }
 
@@ -59,7 +74,9 @@ export function whyRestricted({ allowed_domains: allowed, blocked_domains: block
  * `site:` lose nothing by it: the results are judged one by one all the same.
  */
 export function searchWords({ allowed_domains: allowed = [] }: WebRestrictions): string {
-  return allowed.length === 0 || allowed.length > sitesMax ? '' : ` ${allowed.map((entry) => `site:${entry}`).join(' OR ')}`
+  return allowed.length === 0 || allowed.length > sitesMax
+    ? ''
+    : ` ${allowed.map((entry) => `site:${entry}`).join(' OR ')}`
 }
 
 /** Whether an address is of the entry's host or of one below it, and of its path when it has one. */

@@ -10,7 +10,14 @@ import { placeOf, type TurnEvent } from '#src/resources/agents/turns.ts'
 export type Reasoning = ReadonlyMap<string, readonly ReasoningBlock[]>
 
 /** For which model, and what it is told first. `nameOf`: what the model calls the tool of a use. */
-export type ConversationOrder = { system: string | null; model: string; seesImages: boolean; readsPdf: boolean; reasoning: Reasoning; nameOf: (use: TurnEvent) => string }
+export type ConversationOrder = {
+  system: string | null
+  model: string
+  seesImages: boolean
+  readsPdf: boolean
+  reasoning: Reasoning
+  nameOf: (use: TurnEvent) => string
+}
 
 /** Limits of a conversation; ours. */
 export const conversationLimits = {
@@ -26,9 +33,13 @@ const compacted = 'agent.thread_context_compacted'
 
 /** The conversation so far. Results that an `agent.thread_context_compacted` has behind it are cut. */
 export function conversationOf(log: readonly TurnEvent[], order: ConversationOrder): Message[] {
-  const events = [...log].filter(({ processedAt }) => processedAt !== null).sort((one, other) => placeOf(one) - placeOf(other))
+  const events = [...log]
+    .filter(({ processedAt }) => processedAt !== null)
+    .sort((one, other) => placeOf(one) - placeOf(other))
   const cut = cutResults(events)
-  const results = new Map(events.filter(({ type }) => resultTypes.includes(type)).map((event) => [event.answers, event]))
+  const results = new Map(
+    events.filter(({ type }) => resultTypes.includes(type)).map((event) => [event.answers, event]),
+  )
   const messages: Message[] = order.system === null ? [] : [{ role: 'system', text: order.system }]
   for (const answer of answersOf(events)) {
     if (!('spanId' in answer)) {
@@ -37,14 +48,23 @@ export function conversationOf(log: readonly TurnEvent[], order: ConversationOrd
     }
     const reasoning = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
     if (answer.text === '' && answer.uses.length === 0) continue // an answer of nothing would be refused
-    messages.push({ role: 'assistant', reasoning, text: answer.text, toolCalls: answer.uses.map((use) => callOf(use, order)) })
+    messages.push({
+      role: 'assistant',
+      reasoning,
+      text: answer.text,
+      toolCalls: answer.uses.map((use) => callOf(use, order)),
+    })
     for (const use of answer.uses) messages.push(resultOf(use, results.get(use.id), cut.has(use.id), order))
   }
   return messages
 }
 
 /** Whether a conversation is too long for a model, and there are older results of tools to cut. */
-export function needsCompaction(log: readonly TurnEvent[], messages: readonly Message[], contextWindow: number): boolean {
+export function needsCompaction(
+  log: readonly TurnEvent[],
+  messages: readonly Message[],
+  contextWindow: number,
+): boolean {
   return messageTokens(messages) > contextWindow * conversationLimits.windowShare && canCompact(log)
 }
 
@@ -54,9 +74,14 @@ export function canCompact(log: readonly TurnEvent[]): boolean {
 }
 
 /** The tool uses whose results are cut: all before the last compaction but the newest of them. */
-function cutResults(events: readonly TurnEvent[], at = events.findLast(({ type }) => type === compacted)?.position ?? 0): Set<string | null> {
+function cutResults(
+  events: readonly TurnEvent[],
+  at = events.findLast(({ type }) => type === compacted)?.position ?? 0,
+): Set<string | null> {
   const before = events.filter(({ type, position }) => resultTypes.includes(type) && position < at)
-  return new Set(before.slice(0, Math.max(0, before.length - conversationLimits.resultsKept)).map(({ answers }) => answers))
+  return new Set(
+    before.slice(0, Math.max(0, before.length - conversationLimits.resultsKept)).map(({ answers }) => answers),
+  )
 }
 
 /** A model's answer: what it said and used within one request. */
@@ -87,13 +112,30 @@ function callOf(use: TurnEvent, { nameOf }: ConversationOrder): ToolCall {
 function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean, order: ConversationOrder): Message {
   const toolCallId = encodeId('sessionEvent', use.id)
   if (!result) return { role: 'tool', toolCallId, text: 'This call has no result.', isError: true }
-  const whole = textsOf(result.data['content'], order.seesImages ? '[image]' : '[An image, which this model cannot see.]')
+  const whole = textsOf(
+    result.data['content'],
+    order.seesImages ? '[image]' : '[An image, which this model cannot see.]',
+  )
   const { cutResultCharacters } = conversationLimits
-  const text = isCut && whole.length > cutResultCharacters ? `${whole.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${whole.length} characters. Call the tool again if you need it.]` : whole
+  const text =
+    isCut && whole.length > cutResultCharacters
+      ? `${whole.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${whole.length} characters. Call the tool again if you need it.]`
+      : whole
   const isError = result.data['is_error'] === true
   // Anthropic takes nothing but text with an error.
-  const images = isCut || isError || !order.seesImages ? [] : blocksOf(result.data['content']).map((block) => partOf(block, order)).filter((part) => part.type === 'image')
-  return { role: 'tool', toolCallId, text: text === '' ? '(no output)' : text, isError, ...(images.length > 0 ? { images } : {}) }
+  const images =
+    isCut || isError || !order.seesImages
+      ? []
+      : blocksOf(result.data['content'])
+          .map((block) => partOf(block, order))
+          .filter((part) => part.type === 'image')
+  return {
+    role: 'tool',
+    toolCallId,
+    text: text === '' ? '(no output)' : text,
+    isError,
+    ...(images.length > 0 ? { images } : {}),
+  }
 }
 
 function said(event: TurnEvent, order: ConversationOrder): Message[] {
@@ -110,7 +152,13 @@ function outcomeText(data: TurnEvent['data']): string {
   return `Work until this outcome is reached: ${String(data['description'])}\n\nIt is reached when all of this holds:\n${String(rubric)}`
 }
 
-type Block = { type?: unknown; text?: unknown; title?: unknown; context?: unknown; source?: { type?: unknown; media_type?: unknown; data?: unknown; url?: unknown } }
+type Block = {
+  type?: unknown
+  text?: unknown
+  title?: unknown
+  context?: unknown
+  source?: { type?: unknown; media_type?: unknown; data?: unknown; url?: unknown }
+}
 
 function blocksOf(content: unknown): Block[] {
   return Array.isArray(content) ? (content as Block[]) : [] // event-shapes.ts let nothing else in
@@ -122,14 +170,38 @@ function partOf({ type, text, title, context, source }: Block, { seesImages, rea
   const about = [title, context].filter((one) => typeof one === 'string' && one !== '').join(': ')
   if (type === 'image') {
     if (!seesImages) return { type: 'text', text: '[An image is attached, which this model cannot see.]' }
-    return { type: 'image', detail: null, url: source?.type === 'url' ? String(source.url) : `data:${String(source?.media_type)};base64,${String(source?.data)}` }
+    return {
+      type: 'image',
+      detail: null,
+      url:
+        source?.type === 'url'
+          ? String(source.url)
+          : `data:${String(source?.media_type)};base64,${String(source?.data)}`,
+    }
   }
   if (source?.type === 'text') return { type: 'text', text: [about, String(source.data)].filter(Boolean).join('\n\n') }
-  if (source?.type === 'url') return { type: 'text', text: `[A document is attached${about && ` (${about})`}: ${String(source.url)}]` }
-  if (!readsPdf) return { type: 'text', text: `[A PDF is attached${about && ` (${about})`}, which this model cannot read.]` }
-  return { type: 'file', filename: typeof title === 'string' ? title : null, mediaType: String(source?.media_type), data: String(source?.data) }
+  if (source?.type === 'url')
+    return { type: 'text', text: `[A document is attached${about && ` (${about})`}: ${String(source.url)}]` }
+  if (!readsPdf)
+    return { type: 'text', text: `[A PDF is attached${about && ` (${about})`}, which this model cannot read.]` }
+  return {
+    type: 'file',
+    filename: typeof title === 'string' ? title : null,
+    mediaType: String(source?.media_type),
+    data: String(source?.data),
+  }
 }
 
 function textsOf(content: unknown, image = '[image]'): string {
-  return blocksOf(content).map(({ type, text, source, title }) => (type === 'text' ? String(text) : type === 'image' ? image : source?.type === 'text' ? String(source.data) : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`)).join('\n')
+  return blocksOf(content)
+    .map(({ type, text, source, title }) =>
+      type === 'text'
+        ? String(text)
+        : type === 'image'
+          ? image
+          : source?.type === 'text'
+            ? String(source.data)
+            : `[${String(type)}${typeof title === 'string' ? ` ${title}` : ''}]`,
+    )
+    .join('\n')
 }

@@ -19,9 +19,13 @@ const factTypes = [...messageTypes, ...resultTypes, 'agent.message']
  * @returns them in the order of the log.
  */
 export async function readTurnLog(db: Db, sessionId: string): Promise<SessionEvent[]> {
-  const last = (condition: RawBuilder<unknown>): RawBuilder<unknown> => sql`(select position from session_events where session_id = ${sessionId} and ${condition} order by position desc limit 1)`
-  const hasResult = (use: RawBuilder<unknown>): RawBuilder<unknown> => sql`exists (select from session_events where session_id = ${sessionId} and answers = ${use} and type = any(${resultTypes}::text[]))`
-  return findAll<SessionEvent>(db, sql`
+  const last = (condition: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`(select position from session_events where session_id = ${sessionId} and ${condition} order by position desc limit 1)`
+  const hasResult = (use: RawBuilder<unknown>): RawBuilder<unknown> =>
+    sql`exists (select from session_events where session_id = ${sessionId} and answers = ${use} and type = any(${resultTypes}::text[]))`
+  return findAll<SessionEvent>(
+    db,
+    sql`
     with bound as (
       select least(
         ${last(sql`type = 'span.model_request_start'`)},
@@ -31,15 +35,27 @@ export async function readTurnLog(db: Db, sessionId: string): Promise<SessionEve
     from session_events event, bound
     where session_id = ${sessionId} and (position >= since or taken_position > since or processed_at is null
       or (type = any(${toolUseTypes}::text[]) and not ${hasResult(sql`event.id`)}) or (type = 'user.tool_confirmation' and not ${hasResult(sql`event.answers`)}))
-    order by position`)
+    order by position`,
+  )
 }
 
 /** What conversations.ts makes a conversation of. */
-const toldTypes = [...messageTypes, ...toolUseTypes, ...resultTypes, 'agent.message', 'span.model_request_start', 'span.outcome_evaluation_end', 'agent.thread_context_compacted']
+const toldTypes = [
+  ...messageTypes,
+  ...toolUseTypes,
+  ...resultTypes,
+  'agent.message',
+  'span.model_request_start',
+  'span.outcome_evaluation_end',
+  'agent.thread_context_compacted',
+]
 
 /** The part of a log that the model is told of, in the order of the log. */
 export async function readConversation(db: Db, sessionId: string): Promise<TurnEvent[]> {
-  return findAll<TurnEvent>(db, sql`
+  return findAll<TurnEvent>(
+    db,
+    sql`
     select id, type, data, answers, processed_at, position, taken_position from session_events
-    where session_id = ${sessionId} and type = any(${toldTypes}::text[]) and processed_at is not null order by position`)
+    where session_id = ${sessionId} and type = any(${toldTypes}::text[]) and processed_at is not null order by position`,
+  )
 }

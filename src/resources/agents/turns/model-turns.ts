@@ -1,5 +1,12 @@
 /** One request to a session's model: gathered as it comes, previewed to whoever looks, cut where it is too long. */
-import type { FinishReason, ModelEvent, ModelRequest, ReasoningBlock, ToolCall, Usage } from '#src/drivers/models/model.ts'
+import type {
+  FinishReason,
+  ModelEvent,
+  ModelRequest,
+  ReasoningBlock,
+  ToolCall,
+  Usage,
+} from '#src/drivers/models/model.ts'
 import { UsageCount } from '#src/drivers/models/usage-count.ts'
 import { log } from '#src/platform/log.ts'
 import type { Masker } from '#src/platform/masking.ts'
@@ -25,8 +32,15 @@ const previewMs = 50
 
 /** What a model answered. `cut`: it was longer than it may be, or the signal ended it. `messageId`: of the event that was previewed. */
 export type ModelTurn = {
-  text: string; calls: ToolCall[]; reasoning: ReasoningBlock[]; hasThought: boolean; finishReason: FinishReason | null; usage: Usage
-  cut: 'length' | 'signal' | null; messageId: string | null; thinkingId: string | null
+  text: string
+  calls: ToolCall[]
+  reasoning: ReasoningBlock[]
+  hasThought: boolean
+  finishReason: FinishReason | null
+  usage: Usage
+  cut: 'length' | 'signal' | null
+  messageId: string | null
+  thinkingId: string | null
 }
 
 /** What is asked of which model, for which session. `isPrivate`: nobody sees the answer while it is made. */
@@ -37,7 +51,11 @@ export type ModelOrder = { session: SecretSession; model: Model; request: ModelR
  * @param signal ends the request; what came until then is answered.
  * @throws BerthError as startCompletion, also in the middle.
  */
-export async function askModel(services: Background, { session, model, request, isPrivate }: ModelOrder, signal: AbortSignal): Promise<ModelTurn> {
+export async function askModel(
+  services: Background,
+  { session, model, request, isPrivate }: ModelOrder,
+  signal: AbortSignal,
+): Promise<ModelTurn> {
   const answer = gather(request)
   const preview = previewing(services, session.id, await stepMasker(services, session))
   try {
@@ -65,8 +83,21 @@ export async function askModel(services: Background, { session, model, request, 
 
 type Gathered = Omit<ModelTurn, 'messageId' | 'thinkingId'>
 
-function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEvent) => void; isTooLong: () => boolean; whole: () => Gathered } {
-  const turn: Gathered = { text: '', calls: [], reasoning: [], hasThought: false, finishReason: null, usage: noUsage, cut: null }
+function gather(request: ModelRequest): {
+  turn: Gathered
+  add: (event: ModelEvent) => void
+  isTooLong: () => boolean
+  whole: () => Gathered
+} {
+  const turn: Gathered = {
+    text: '',
+    calls: [],
+    reasoning: [],
+    hasThought: false,
+    finishReason: null,
+    usage: noUsage,
+    cut: null,
+  }
   let argumentCharacters = 0
   const count = new UsageCount(request)
   return {
@@ -74,13 +105,19 @@ function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEven
     add(event) {
       count.add(event)
       switch (event.type) {
-        case 'text': turn.text += event.text; return
-        case 'reasoning': turn.hasThought = true; return
+        case 'text':
+          turn.text += event.text
+          return
+        case 'reasoning':
+          turn.hasThought = true
+          return
         case 'reasoning_end':
           turn.hasThought = true
           turn.reasoning.push(event.block)
           return
-        case 'tool': turn.calls[event.index] = { id: event.id, name: event.name, arguments: '' }; return
+        case 'tool':
+          turn.calls[event.index] = { id: event.id, name: event.name, arguments: '' }
+          return
         case 'arguments': {
           const call = turn.calls[event.index]
           argumentCharacters += event.text.length
@@ -92,10 +129,14 @@ function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEven
           turn.usage = event.usage
       }
     },
-    isTooLong: () => turn.text.length > answerLimits.textCharacters || argumentCharacters > answerLimits.argumentCharacters || turn.calls.length > answerLimits.calls,
+    isTooLong: () =>
+      turn.text.length > answerLimits.textCharacters ||
+      argumentCharacters > answerLimits.argumentCharacters ||
+      turn.calls.length > answerLimits.calls,
     whole() {
       if (turn.finishReason === null) turn.usage = count.soFar() // cut: as the ledger has it
-      if (turn.text.length > answerLimits.textCharacters) turn.text = `${turn.text.slice(0, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
+      if (turn.text.length > answerLimits.textCharacters)
+        turn.text = `${turn.text.slice(0, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
       if (turn.cut) turn.calls = [] // whether the last one was whole nobody knows
       return { ...turn, calls: turn.calls.filter(Boolean).slice(0, answerLimits.calls) }
     },
@@ -103,7 +144,16 @@ function gather(request: ModelRequest): { turn: Gathered; add: (event: ModelEven
 }
 
 /** Previews go out on the side: what they cost is not waited for, and what fails of them is nobody's loss. */
-function previewing({ db }: Background, sessionId: string, masker: Masker): { ids: Record<PreviewType, string | null>; text: (text: string) => void; thinking: () => void; end: () => Promise<void> } {
+function previewing(
+  { db }: Background,
+  sessionId: string,
+  masker: Masker,
+): {
+  ids: Record<PreviewType, string | null>
+  text: (text: string) => void
+  thinking: () => void
+  end: () => Promise<void>
+} {
   const ids: Record<PreviewType, string | null> = { 'agent.message': null, 'agent.thinking': null }
   const masking = masker.stream() // what may be the beginning of a secret waits for the next piece
   let due = ''
@@ -111,7 +161,8 @@ function previewing({ db }: Background, sessionId: string, masker: Masker): { id
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<void> = Promise.resolve()
   const write = async (): Promise<void> => {
-    if (wantsThinking && ids['agent.thinking'] === null && due === '') ids['agent.thinking'] = await startPreview(db, sessionId, 'agent.thinking')
+    if (wantsThinking && ids['agent.thinking'] === null && due === '')
+      ids['agent.thinking'] = await startPreview(db, sessionId, 'agent.thinking')
     if (due === '') return
     const text = masking.push(Buffer.from(due)).toString()
     due = ''
@@ -122,7 +173,9 @@ function previewing({ db }: Background, sessionId: string, masker: Masker): { id
   const soon = (): void => {
     timer ??= setTimeout(() => {
       timer = null
-      writing = writing.then(write).catch((error: Error) => log.debug({ reason: error.message }, 'a preview could not be shown'))
+      writing = writing
+        .then(write)
+        .catch((error: Error) => log.debug({ reason: error.message }, 'a preview could not be shown'))
     }, previewMs)
   }
   return {

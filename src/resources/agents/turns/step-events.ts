@@ -12,30 +12,59 @@ import { openSpan, type TurnEvent } from '#src/resources/agents/turns.ts'
 
 /** The kinds of `session.error`. */
 export type SessionErrorType =
-  | 'unknown_error' | 'model_overloaded_error' | 'model_rate_limited_error' | 'model_request_failed_error' | 'billing_error'
-  | 'mcp_connection_failed_error' | 'mcp_authentication_failed_error' | 'environment_failed_error'
+  | 'unknown_error'
+  | 'model_overloaded_error'
+  | 'model_rate_limited_error'
+  | 'model_request_failed_error'
+  | 'billing_error'
+  | 'mcp_connection_failed_error'
+  | 'mcp_authentication_failed_error'
+  | 'environment_failed_error'
 
 /** Says that something failed. `retrying`: the session goes on by itself; `exhausted`: the turn ends. */
-export function errorEvent(type: SessionErrorType, message: string, retry: 'retrying' | 'exhausted', more: Record<string, unknown> = {}): NewEvent {
+export function errorEvent(
+  type: SessionErrorType,
+  message: string,
+  retry: 'retrying' | 'exhausted',
+  more: Record<string, unknown> = {},
+): NewEvent {
   return { type: 'session.error', data: { error: { type, message, ...more, retry_status: { type: retry } } } }
 }
 
 /** The result of a tool use, of the type that belongs to it. */
-export function resultEvent(use: Pick<TurnEvent, 'id' | 'type'>, { text, isError, content = [{ type: 'text', text }] }: ToolResult): NewEvent {
+export function resultEvent(
+  use: Pick<TurnEvent, 'id' | 'type'>,
+  { text, isError, content = [{ type: 'text', text }] }: ToolResult,
+): NewEvent {
   const id = encodeId('sessionEvent', use.id)
   const isMcp = use.type === 'agent.mcp_tool_use'
-  return { type: isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result', data: { [isMcp ? 'mcp_tool_use_id' : 'tool_use_id']: id, content: content.map(storable), is_error: isError } }
+  return {
+    type: isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result',
+    data: { [isMcp ? 'mcp_tool_use_id' : 'tool_use_id']: id, content: content.map(storable), is_error: isError },
+  }
 }
 
 /** The end of a request to the model; without usage it brought nothing. */
 export function spanEnd(spanId: string, isError: boolean, usage: Usage | null): NewEvent {
-  return { type: 'span.model_request_end', data: { model_request_start_id: encodeId('sessionEvent', spanId), is_error: isError, model_usage: modelUsage(usage) } }
+  return {
+    type: 'span.model_request_end',
+    data: {
+      model_request_start_id: encodeId('sessionEvent', spanId),
+      is_error: isError,
+      model_usage: modelUsage(usage),
+    },
+  }
 }
 
 /** The usage of one or more requests, as events tell it. */
 export function modelUsage(usage: Usage | null): Record<string, number> {
   const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreation5mInputTokens } = usageOfRequest(usage)
-  return { input_tokens: inputTokens, output_tokens: outputTokens, cache_read_input_tokens: cacheReadInputTokens, cache_creation_input_tokens: cacheCreation5mInputTokens }
+  return {
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    cache_read_input_tokens: cacheReadInputTokens,
+    cache_creation_input_tokens: cacheCreation5mInputTokens,
+  }
 }
 
 /** Ends the request that its worker, or an interrupt, left open. */
@@ -50,22 +79,55 @@ export function usageAdded({ pricing }: Pick<Model, 'pricing'>, usage: Usage): U
 }
 
 /** Tokens as Anthropic counts them: what came from the cache, or went into it, apart. */
-function usageOfRequest(usage: Usage | null): { inputTokens: number; outputTokens: number; cacheReadInputTokens: number; cacheCreation5mInputTokens: number } {
+function usageOfRequest(usage: Usage | null): {
+  inputTokens: number
+  outputTokens: number
+  cacheReadInputTokens: number
+  cacheCreation5mInputTokens: number
+} {
   const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage ?? {}
-  return { inputTokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens), outputTokens, cacheReadInputTokens: cacheReadTokens, cacheCreation5mInputTokens: cacheWriteTokens }
+  return {
+    inputTokens: Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens),
+    outputTokens,
+    cacheReadInputTokens: cacheReadTokens,
+    cacheCreation5mInputTokens: cacheWriteTokens,
+  }
 }
 
 /** What an error of a request to the model means: what it is called, what is said, and whether it may pass. */
 export type ModelFault = { type: SessionErrorType; message: string; mayPass: boolean; isTooLong: boolean }
 
 const typesByCode: Readonly<Record<string, SessionErrorType>> = {
-  upstream_overloaded: 'model_overloaded_error', upstream_rate_limited: 'model_rate_limited_error',
-  no_active_plan: 'billing_error', insufficient_credits: 'billing_error', budget_exceeded: 'billing_error',
+  upstream_overloaded: 'model_overloaded_error',
+  upstream_rate_limited: 'model_rate_limited_error',
+  no_active_plan: 'billing_error',
+  insufficient_credits: 'billing_error',
+  budget_exceeded: 'billing_error',
 }
-const passing: readonly string[] = ['upstream_overloaded', 'upstream_rate_limited', 'upstream_error', 'upstream_timeout', 'service_unavailable', 'rate_limited', 'key_rate_limited', 'timeout']
+const passing: readonly string[] = [
+  'upstream_overloaded',
+  'upstream_rate_limited',
+  'upstream_error',
+  'upstream_timeout',
+  'service_unavailable',
+  'rate_limited',
+  'key_rate_limited',
+  'timeout',
+]
 
 /** Reads an error. One that is ours, and not the model's, is not told to the client. */
 export function readModelFault(error: unknown): ModelFault {
-  if (!(error instanceof BerthError)) return { type: 'unknown_error', message: 'The request to the model failed on our side.', mayPass: true, isTooLong: false }
-  return { type: typesByCode[error.code] ?? 'model_request_failed_error', message: error.message, mayPass: passing.includes(error.code), isTooLong: error.code === 'context_length_exceeded' }
+  if (!(error instanceof BerthError))
+    return {
+      type: 'unknown_error',
+      message: 'The request to the model failed on our side.',
+      mayPass: true,
+      isTooLong: false,
+    }
+  return {
+    type: typesByCode[error.code] ?? 'model_request_failed_error',
+    message: error.message,
+    mayPass: passing.includes(error.code),
+    isTooLong: error.code === 'context_length_exceeded',
+  }
 }

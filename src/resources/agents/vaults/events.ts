@@ -10,21 +10,45 @@ import { readVault } from './rows.ts'
 
 /** What may happen, in the words of Anthropic's webhooks; `refreshed` and `updated` are ours. */
 export const vaultEventTypes = [
-  'vault.created', 'vault.updated', 'vault.archived', 'vault_credential.created', 'vault_credential.updated', 'vault_credential.archived', 'vault_credential.deleted',
-  'vault_credential.refreshed', 'vault_credential.refresh_failed',
+  'vault.created',
+  'vault.updated',
+  'vault.archived',
+  'vault_credential.created',
+  'vault_credential.updated',
+  'vault_credential.archived',
+  'vault_credential.deleted',
+  'vault_credential.refreshed',
+  'vault_credential.refresh_failed',
 ] as const
 /** One of these words. */
 export type VaultEventType = (typeof vaultEventTypes)[number]
 
 /** One of these happenings; ids are stored uuids, positions grow by one. */
-export type VaultEvent = { vaultId: string; position: number; type: VaultEventType; credentialId: string | null; createdAt: string }
+export type VaultEvent = {
+  vaultId: string
+  position: number
+  type: VaultEventType
+  credentialId: string | null
+  createdAt: string
+}
 
 /** Adds an event in the transaction of its change; the oldest go once there are too many. */
-export async function addVaultEvent(tx: Tx, vaultId: string, type: VaultEventType, credentialId: string | null = null): Promise<void> {
-  await change(tx, sql`
+export async function addVaultEvent(
+  tx: Tx,
+  vaultId: string,
+  type: VaultEventType,
+  credentialId: string | null = null,
+): Promise<void> {
+  await change(
+    tx,
+    sql`
     with next as (update vaults set event_position = event_position + 1 where id = ${vaultId} returning event_position as position)
-    insert into vault_events (vault_id, position, type, credential_id) select ${vaultId}, position, ${type}, ${credentialId} from next`)
-  await change(tx, sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`)
+    insert into vault_events (vault_id, position, type, credential_id) select ${vaultId}, position, ${type}, ${credentialId} from next`,
+  )
+  await change(
+    tx,
+    sql`delete from vault_events where vault_id = ${vaultId} and position <= (select event_position from vaults where id = ${vaultId}) - ${limits.vaultEventsKept}`,
+  )
   await publish(tx, 'vault', vaultId)
 }
 
@@ -32,16 +56,24 @@ export async function addVaultEvent(tx: Tx, vaultId: string, type: VaultEventTyp
  * The vault's events after the cursor (its latest one without), then new ones as they come; ends when it is deleted.
  * @throws BerthError not_found; invalid_request for a text that is no cursor. All before the first event.
  */
-export async function followVault(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<VaultEvent>> {
+export async function followVault(
+  call: Call & { signal?: AbortSignal },
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<VaultEvent>> {
   const scope = allow(call.caller, 'vaults:read')
   const vault = await readVault(call.db, scope, publicId)
   return eventsAfter(call, vault.id, after ? eventPosition(after) : vault.eventPosition - 1, {
-    topic: 'vault', isLast: () => false,
+    topic: 'vault',
+    isLast: () => false,
     read: (position, most) => readEvents(call.db, vault.id, position, most),
     isOver: async () => (await findOne(call.db, sql`select id from vaults where id = ${vault.id}`)) === undefined,
   })
 }
 
 function readEvents(db: Db, vaultId: string, position: number, most: number): Promise<VaultEvent[]> {
-  return findAll(db, sql`select * from vault_events where vault_id = ${vaultId} and position > ${position} order by position limit ${most}`)
+  return findAll(
+    db,
+    sql`select * from vault_events where vault_id = ${vaultId} and position > ${position} order by position limit ${most}`,
+  )
 }

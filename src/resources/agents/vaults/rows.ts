@@ -7,14 +7,22 @@ import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
 /** A vault as it is stored; moments are wire text, ids are uuids. */
 export type Vault = {
-  id: string; organizationId: string; ownerUserId: string; displayName: string; metadata: Metadata
-  eventPosition: number; createdAt: string; updatedAt: string; archivedAt: string | null
+  id: string
+  organizationId: string
+  ownerUserId: string
+  displayName: string
+  metadata: Metadata
+  eventPosition: number
+  createdAt: string
+  updatedAt: string
+  archivedAt: string | null
 }
 
 /** The caller's vault. @throws BerthError not_found. */
 export async function readVault(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Vault> {
   const id = decodeId('vault', publicId)
-  const vault = id && (await findOne<Vault>(db, sql`select * from vaults where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
+  const vault =
+    id && (await findOne<Vault>(db, sql`select * from vaults where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
   if (!vault) throw notFound('vault')
   return vault
 }

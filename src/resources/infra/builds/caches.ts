@@ -7,18 +7,33 @@ const idleDays = 14
 const batchMax = 50
 
 /** The cache's disk for this build, when it is free now or this build's already; null when there is none yet, or another build has it. */
-export async function takeBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>): Promise<string | null> {
+export async function takeBuildCache(
+  db: Db,
+  build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>,
+): Promise<string | null> {
   const whose = sql`organization_id = ${build.organizationId} and repo_key = ${build.repoKey} and node_id = ${build.nodeId}`
-  const taken = await findOne<{ folderId: string }>(db, sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and coalesce(job_id, ${build.id}) = ${build.id} returning folder_id`)
+  const taken = await findOne<{ folderId: string }>(
+    db,
+    sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and coalesce(job_id, ${build.id}) = ${build.id} returning folder_id`,
+  )
   return taken?.folderId ?? null
 }
 
 /** Records a new disk as the cache, in this build's hands. @returns false when another build was first, or the organization has as many as it may: the disk is not needed. */
-export async function addBuildCache(db: Db, build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>, folderId: string): Promise<boolean> {
-  return (await change(db, sql`
+export async function addBuildCache(
+  db: Db,
+  build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>,
+  folderId: string,
+): Promise<boolean> {
+  return (
+    (await change(
+      db,
+      sql`
     insert into build_caches (organization_id, repo_key, node_id, folder_id, job_id)
     select ${build.organizationId}, ${build.repoKey}, ${build.nodeId}, ${folderId}, ${build.id}
-    where (select count(*) from build_caches where organization_id = ${build.organizationId}) < ${limits.buildCachesMax} on conflict do nothing`)) > 0
+    where (select count(*) from build_caches where organization_id = ${build.organizationId}) < ${limits.buildCachesMax} on conflict do nothing`,
+    )) > 0
+  )
 }
 
 /** Gives the cache back, once the machine that had it is gone. Idempotent. */
@@ -33,21 +48,29 @@ export async function isBuildCache(db: Db, folderId: string): Promise<boolean> {
 
 /** Gives back the caches of this node whose builds ended elsewhere: its worker was silent, and others called them lost. */
 export async function releaseStaleCaches(db: Db, nodeId: string, active: readonly string[]): Promise<void> {
-  await change(db, sql`
+  await change(
+    db,
+    sql`
     update build_caches c set job_id = null where node_id = ${nodeId} and job_id <> all(${active}::uuid[])
-      and not exists (select 1 from build_jobs b where b.id = c.job_id and b.status = 'running')`)
+      and not exists (select 1 from build_jobs b where b.id = c.job_id and b.status = 'running')`,
+  )
 }
 
 /** Forgets a cache whose disk cannot be trusted any more. @returns its disk, to be removed. */
 export async function dropBuildCache(db: Db, buildId: string): Promise<string | undefined> {
-  return (await findOne<{ folderId: string }>(db, sql`delete from build_caches where job_id = ${buildId} returning folder_id`))?.folderId
+  return (
+    await findOne<{ folderId: string }>(db, sql`delete from build_caches where job_id = ${buildId} returning folder_id`)
+  )?.folderId
 }
 
 /** Forgets this node's caches that nothing used for two weeks. @returns their disks, to be removed. */
 export async function forgetIdleCaches(db: Db, nodeId: string): Promise<string[]> {
-  const idle = await findAll<{ folderId: string }>(db, sql`
+  const idle = await findAll<{ folderId: string }>(
+    db,
+    sql`
     delete from build_caches where (organization_id, repo_key, node_id) in (
       select organization_id, repo_key, node_id from build_caches where node_id = ${nodeId} and job_id is null and used_at < now() - ${idleDays} * interval '1 day'
-      order by used_at limit ${batchMax} for update skip locked) returning folder_id`)
+      order by used_at limit ${batchMax} for update skip locked) returning folder_id`,
+  )
   return idle.map(({ folderId }) => folderId)
 }

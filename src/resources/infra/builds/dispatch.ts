@@ -18,10 +18,16 @@ const perRunMax = 100
 const organizationsMax = 200
 const batchMax = 100
 
-type Candidate = Pick<Build, 'id' | 'organizationId' | 'memoryMb' | 'repoKey' | 'outputType'> & { templateNodeId: string | null }
+type Candidate = Pick<Build, 'id' | 'organizationId' | 'memoryMb' | 'repoKey' | 'outputType'> & {
+  templateNodeId: string | null
+}
 
 /** Gives queued builds a node and a run job, as many as there is room for. @returns how many. */
-export async function dispatchBuilds({ config, db, jobs }: Pick<Background, 'config' | 'db' | 'jobs'>): Promise<number> {
+export async function dispatchBuilds({
+  config,
+  db,
+  jobs,
+}: Pick<Background, 'config' | 'db' | 'jobs'>): Promise<number> {
   for (let given = 0; given < perRunMax; given++) {
     const moved = await transaction(db, async (tx) => {
       await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.buildDispatch})`)
@@ -42,14 +48,17 @@ export async function dispatchBuilds({ config, db, jobs }: Pick<Background, 'con
 
 /** The oldest queued build of each organization that may run another, in the order of turns. */
 async function candidates(tx: Tx): Promise<Candidate[]> {
-  return findAll(tx, sql`
+  return findAll(
+    tx,
+    sql`
     select b.id, b.organization_id, b.memory_mb, b.repo_key, b.output_type, t.node_id as template_node_id
     from (select distinct on (organization_id) * from build_jobs where status = 'queued' order by organization_id, queued_at, id) b
     join templates t on t.id = b.template_id
     cross join lateral (select count(*) as running from build_jobs r where r.organization_id = b.organization_id and r.status = 'running') now
     cross join lateral (select max(started_at) as served_at from build_jobs s where s.organization_id = b.organization_id and s.started_at is not null) turn
     where now.running < ${limits.buildsRunningMax}
-    order by now.running, turn.served_at nulls first, b.queued_at, b.id limit ${organizationsMax}`)
+    order by now.running, turn.served_at nulls first, b.queued_at, b.id limit ${organizationsMax}`,
+  )
 }
 
 /** Where it can run now; null while there is no room for it, or none that its organization may have. */
@@ -57,7 +66,8 @@ async function nodeFor(settings: Pick<Background, 'config'>, tx: Tx, build: Cand
   try {
     return (await reserveRoom(settings, tx, build.organizationId, roomOfBuild(build), build.templateNodeId)).id
   } catch (error) {
-    if (error instanceof BerthError && (error.code === 'capacity_unavailable' || error.code === 'rate_limited')) return null
+    if (error instanceof BerthError && (error.code === 'capacity_unavailable' || error.code === 'rate_limited'))
+      return null
     throw error
   }
 }
@@ -66,12 +76,21 @@ async function nodeFor(settings: Pick<Background, 'config'>, tx: Tx, build: Cand
  * Ends what nobody works on any more: builds of lost nodes (60 s), and builds that waited an hour. For housekeeping.
  * @param except the node of whoever asks: it is alive, even when it had no time to say so.
  */
-export async function endStrandedBuilds(services: Pick<Background, 'db' | 'jobs'>, except: string | null = null): Promise<void> {
-  const lost = await findAll<Pick<Build, 'id'>>(services.db, sql`
+export async function endStrandedBuilds(
+  services: Pick<Background, 'db' | 'jobs'>,
+  except: string | null = null,
+): Promise<void> {
+  const lost = await findAll<Pick<Build, 'id'>>(
+    services.db,
+    sql`
     select b.id from build_jobs b join nodes n on n.id = b.node_id
-    where b.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by b.id limit ${batchMax}`)
+    where b.status = 'running' and n.id is distinct from ${except}::uuid and n.heartbeat_at < now() - ${nodeLostSeconds} * interval '1 second' order by b.id limit ${batchMax}`,
+  )
   for (const { id } of lost) await finishBuild(services, id, { status: 'failed', error: 'builder_lost' }, ['running'])
-  const waited = await findAll<Pick<Build, 'id'>>(services.db, sql`
-    select id from build_jobs where status = 'queued' and queued_at < now() - ${limits.buildQueuedSecondsMax} * interval '1 second' order by id limit ${batchMax}`)
+  const waited = await findAll<Pick<Build, 'id'>>(
+    services.db,
+    sql`
+    select id from build_jobs where status = 'queued' and queued_at < now() - ${limits.buildQueuedSecondsMax} * interval '1 second' order by id limit ${batchMax}`,
+  )
   for (const { id } of waited) await finishBuild(services, id, { status: 'failed', error: 'no_capacity' }, ['queued'])
 }

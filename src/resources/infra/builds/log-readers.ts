@@ -29,11 +29,19 @@ export async function listLog(call: Call, publicId: string, limit: number | null
  * @param after an entry's id; `0` is the beginning, and none is now.
  * @throws BerthError not_found, forbidden; invalid_request for a text that is no entry's id; log_over after the last entry. All before the first entry.
  */
-export async function followLog(call: Following, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<LogEntry>> {
+export async function followLog(
+  call: Following,
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<LogEntry>> {
   const build = await readableBuild(call, publicId, 'builds:read')
   const position = after ? readPosition(after) : await newest(call, build)
   const end = endOf(build)
-  if (end && !isAfter(end, position)) throw new BerthError('log_over', 'The log has ended, and nothing follows this entry. Read it whole without a cursor, or from 0.')
+  if (end && !isAfter(end, position))
+    throw new BerthError(
+      'log_over',
+      'The log has ended, and nothing follows this entry. Read it whole without a cursor, or from 0.',
+    )
   if (end && isForgotten(build)) return keptAfter([...keptEntries(build), entryOfEnd(end)], position)
   return followEntries(call, build.id, position)
 }
@@ -64,6 +72,10 @@ async function newest(call: Call, build: Build): Promise<LogPosition> {
 
 function readPosition(after: string): LogPosition {
   const [, ms, seq] = /^(\d{1,15})(?:-(\d{1,9}))?$/.exec(after) ?? []
-  if (ms === undefined) throw new BerthError('invalid_request', 'from must be the id of a log entry, such as 1767225600123-0, or 0 for the beginning.')
+  if (ms === undefined)
+    throw new BerthError(
+      'invalid_request',
+      'from must be the id of a log entry, such as 1767225600123-0, or 0 for the beginning.',
+    )
   return { ms: Number(ms), seq: seq === undefined ? -1 : Number(seq) }
 }

@@ -9,20 +9,57 @@ export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cance
 export type OutputType = 'artifact' | 'template' | 'function'
 
 /** What a build left behind. `key` names the file in the object store; `templateId` is a stored uuid. */
-export type BuildOutput = { type: OutputType; name: string; key: string | null; templateId: string | null; sizeBytes: number; sha256: string | null }
+export type BuildOutput = {
+  type: OutputType
+  name: string
+  key: string | null
+  templateId: string | null
+  sizeBytes: number
+  sha256: string | null
+}
 
 /** How a build ended. `error` is `timed_out`, `builder_lost`, `no_capacity`, or a sentence; `failingStep` counts commands from 1. */
-export type Ending = { status: 'succeeded' | 'failed' | 'cancelled'; error?: string | null; exitCode?: number | null; failingStep?: number | null; output?: BuildOutput | null }
+export type Ending = {
+  status: 'succeeded' | 'failed' | 'cancelled'
+  error?: string | null
+  exitCode?: number | null
+  failingStep?: number | null
+  output?: BuildOutput | null
+}
 
 /** A build as it is stored; moments are wire text, ids are uuids. */
 export type Build = {
-  id: string; organizationId: string; createdBy: string | null; submittedRole: Role | null; status: BuildStatus
-  repoUrl: string | null; sealedSource: Buffer | null; repoKey: string | null; gitRef: string | null; commitSha: string | null
-  sealedSpec: Buffer; templateId: string; vcpuCount: number; memoryMb: number; timeoutSeconds: number; outputType: OutputType; outputName: string
-  error: string | null; exitCode: number | null; failingStep: number | null; output: BuildOutput | null
-  cancelRequested: boolean; nodeId: string | null
-  queuedAt: string; startedAt: string | null; claimedAt: string | null; finishedAt: string | null
-  tail: string[]; logEndMs: number | null; logEndSeq: number | null; eventPosition: number
+  id: string
+  organizationId: string
+  createdBy: string | null
+  submittedRole: Role | null
+  status: BuildStatus
+  repoUrl: string | null
+  sealedSource: Buffer | null
+  repoKey: string | null
+  gitRef: string | null
+  commitSha: string | null
+  sealedSpec: Buffer
+  templateId: string
+  vcpuCount: number
+  memoryMb: number
+  timeoutSeconds: number
+  outputType: OutputType
+  outputName: string
+  error: string | null
+  exitCode: number | null
+  failingStep: number | null
+  output: BuildOutput | null
+  cancelRequested: boolean
+  nodeId: string | null
+  queuedAt: string
+  startedAt: string | null
+  claimedAt: string | null
+  finishedAt: string | null
+  tail: string[]
+  logEndMs: number | null
+  logEndSeq: number | null
+  eventPosition: number
 }
 
 /** A build without what only its worker and its log need, which may be large: what lists read. */
@@ -33,7 +70,14 @@ export const shownColumns = sql`id, organization_id, created_by, submitted_role,
   error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
 
 /** What happened to a build: positions grow by one and resume a subscription. */
-export type BuildEvent = { jobId: string; position: number; status: BuildStatus; cancelRequested: boolean; error: string | null; createdAt: string }
+export type BuildEvent = {
+  jobId: string
+  position: number
+  status: BuildStatus
+  cancelRequested: boolean
+  error: string | null
+  createdAt: string
+}
 
 /** The build, whoever it belongs to: for workers. */
 export async function findBuildRow(db: Db, id: string): Promise<Build | undefined> {

@@ -16,7 +16,10 @@ export type BuildSecret = { name: string; leastRole: Role; updatedAt: string }
 /** The organization's secrets by name, without their values. */
 export async function listBuildSecrets(call: Call): Promise<BuildSecret[]> {
   const scope = allow(call.caller, 'builds:read')
-  return findAll(call.db, sql`select name, least_role, updated_at from build_secrets where ${owned(scope)} order by name limit ${limits.buildSecretsMax}`)
+  return findAll(
+    call.db,
+    sql`select name, least_role, updated_at from build_secrets where ${owned(scope)} order by name limit ${limits.buildSecretsMax}`,
+  )
 }
 
 /**
@@ -24,18 +27,31 @@ export async function listBuildSecrets(call: Call): Promise<BuildSecret[]> {
  * @param leastRole whose builds may use it: member, admin or owner; absent, as it was, or admin for a new one.
  * @throws BerthError invalid_env_key, invalid_env_value; invalid_request for another role, and when there are too many.
  */
-export async function setBuildSecret(call: Call, name: string, value: string, leastRole?: Role | null): Promise<BuildSecret> {
+export async function setBuildSecret(
+  call: Call,
+  name: string,
+  value: string,
+  leastRole?: Role | null,
+): Promise<BuildSecret> {
   const scope = allow(call.caller, 'build-secrets:write')
   checkEnv({ [name]: value }, 'secret')
   if (value === '') throw new BerthError('invalid_env_value', 'A secret must have a value; delete it instead.')
-  if (leastRole === 'viewer') throw new BerthError('invalid_request', 'leastRole must be member, admin or owner: viewers submit no builds.')
+  if (leastRole === 'viewer')
+    throw new BerthError('invalid_request', 'leastRole must be member, admin or owner: viewers submit no builds.')
   const sealed = call.sealer.seal(value, placeOf(scope.organizationId, name))
   return transaction(call.db, async (tx) => {
-    const secret = await getOne<BuildSecret>(tx, sql`
+    const secret = await getOne<BuildSecret>(
+      tx,
+      sql`
       insert into build_secrets as held (organization_id, name, sealed_value, least_role) values (${scope.organizationId}, ${name}, ${sealed}, ${leastRole ?? 'admin'})
-      on conflict (organization_id, name) do update set sealed_value = excluded.sealed_value, updated_at = now(), least_role = coalesce(${leastRole ?? null}::text, held.least_role) returning name, least_role, updated_at`)
+      on conflict (organization_id, name) do update set sealed_value = excluded.sealed_value, updated_at = now(), least_role = coalesce(${leastRole ?? null}::text, held.least_role) returning name, least_role, updated_at`,
+    )
     const { count } = await getOne<{ count: number }>(tx, sql`select count(*) from build_secrets where ${owned(scope)}`)
-    if (count > limits.buildSecretsMax) throw new BerthError('invalid_request', `An organization has at most ${limits.buildSecretsMax} build secrets. Delete one first.`)
+    if (count > limits.buildSecretsMax)
+      throw new BerthError(
+        'invalid_request',
+        `An organization has at most ${limits.buildSecretsMax} build secrets. Delete one first.`,
+      )
     return secret
   })
 }
@@ -44,7 +60,8 @@ export async function setBuildSecret(call: Call, name: string, value: string, le
 export async function deleteBuildSecret(call: Call, name: string): Promise<void> {
   const scope = allow(call.caller, 'build-secrets:write')
   if (name.includes('\0')) throw notFound('build secret')
-  if ((await change(call.db, sql`delete from build_secrets where ${owned(scope)} and name = ${name}`)) === 0) throw notFound('build secret')
+  if ((await change(call.db, sql`delete from build_secrets where ${owned(scope)} and name = ${name}`)) === 0)
+    throw notFound('build secret')
 }
 
 /**
@@ -52,11 +69,23 @@ export async function deleteBuildSecret(call: Call, name: string): Promise<void>
  * @param role of whoever submits it; a key's is that of a member.
  * @throws BerthError invalid_spec for one that there is not, not_permitted_for_role.
  */
-export async function checkBuildSecrets(db: Db, organizationId: string, role: Role, names: readonly string[]): Promise<void> {
+export async function checkBuildSecrets(
+  db: Db,
+  organizationId: string,
+  role: Role,
+  names: readonly string[],
+): Promise<void> {
   if (names.length === 0) return
-  const known = await findAll<BuildSecret>(db, sql`select name, least_role from build_secrets where organization_id = ${organizationId} and name = any(${names}) order by name`)
+  const known = await findAll<BuildSecret>(
+    db,
+    sql`select name, least_role from build_secrets where organization_id = ${organizationId} and name = any(${names}) order by name`,
+  )
   const missing = names.find((name) => !known.some((one) => one.name === name))
-  if (missing !== undefined) throw new BerthError('invalid_spec', `spec.secrets names ${missing}, which the organization has not. Set it with the mutation setBuildSecret.`)
+  if (missing !== undefined)
+    throw new BerthError(
+      'invalid_spec',
+      `spec.secrets names ${missing}, which the organization has not. Set it with the mutation setBuildSecret.`,
+    )
   refuseBeyond(role, known)
 }
 
@@ -64,24 +93,43 @@ export async function checkBuildSecrets(db: Db, organizationId: string, role: Ro
  * The values of the named secrets, for a build that starts now; one that was deleted meanwhile is left out.
  * @throws BerthError not_permitted_for_role when whoever submitted it may not use one of them, or not any more.
  */
-export async function openBuildSecrets({ db, sealer }: Pick<Background, 'db' | 'sealer'>, build: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>, names: readonly string[]): Promise<Record<string, string>> {
+export async function openBuildSecrets(
+  { db, sealer }: Pick<Background, 'db' | 'sealer'>,
+  build: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>,
+  names: readonly string[],
+): Promise<Record<string, string>> {
   if (names.length === 0) return {}
   const { organizationId } = build
-  const rows = await findAll<BuildSecret & { sealedValue: Buffer }>(db, sql`select name, least_role, sealed_value from build_secrets where organization_id = ${organizationId} and name = any(${names})`)
+  const rows = await findAll<BuildSecret & { sealedValue: Buffer }>(
+    db,
+    sql`select name, least_role, sealed_value from build_secrets where organization_id = ${organizationId} and name = any(${names})`,
+  )
   refuseBeyond(await roleOfSubmitter(db, build), rows)
-  return Object.fromEntries(rows.map(({ name, sealedValue }) => [name, sealer.open(sealedValue, placeOf(organizationId, name))]))
+  return Object.fromEntries(
+    rows.map(({ name, sealedValue }) => [name, sealer.open(sealedValue, placeOf(organizationId, name))]),
+  )
 }
 
 /** What whoever submitted a build may use now: never more than when they submitted it; null when they left. */
-async function roleOfSubmitter(db: Db, { organizationId, createdBy, submittedRole }: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>): Promise<Role | null> {
+async function roleOfSubmitter(
+  db: Db,
+  { organizationId, createdBy, submittedRole }: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>,
+): Promise<Role | null> {
   if (createdBy === null) return 'member'
-  const now = await findOne<{ role: Role }>(db, sql`select role from memberships where organization_id = ${organizationId} and user_id = ${createdBy} and deactivated_at is null`)
+  const now = await findOne<{ role: Role }>(
+    db,
+    sql`select role from memberships where organization_id = ${organizationId} and user_id = ${createdBy} and deactivated_at is null`,
+  )
   return now ? lesserRole(now.role, submittedRole ?? now.role) : null
 }
 
 function refuseBeyond(role: Role | null, secrets: readonly Pick<BuildSecret, 'name' | 'leastRole'>[]): void {
   const closed = secrets.find(({ leastRole }) => role === null || !isAtLeast(role, leastRole))
-  if (closed) throw new BerthError('not_permitted_for_role', `The build secret ${closed.name} is for builds of ${closed.leastRole === 'owner' ? 'owners' : `${closed.leastRole}s and higher`}. Leave it out, or ask an admin to submit the build or to open the secret to your role.`)
+  if (closed)
+    throw new BerthError(
+      'not_permitted_for_role',
+      `The build secret ${closed.name} is for builds of ${closed.leastRole === 'owner' ? 'owners' : `${closed.leastRole}s and higher`}. Leave it out, or ask an admin to submit the build or to open the secret to your role.`,
+    )
 }
 
 function placeOf(organizationId: string, name: string): string {

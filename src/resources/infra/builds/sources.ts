@@ -9,26 +9,57 @@ import { readAddress } from '#src/resources/infra/git-repos.ts'
 export type GitSource = { url: string; ref: string | null; commitSha: string | null }
 
 /** What a source becomes in the row: the whole address sealed, one to show, and what makes two the same. */
-export type SourceColumns = { repoUrl: string | null; sealedSource: Buffer | null; repoKey: string | null; gitRef: string | null; commitSha: string | null }
+export type SourceColumns = {
+  repoUrl: string | null
+  sealedSource: Buffer | null
+  repoKey: string | null
+  gitRef: string | null
+  commitSha: string | null
+}
 
 /** Reads repo_url, git_ref and commit_sha. @throws BerthError invalid_request; never with the address. */
-export function readSource(sealer: Sealer, buildId: string, given: { repoUrl?: string | null; gitRef?: string | null; commitSha?: string | null }): SourceColumns {
+export function readSource(
+  sealer: Sealer,
+  buildId: string,
+  given: { repoUrl?: string | null; gitRef?: string | null; commitSha?: string | null },
+): SourceColumns {
   const gitRef = given.gitRef ?? null
   const commitSha = given.commitSha?.toLowerCase() ?? null
-  if (gitRef !== null && (gitRef.length > limits.nameLength || !/^\w[\w./+@#-]*$/.test(gitRef) || /\.\.|@\{|\.lock$|\/$/.test(gitRef))) throw new BerthError('invalid_request', 'git_ref is not a name that git accepts for a branch or a tag; leave it out for the default branch.')
-  if (commitSha !== null && !/^[0-9a-f]{7,64}$/.test(commitSha)) throw new BerthError('invalid_request', 'commit_sha must be 7 to 64 hexadecimal digits, or left out.')
+  if (
+    gitRef !== null &&
+    (gitRef.length > limits.nameLength || !/^\w[\w./+@#-]*$/.test(gitRef) || /\.\.|@\{|\.lock$|\/$/.test(gitRef))
+  )
+    throw new BerthError(
+      'invalid_request',
+      'git_ref is not a name that git accepts for a branch or a tag; leave it out for the default branch.',
+    )
+  if (commitSha !== null && !/^[0-9a-f]{7,64}$/.test(commitSha))
+    throw new BerthError('invalid_request', 'commit_sha must be 7 to 64 hexadecimal digits, or left out.')
   if (given.repoUrl === null || given.repoUrl === undefined) {
     if (gitRef || commitSha) throw new BerthError('invalid_request', 'git_ref and commit_sha need a repo_url.')
     return { repoUrl: null, sealedSource: null, repoKey: null, gitRef, commitSha }
   }
   const { key } = readAddress(given.repoUrl, 'repo_url: ')
-  return { repoUrl: withoutCredentials(given.repoUrl), sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`), repoKey: key.split('?')[0] ?? key, gitRef, commitSha }
+  return {
+    repoUrl: withoutCredentials(given.repoUrl),
+    sealedSource: sealer.seal(given.repoUrl, `build_jobs.source:${buildId}`),
+    repoKey: key.split('?')[0] ?? key,
+    gitRef,
+    commitSha,
+  }
 }
 
 /** A build's repository, or null when it is built from an upload. */
-export function openSource(sealer: Sealer, build: Pick<Build, 'id' | 'sealedSource' | 'gitRef' | 'commitSha'>): GitSource | null {
+export function openSource(
+  sealer: Sealer,
+  build: Pick<Build, 'id' | 'sealedSource' | 'gitRef' | 'commitSha'>,
+): GitSource | null {
   if (!build.sealedSource) return null
-  return { url: sealer.open(build.sealedSource, `build_jobs.source:${build.id}`), ref: build.gitRef, commitSha: build.commitSha }
+  return {
+    url: sealer.open(build.sealedSource, `build_jobs.source:${build.id}`),
+    ref: build.gitRef,
+    commitSha: build.commitSha,
+  }
 }
 
 /** The address as it may be shown: no user, no password, no query, which may hold a token too. */

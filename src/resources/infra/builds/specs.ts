@@ -11,17 +11,26 @@ import { checkEnv } from '#src/resources/infra/vm-env.ts'
 
 /** A spec with every default filled in. Paths are relative to the checkout; `path` null means the checkout. */
 export type BuildSpec = {
-  version: 1; builder: 'command' | 'static'; template: string; context: string
-  commands: string[]; env: Record<string, string>; secrets: string[]
+  version: 1
+  builder: 'command' | 'static'
+  template: string
+  context: string
+  commands: string[]
+  env: Record<string, string>
+  secrets: string[]
   output: { type: 'artifact' | 'template' | 'function'; name: string; path: string | null }
-  cache: boolean; resources: { vcpu: number; memory_mb: number }; timeout_seconds: number
+  cache: boolean
+  resources: { vcpu: number; memory_mb: number }
+  timeout_seconds: number
 }
 
 /** Ours: the size of the machines that are kept warm. */
 const defaultResources = { vcpu: 2, memory_mb: 2048 }
 const noNul = (text: string): boolean => !text.includes('\0')
 const text = (most: number): z.ZodString => z.string().max(most).refine(noNul)
-const path = text(limits.buildPathLength).refine((given) => !posix.isAbsolute(given) && !posix.normalize(given).split('/').includes('..'))
+const path = text(limits.buildPathLength).refine(
+  (given) => !posix.isAbsolute(given) && !posix.normalize(given).split('/').includes('..'),
+)
 const isUrl = (given: string): boolean => /^https?:\/\//.test(given)
 const shape = exact({
   version: z.literal(1).default(1),
@@ -30,24 +39,35 @@ const shape = exact({
   context: z.union([path, text(limits.buildUrlLength).refine(isUrl)]).default('.'),
   commands: z.array(text(limits.buildCommandLength).min(1)).max(limits.buildCommandsMax).default([]),
   env: z.record(z.string(), z.string()).default({}),
-  secrets: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/)).max(limits.buildSecretsMax).default([]),
+  secrets: z
+    .array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/))
+    .max(limits.buildSecretsMax)
+    .default([]),
   output: exact({
     type: z.enum(['artifact', 'template', 'function']),
     name: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/),
     path: path.nullish().transform((given) => given || null),
   }).default({ type: 'artifact', name: 'build', path: null }),
   cache: z.boolean().default(true),
-  resources: exact({ vcpu: z.int().min(1).max(16).default(defaultResources.vcpu), memory_mb: z.int().min(256).max(65_536).default(defaultResources.memory_mb) }).default(defaultResources),
+  resources: exact({
+    vcpu: z.int().min(1).max(16).default(defaultResources.vcpu),
+    memory_mb: z.int().min(256).max(65_536).default(defaultResources.memory_mb),
+  }).default(defaultResources),
   timeout_seconds: z.int().min(1).max(limits.buildTimeoutSecondsMax).default(limits.buildTimeoutSecondsDefault),
 })
 
 const hints: Readonly<Record<string, string>> = {
-  version: 'must be 1', builder: 'must be "command" or "static"', template: 'must name a template',
+  version: 'must be 1',
+  builder: 'must be "command" or "static"',
+  template: 'must name a template',
   context: 'must be a relative path inside the checkout, or the binary_url of an upload',
   commands: `must be a list of at most ${limits.buildCommandsMax} texts of 1 to ${limits.buildCommandLength} characters`,
-  env: 'must be an object from text to text', secrets: `must be a list of at most ${limits.buildSecretsMax} names of build secrets`,
-  output: 'must be {"type": "artifact"|"template"|"function", "name", "path"?}: the name begins with a letter and has lower-case letters, digits and dashes, 63 at most; the path is relative and stays inside the checkout',
-  cache: 'must be true or false', resources: 'must be {"vcpu": 1 to 16, "memory_mb": 256 to 65536}',
+  env: 'must be an object from text to text',
+  secrets: `must be a list of at most ${limits.buildSecretsMax} names of build secrets`,
+  output:
+    'must be {"type": "artifact"|"template"|"function", "name", "path"?}: the name begins with a letter and has lower-case letters, digits and dashes, 63 at most; the path is relative and stays inside the checkout',
+  cache: 'must be true or false',
+  resources: 'must be {"vcpu": 1 to 16, "memory_mb": 256 to 65536}',
   timeout_seconds: `must be a whole number from 1 to ${limits.buildTimeoutSecondsMax}`,
 }
 
@@ -56,9 +76,14 @@ const hints: Readonly<Record<string, string>> = {
  * @throws BerthError as readSpec.
  */
 export function readSpecBytes(given: unknown): BuildSpec {
-  if (!Array.isArray(given) || given.length === 0) throw new BerthError('invalid_spec', 'spec must be a list of bytes, and not an empty one: the UTF-8 bytes of a JSON object, such as [123,125] for {}.')
+  if (!Array.isArray(given) || given.length === 0)
+    throw new BerthError(
+      'invalid_spec',
+      'spec must be a list of bytes, and not an empty one: the UTF-8 bytes of a JSON object, such as [123,125] for {}.',
+    )
   if (given.length > limits.buildSpecBytes) throw tooLong()
-  if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255)) throw new BerthError('invalid_spec', 'spec must be a list of bytes: whole numbers from 0 to 255.')
+  if (!given.every((byte) => typeof byte === 'number' && Number.isInteger(byte) && byte >= 0 && byte <= 255))
+    throw new BerthError('invalid_spec', 'spec must be a list of bytes: whole numbers from 0 to 255.')
   let object: unknown
   try {
     object = parseJson(Buffer.from(given as number[]), true) // checked just above
@@ -73,11 +98,13 @@ export function readSpecBytes(given: unknown): BuildSpec {
  * @throws BerthError invalid_spec saying which key is wrong; never with its value, which may be a secret. invalid_env_key, invalid_env_value.
  */
 export function readSpec(object: unknown): BuildSpec {
-  if (typeof object !== 'object' || object === null || Array.isArray(object)) throw new BerthError('invalid_spec', 'spec must hold a JSON object; `{}` is one.')
+  if (typeof object !== 'object' || object === null || Array.isArray(object))
+    throw new BerthError('invalid_spec', 'spec must hold a JSON object; `{}` is one.')
   if (Buffer.byteLength(JSON.stringify(object)) > limits.buildSpecBytes) throw tooLong()
   const outcome = shape.safeParse(object)
   if (!outcome.success) {
-    if (outcome.error.issues[0]?.code === 'unrecognized_keys') throw new BerthError('invalid_spec', sentenceOf(outcome.error, 'spec'))
+    if (outcome.error.issues[0]?.code === 'unrecognized_keys')
+      throw new BerthError('invalid_spec', sentenceOf(outcome.error, 'spec'))
     const key = String(outcome.error.issues[0]?.path[0] ?? '')
     throw new BerthError('invalid_spec', `spec.${key} ${hints[key] ?? 'is not right'}.`)
   }
@@ -86,7 +113,11 @@ export function readSpec(object: unknown): BuildSpec {
   checkEnv(Object.fromEntries(spec.secrets.map((name) => [name, ''])), 'secret')
   const twice = spec.secrets.find((name) => Object.hasOwn(spec.env, name))
   if (twice) throw new BerthError('invalid_spec', `spec.secrets and spec.env both have ${twice}; keep one.`)
-  if (spec.builder === 'static' && spec.commands.length > 0) throw new BerthError('invalid_spec', 'spec.commands does not go with the builder "static", which publishes the path as it is.')
+  if (spec.builder === 'static' && spec.commands.length > 0)
+    throw new BerthError(
+      'invalid_spec',
+      'spec.commands does not go with the builder "static", which publishes the path as it is.',
+    )
   return spec
 }
 

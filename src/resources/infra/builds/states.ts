@@ -32,16 +32,28 @@ export function isFinished({ status }: Pick<Build, 'status'>): boolean {
  * @param claim of the worker that has the build; who needs none ends it for whoever has it.
  * @returns the build after it, or undefined when it had ended already, or another worker has it.
  */
-export async function finishBuild({ db, jobs }: Pick<Background, 'db' | 'jobs'>, id: string, ending: Ending, from?: readonly BuildStatus[], claim?: BuildClaim): Promise<Build | undefined> {
+export async function finishBuild(
+  { db, jobs }: Pick<Background, 'db' | 'jobs'>,
+  id: string,
+  ending: Ending,
+  from?: readonly BuildStatus[],
+  claim?: BuildClaim,
+): Promise<Build | undefined> {
   const ended = await transaction(db, async (tx) => {
     const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
     if (!before || isFinished(before)) return undefined
     if (!(await endBuildRun(tx, id, claim))) return undefined // no line is appended from here on
     const { tail, ms, seq } = await endOfLog(tx, before)
     const { status, error = null, exitCode = null, failingStep = null, output = null } = ending
-    const finished = await moveBuild(tx, id, status, sql`
+    const finished = await moveBuild(
+      tx,
+      id,
+      status,
+      sql`
       finished_at = now(), error = ${error}, exit_code = ${exitCode}, failing_step = ${failingStep}, output = ${output && JSON.stringify(output)}::jsonb,
-      tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`, from)
+      tail = ${tail}::text[], log_end_ms = ${ms}, log_end_seq = ${seq}`,
+      from,
+    )
     if (!finished) return undefined
     await closeBuildUsage(tx, id, usageEnd(ending))
     await publish(tx, 'build_log', id)
@@ -61,27 +73,46 @@ function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
 }
 
 /** Moves a build when it may go there from where it is; undefined when it may not. */
-export async function moveBuild(tx: Tx, id: string, to: BuildStatus, set: RawBuilder<unknown>, from?: readonly BuildStatus[]): Promise<Build | undefined> {
-  const build = await transition<Build, BuildStatus>(tx, buildStates, id, to, sql`event_position = event_position + 1, ${set}`, from)
+export async function moveBuild(
+  tx: Tx,
+  id: string,
+  to: BuildStatus,
+  set: RawBuilder<unknown>,
+  from?: readonly BuildStatus[],
+): Promise<Build | undefined> {
+  const build = await transition<Build, BuildStatus>(
+    tx,
+    buildStates,
+    id,
+    to,
+    sql`event_position = event_position + 1, ${set}`,
+    from,
+  )
   if (build) await addBuildEvent(tx, build)
   return build
 }
 
 /** Records the build's state as an event, and tells everybody. The row must be locked by this transaction. */
 export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
-  await change(tx, sql`
+  await change(
+    tx,
+    sql`
     insert into build_events (job_id, position, status, cancel_requested, error)
-    values (${build.id}, ${build.eventPosition}, ${build.status}, ${build.cancelRequested}, ${build.error})`)
+    values (${build.id}, ${build.eventPosition}, ${build.status}, ${build.cancelRequested}, ${build.error})`,
+  )
   await publish(tx, 'build', build.id)
 }
 
 /** Writes down which commit is being built, once it is checked out. Idempotent. */
 export async function setBuildCommit(db: Db, { buildId, workerNumber }: BuildClaim, commitSha: string): Promise<void> {
   await transaction(db, async (tx) => {
-    const build = await findOne<Build>(tx, sql`
+    const build = await findOne<Build>(
+      tx,
+      sql`
       update build_jobs set commit_sha = ${commitSha}, event_position = event_position + 1
       where id = ${buildId} and status = 'running' and commit_sha is distinct from ${commitSha}
-        and exists (select from build_runs where job_id = ${buildId} and worker_number = ${workerNumber}) returning *`)
+        and exists (select from build_runs where job_id = ${buildId} and worker_number = ${workerNumber}) returning *`,
+    )
     if (build) await addBuildEvent(tx, build)
   })
 }

@@ -12,13 +12,26 @@ type UploadRow = { id: string; organizationId: string }
 /** Removes unfinished uploads after a day (decisions.md §4.10), and remembers which were finished. For housekeeping. */
 export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
   const { db } = services
-  await sweep('an unfinished upload', (batchMax, stuckIds) => findAll<UploadRow>(db, sql`
+  await sweep(
+    'an unfinished upload',
+    (batchMax, stuckIds) =>
+      findAll<UploadRow>(
+        db,
+        sql`
     select id, organization_id from uploads
     where checked_at is null and created_at < now() - ${limits.uploadUnfinishedHours} * interval '1 hour' and id <> all(${stuckIds}::uuid[])
-    order by created_at limit ${batchMax}`), async ({ id, organizationId }) => {
-    const finished = await objectStore(services).find(uploadKey(organizationId, id))
-    await change(db, finished ? sql`update uploads set checked_at = now(), size_bytes = ${finished.sizeBytes} where id = ${id}` : sql`delete from uploads where id = ${id}`)
-  })
+    order by created_at limit ${batchMax}`,
+      ),
+    async ({ id, organizationId }) => {
+      const finished = await objectStore(services).find(uploadKey(organizationId, id))
+      await change(
+        db,
+        finished
+          ? sql`update uploads set checked_at = now(), size_bytes = ${finished.sizeBytes} where id = ${id}`
+          : sql`delete from uploads where id = ${id}`,
+      )
+    },
+  )
 }
 
 /**
@@ -26,15 +39,26 @@ export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
  * than a build may wait and run. For housekeeping.
  */
 export async function forgetUnusedUploads(services: Stores): Promise<void> {
-  const { db, config: { uploadDays } } = services
+  const {
+    db,
+    config: { uploadDays },
+  } = services
   if (uploadDays === 0) return
   const unused = sql`checked_at is not null and used_at < now() - ${uploadDays} * interval '1 day'`
-  await sweep('an unused upload', (batchMax, stuckIds) => findAll<UploadRow>(db, sql`
-    select id, organization_id from uploads where ${unused} and id <> all(${stuckIds}::uuid[]) order by used_at limit ${batchMax}`), async ({ id, organizationId }) => {
-    await transaction(db, async (tx) => {
-      // The row goes first: a build that asks for it now waits for our end, and is then told that there is no such upload.
-      const removed = await change(tx, sql`delete from uploads where id = ${id} and ${unused}`)
-      if (removed > 0) await objectStore(services).remove(uploadKey(organizationId, id))
-    })
-  })
+  await sweep(
+    'an unused upload',
+    (batchMax, stuckIds) =>
+      findAll<UploadRow>(
+        db,
+        sql`
+    select id, organization_id from uploads where ${unused} and id <> all(${stuckIds}::uuid[]) order by used_at limit ${batchMax}`,
+      ),
+    async ({ id, organizationId }) => {
+      await transaction(db, async (tx) => {
+        // The row goes first: a build that asks for it now waits for our end, and is then told that there is no such upload.
+        const removed = await change(tx, sql`delete from uploads where id = ${id} and ${unused}`)
+        if (removed > 0) await objectStore(services).remove(uploadKey(organizationId, id))
+      })
+    },
+  )
 }

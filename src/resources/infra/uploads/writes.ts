@@ -26,7 +26,12 @@ const bytesPerMib = 1024 * 1024
  * @returns the file's digest in hexadecimal digits.
  * @throws BerthError not_found, invalid_transition while another PUT is under way, rate_limited, capacity_unavailable, request_too_large.
  */
-export async function writeUpload(services: Stores, key: string, body: Readable, lengthBytes: number | null): Promise<string> {
+export async function writeUpload(
+  services: Stores,
+  key: string,
+  body: Readable,
+  lengthBytes: number | null,
+): Promise<string> {
   const { db } = services
   const [, organization = '', upload = ''] = /^compute\/([^/]+)\/([^/]+)$/.exec(key) ?? []
   const [organizationId, id] = [decodeId('organization', organization), decodeId('upload', upload)]
@@ -35,42 +40,77 @@ export async function writeUpload(services: Stores, key: string, body: Readable,
   const writer = `${processName}/${newUuid()}`
   await takeLease(services, { id, organizationId, writer, mostBytes })
   const renewal = setInterval(() => {
-    change(db, sql`update uploads set writing_until = now() + ${leaseSeconds} * interval '1 second' where id = ${id} and writer = ${writer}`)
-      .catch((error: Error) => log.warn({ reason: error.message }, 'the lease of an upload could not be renewed'))
+    change(
+      db,
+      sql`update uploads set writing_until = now() + ${leaseSeconds} * interval '1 second' where id = ${id} and writer = ${writer}`,
+    ).catch((error: Error) => log.warn({ reason: error.message }, 'the lease of an upload could not be renewed'))
   }, renewMs)
   try {
-    const { sha256, sizeBytes } = await objectStore(services).put(key, body, mostBytes, { stalledSeconds: limits.uploadStalledSeconds, bytesPerSecondMin: limits.uploadBytesPerSecondMin })
+    const { sha256, sizeBytes } = await objectStore(services).put(key, body, mostBytes, {
+      stalledSeconds: limits.uploadStalledSeconds,
+      bytesPerSecondMin: limits.uploadBytesPerSecondMin,
+    })
     await change(db, sql`update uploads set size_bytes = ${sizeBytes}, checked_at = now() where id = ${id}`)
     return sha256
   } finally {
     clearInterval(renewal)
-    await release(db, writer).catch((error: Error) => log.warn({ reason: error.message }, 'the lease of an upload was not given back; it ends by itself'))
+    await release(db, writer).catch((error: Error) =>
+      log.warn({ reason: error.message }, 'the lease of an upload was not given back; it ends by itself'),
+    )
   }
 }
 
 /** Everybody who asks waits for the others here, so that the counts hold. */
-async function takeLease({ config, db }: Stores, { id, organizationId, writer, mostBytes }: { id: string; organizationId: string; writer: string; mostBytes: number }): Promise<void> {
+async function takeLease(
+  { config, db }: Stores,
+  { id, organizationId, writer, mostBytes }: { id: string; organizationId: string; writer: string; mostBytes: number },
+): Promise<void> {
   await transaction(db, async (tx) => {
     await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.uploadRoom})`)
-    const upload = await findOne<{ busy: boolean }>(tx, sql`select writer is not null and writing_until > now() as busy from uploads where id = ${id} and organization_id = ${organizationId} for no key update`)
+    const upload = await findOne<{ busy: boolean }>(
+      tx,
+      sql`select writer is not null and writing_until > now() as busy from uploads where id = ${id} and organization_id = ${organizationId} for no key update`,
+    )
     if (!upload) throw notFound('upload')
-    if (upload.busy) throw new BerthError('invalid_transition', 'Another PUT to this address is under way. Wait until it is over, or ask for an address of your own.', { retryAfterSeconds: leaseSeconds })
+    if (upload.busy)
+      throw new BerthError(
+        'invalid_transition',
+        'Another PUT to this address is under way. Wait until it is over, or ask for an address of your own.',
+        { retryAfterSeconds: leaseSeconds },
+      )
     const held = await filesHeld(tx, organizationId)
-    if (held.stagedBytes + mostBytes > limits.stagedBytesPerOrganization) throw tooMuch(`Your organization has PUTs under way that may store ${toMib(held.stagedBytes)} MiB, and this one ${toMib(mostBytes)} MiB more; ${toMib(limits.stagedBytesPerOrganization)} MiB is what it may have under way. Wait for one of them; a request that says its Content-Length takes no more than that.`)
-    if (held.allStagedBytes + mostBytes > limits.stagedBytes) throw new BerthError('capacity_unavailable', 'Too many files are on their way at the moment. Try again in a few seconds.', { retryAfterSeconds: 10 })
+    if (held.stagedBytes + mostBytes > limits.stagedBytesPerOrganization)
+      throw tooMuch(
+        `Your organization has PUTs under way that may store ${toMib(held.stagedBytes)} MiB, and this one ${toMib(mostBytes)} MiB more; ${toMib(limits.stagedBytesPerOrganization)} MiB is what it may have under way. Wait for one of them; a request that says its Content-Length takes no more than that.`,
+      )
+    if (held.allStagedBytes + mostBytes > limits.stagedBytes)
+      throw new BerthError(
+        'capacity_unavailable',
+        'Too many files are on their way at the moment. Try again in a few seconds.',
+        { retryAfterSeconds: 10 },
+      )
     await checkFileRoom(config, held, mostBytes)
-    await change(tx, sql`update uploads set writer = ${writer}, writing_until = now() + ${leaseSeconds} * interval '1 second', reserved_bytes = ${mostBytes} where id = ${id}`)
+    await change(
+      tx,
+      sql`update uploads set writer = ${writer}, writing_until = now() + ${leaseSeconds} * interval '1 second', reserved_bytes = ${mostBytes} where id = ${id}`,
+    )
   })
 }
 
 async function release(db: Db, writer: string): Promise<void> {
-  await change(db, sql`update uploads set writer = null, writing_until = null, reserved_bytes = 0 where writer = ${writer}`)
+  await change(
+    db,
+    sql`update uploads set writer = null, writing_until = null, reserved_bytes = 0 where writer = ${writer}`,
+  )
 }
 
 /** Gives back what this host's processes that died had under way: their leases, and the bytes on disk. For the start of a process. */
 export async function clearDeadWrites({ config, db, sealer }: Stores): Promise<void> {
   objectStore({ config, sealer }).clear()
-  const writers = await findAll<{ writer: string }>(db, sql`select writer from uploads where writer is not null limit 1000`)
+  const writers = await findAll<{ writer: string }>(
+    db,
+    sql`select writer from uploads where writer is not null limit 1000`,
+  )
   for (const { writer } of writers) if (isDeadProcess(writer.split('/')[0] ?? '')) await release(db, writer)
 }
 

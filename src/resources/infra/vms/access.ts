@@ -18,12 +18,27 @@ export const nodeTokenPurpose = 'node agent'
  * @param ifNotRunning the status code where the documents name one; otherwise 400, because they list no 409 (decisions.md §4.3).
  * @throws BerthError not_found; invalid_request when it does not run.
  */
-export async function reachVm(call: Call, publicId: string, permission: Permission, ifNotRunning: 'invalid_request' | 'service_unavailable' = 'invalid_request'): Promise<RunningVm> {
+export async function reachVm(
+  call: Call,
+  publicId: string,
+  permission: Permission,
+  ifNotRunning: 'invalid_request' | 'service_unavailable' = 'invalid_request',
+): Promise<RunningVm> {
   const scope = allow(call.caller, permission)
   const id = decodeId('vm', publicId)
-  const row = id && (await findOne<{ status: VmStatus; envGeneration: number; agentUrl: string }>(call.db, sql`
-    select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`))
+  const row =
+    id &&
+    (await findOne<{ status: VmStatus; envGeneration: number; agentUrl: string }>(
+      call.db,
+      sql`
+    select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,
+    ))
   if (!row) throw notFound('VM')
   if (row.status !== 'running') throw new BerthError(ifNotRunning, `VM is ${row.status}; this needs a running one.`)
-  return { id, scope, envGeneration: row.envGeneration, node: nodeClient(row.agentUrl, call.sealer.derive(nodeTokenPurpose)) }
+  return {
+    id,
+    scope,
+    envGeneration: row.envGeneration,
+    node: nodeClient(row.agentUrl, call.sealer.derive(nodeTokenPurpose)),
+  }
 }

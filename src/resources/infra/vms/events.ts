@@ -12,7 +12,11 @@ import { knownVms, type Vm, type VmEvent } from './rows.ts'
  * The VM's events after the cursor (its latest one without), then new ones as they come; ends after `deleted`.
  * @throws BerthError not_found; invalid_request for a text that is no cursor. Both before the first event.
  */
-export async function followVm(call: Call & { signal?: AbortSignal }, publicId: string, after: string | null | undefined): Promise<AsyncIterableIterator<VmEvent>> {
+export async function followVm(
+  call: Call & { signal?: AbortSignal },
+  publicId: string,
+  after: string | null | undefined,
+): Promise<AsyncIterableIterator<VmEvent>> {
   const scope = allow(call.caller, 'vms:read')
   const id = decodeId('vm', publicId)
   const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)}`))
@@ -25,8 +29,14 @@ export async function followVm(call: Call & { signal?: AbortSignal }, publicId: 
 
 function eventsOf({ db }: Call, vmId: string): RowEvents<VmEvent> {
   return {
-    topic: 'vm', isLast: ({ status }) => status === 'deleted',
-    read: (position, most) => findAll(db, sql`select * from vm_events where vm_id = ${vmId} and position > ${position} order by position limit ${most}`),
-    isOver: async () => (await findOne(db, sql`select 1 from vms where id = ${vmId} and status <> 'deleted'`)) === undefined,
+    topic: 'vm',
+    isLast: ({ status }) => status === 'deleted',
+    read: (position, most) =>
+      findAll(
+        db,
+        sql`select * from vm_events where vm_id = ${vmId} and position > ${position} order by position limit ${most}`,
+      ),
+    isOver: async () =>
+      (await findOne(db, sql`select 1 from vms where id = ${vmId} and status <> 'deleted'`)) === undefined,
   }
 }

@@ -4,10 +4,15 @@ import type { Background } from '#src/platform/services.ts'
 import type { Vm } from './rows.ts'
 import { moveVm } from './states.ts'
 
-const reason = 'Its disk is not in the backup that this installation was restored from. Delete it; its folder is kept and can be given to a new VM.'
+const reason =
+  'Its disk is not in the backup that this installation was restored from. Delete it; its folder is kept and can be given to a new VM.'
 
 /** Every VM that is not being deleted is in error, and says why. */
 export async function loseMachines(services: Pick<Background, 'config'>, tx: Tx): Promise<void> {
-  const vms = await findAll<Vm>(tx, sql`select * from vms where status not in ('deleted', 'deleting') order by id for no key update`)
-  for (const { id } of vms) await moveVm(tx, services, id, 'error', { reason, usageEnd: 'orphaned', set: sql`desired_status = 'stopped'` })
+  const vms = await findAll<Vm>(
+    tx,
+    sql`select * from vms where status not in ('deleted', 'deleting') order by id for no key update`,
+  )
+  for (const { id } of vms)
+    await moveVm(tx, services, id, 'error', { reason, usageEnd: 'orphaned', set: sql`desired_status = 'stopped'` })
 }

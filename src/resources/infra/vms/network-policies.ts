@@ -6,11 +6,21 @@ import type { NetworkPolicy } from './rows.ts'
 
 const allowedHostsMax = 100
 /** A host such as example.com, or all below one: *.example.com. Without scheme, port or path. */
-export const hostShape = z.string().max(253).regex(/^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i, 'must be a host such as example.com or *.example.com, without scheme, port or path')
+export const hostShape = z
+  .string()
+  .max(253)
+  .regex(
+    /^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i,
+    'must be a host such as example.com or *.example.com, without scheme, port or path',
+  )
 const shape = z.discriminatedUnion('type', [
   exact({ type: z.literal('unrestricted') }),
   exact({ type: z.literal('none') }),
-  exact({ type: z.literal('limited'), allowed_hosts: z.array(hostShape).max(allowedHostsMax).default([]), allow_package_managers: z.boolean().default(false) }),
+  exact({
+    type: z.literal('limited'),
+    allowed_hosts: z.array(hostShape).max(allowedHostsMax).default([]),
+    allow_package_managers: z.boolean().default(false),
+  }),
 ])
 
 /**
@@ -19,9 +29,18 @@ const shape = z.discriminatedUnion('type', [
  */
 export function readNetworkPolicy(given: unknown): NetworkPolicy {
   const outcome = shape.safeParse(given ?? { type: 'unrestricted' })
-  if (outcome.error?.issues[0]?.code === 'unrecognized_keys') throw new BerthError('invalid_request', sentenceOf(outcome.error, 'network_policy'))
-  if (!outcome.success) throw new BerthError('invalid_request', 'The network policy must be {"type": "unrestricted"}, {"type": "none"}, or {"type": "limited", "allowed_hosts": ["example.com", "*.example.com"], "allow_package_managers": true}.')
+  if (outcome.error?.issues[0]?.code === 'unrecognized_keys')
+    throw new BerthError('invalid_request', sentenceOf(outcome.error, 'network_policy'))
+  if (!outcome.success)
+    throw new BerthError(
+      'invalid_request',
+      'The network policy must be {"type": "unrestricted"}, {"type": "none"}, or {"type": "limited", "allowed_hosts": ["example.com", "*.example.com"], "allow_package_managers": true}.',
+    )
   const policy = outcome.data
   if (policy.type !== 'limited') return policy
-  return { type: 'limited', allowedHosts: policy.allowed_hosts.map((one) => one.toLowerCase()), allowPackageManagers: policy.allow_package_managers }
+  return {
+    type: 'limited',
+    allowedHosts: policy.allowed_hosts.map((one) => one.toLowerCase()),
+    allowPackageManagers: policy.allow_package_managers,
+  }
 }

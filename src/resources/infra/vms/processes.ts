@@ -12,10 +12,22 @@ import { reachVm, type RunningVm } from './access.ts'
 import { knownVms, lockVm } from './rows.ts'
 
 /** Where a process's record may go: the first to say how it ended wins. */
-export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', { running: ['exited', 'killed'], exited: [], killed: [] })
+export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', {
+  running: ['exited', 'killed'],
+  exited: [],
+  killed: [],
+})
 
 /** A process's record. */
-export type VmProcess = { id: string; vmId: string; command: string; status: 'running' | 'exited' | 'killed'; exitCode: number | null; startedAt: string; finishedAt: string | null }
+export type VmProcess = {
+  id: string
+  vmId: string
+  command: string
+  status: 'running' | 'exited' | 'killed'
+  exitCode: number | null
+  startedAt: string
+  finishedAt: string | null
+}
 /** A record with the last MiB of each output; empty when its VM does not run any more. */
 export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 
@@ -28,7 +40,9 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
   const id = newUuid()
   const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandCharactersShown)
   await checkRunning(call.db, vm.id)
-  await sql`insert into vm_processes (id, vm_id, command, status) values (${id}, ${vm.id}, ${shown}, 'running')`.execute(call.db)
+  await sql`insert into vm_processes (id, vm_id, command, status) values (${id}, ${vm.id}, ${shown}, 'running')`.execute(
+    call.db,
+  )
   try {
     await vm.node.call('startProcess', { ...request, processId: id }, { silenceMs: callSilenceMs })
   } catch (error) {
@@ -40,8 +54,16 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
 
 /** Counted without a lock: what starts in the same moment may overshoot it. */
 async function checkRunning(db: Db, vmId: string): Promise<void> {
-  const { count } = await getOne<{ count: number }>(db, sql`select count(*) from vm_processes where vm_id = ${vmId} and status = 'running'`)
-  if (count >= limits.processesRunningMax) throw new BerthError('rate_limited', `${limits.processesRunningMax} background processes of this VM run, as far as is known, which is all it may have. End some of them, or read them, which finds those that have ended.`, { retryAfterSeconds: 10 })
+  const { count } = await getOne<{ count: number }>(
+    db,
+    sql`select count(*) from vm_processes where vm_id = ${vmId} and status = 'running'`,
+  )
+  if (count >= limits.processesRunningMax)
+    throw new BerthError(
+      'rate_limited',
+      `${limits.processesRunningMax} background processes of this VM run, as far as is known, which is all it may have. End some of them, or read them, which finds those that have ended.`,
+      { retryAfterSeconds: 10 },
+    )
 }
 
 /** The VM's processes of the last 24 hours, newest first: 200 at most. */
@@ -49,7 +71,10 @@ export async function listProcesses(call: Call, vmId: string): Promise<VmProcess
   const scope = allow(call.caller, 'inside-vms:read')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, vmId, 'share')
-    return findAll<VmProcess>(tx, sql`select * from vm_processes where vm_id = ${vm.id} order by started_at desc, id desc limit ${listMax}`)
+    return findAll<VmProcess>(
+      tx,
+      sql`select * from vm_processes where vm_id = ${vm.id} order by started_at desc, id desc limit ${listMax}`,
+    )
   })
 }
 
@@ -59,46 +84,89 @@ export async function getProcess(call: Call, vmId: string, processId: string): P
   const report = await readFromGuest(call, vmId, record)
   if (!report) return { ...record, stdout: '', stderr: '' }
   const { stdout, stderr } = report
-  if (record.status !== 'running' || report.status === 'running') return { ...record, exitCode: record.exitCode ?? report.exitCode, stdout, stderr }
+  if (record.status !== 'running' || report.status === 'running')
+    return { ...record, exitCode: record.exitCode ?? report.exitCode, stdout, stderr }
   await finishProcess(call.db, record.id, { status: report.status, exitCode: report.exitCode })
   return { ...(await findRecord(call, vmId, processId)), stdout, stderr } // with the moment of its end
 }
 
 /** Sends a signal to the process's whole group. One that has ended stays as it is. @throws BerthError not_found, invalid_request. */
-export async function killProcess(call: Call, vmId: string, processId: string, signal: string | null | undefined): Promise<VmProcessOutput> {
+export async function killProcess(
+  call: Call,
+  vmId: string,
+  processId: string,
+  signal: string | null | undefined,
+): Promise<VmProcessOutput> {
   const vm = await reachVm(call, vmId, 'vms:write')
   const wanted = (signal ?? 'TERM').replace(/^SIG/, '')
-  if (wanted !== 'TERM' && wanted !== 'KILL' && wanted !== 'INT') throw new BerthError('invalid_request', 'signal must be TERM, KILL or INT.')
+  if (wanted !== 'TERM' && wanted !== 'KILL' && wanted !== 'INT')
+    throw new BerthError('invalid_request', 'signal must be TERM, KILL or INT.')
   const record = await findRecord(call, vmId, processId)
-  if (record.status === 'running') await vm.node.call('killProcess', { vmId: vm.id, processId: record.id, signal: wanted }, { silenceMs: callSilenceMs })
+  if (record.status === 'running')
+    await vm.node.call(
+      'killProcess',
+      { vmId: vm.id, processId: record.id, signal: wanted },
+      { silenceMs: callSilenceMs },
+    )
   return getProcess(call, vmId, processId)
 }
 
 /** A piece of output with the cursor that resumes after it, or the end. */
-export type ProcessEvent = { cursor: string; stream: 'stdout' | 'stderr' | null; text: string; ended: boolean; exitCode: number | null }
+export type ProcessEvent = {
+  cursor: string
+  stream: 'stdout' | 'stderr' | null
+  text: string
+  ended: boolean
+  exitCode: number | null
+}
 
 /**
  * Follows a process's output from the cursor (from its start without one) until it ends.
  * A cursor is `<stdout bytes>-<stderr bytes>`; bytes that the guest's ring no longer has are passed over.
  * @throws BerthError not_found; invalid_request for a text that is no cursor, or a VM that does not run. All before the first event.
  */
-export async function followProcess(call: Call, vmId: string, processId: string, after: string | null | undefined, signal: AbortSignal): Promise<AsyncIterableIterator<ProcessEvent>> {
+export async function followProcess(
+  call: Call,
+  vmId: string,
+  processId: string,
+  after: string | null | undefined,
+  signal: AbortSignal,
+): Promise<AsyncIterableIterator<ProcessEvent>> {
   const record = await findRecord(call, vmId, processId)
   const position = readCursor(after)
   return outputAfter(call, await reachVm(call, vmId, 'inside-vms:read'), record, position, signal)
 }
 
-async function* outputAfter(call: Call, vm: RunningVm, record: VmProcess, position: { stdout: number; stderr: number }, signal: AbortSignal): AsyncIterableIterator<ProcessEvent> {
-  for await (const chunk of vm.node.follow({ vmId: vm.id, processId: record.id, stdoutOffset: position.stdout, stderrOffset: position.stderr }, signal)) {
+async function* outputAfter(
+  call: Call,
+  vm: RunningVm,
+  record: VmProcess,
+  position: { stdout: number; stderr: number },
+  signal: AbortSignal,
+): AsyncIterableIterator<ProcessEvent> {
+  for await (const chunk of vm.node.follow(
+    { vmId: vm.id, processId: record.id, stdoutOffset: position.stdout, stderrOffset: position.stderr },
+    signal,
+  )) {
     yield toEvent(chunk, position)
     if ('ended' in chunk) await finishProcess(call.db, record.id, chunk)
   }
 }
 
 /** Marks a record as ended; the first to say so wins. */
-export async function finishProcess(db: Db, id: string, end: { status: 'exited' | 'killed'; exitCode: number | null }): Promise<void> {
+export async function finishProcess(
+  db: Db,
+  id: string,
+  end: { status: 'exited' | 'killed'; exitCode: number | null },
+): Promise<void> {
   await transaction(db, async (tx) => {
-    const moved = await transition(tx, processStates, id, end.status, sql`exit_code = ${end.exitCode}, finished_at = now()`)
+    const moved = await transition(
+      tx,
+      processStates,
+      id,
+      end.status,
+      sql`exit_code = ${end.exitCode}, finished_at = now()`,
+    )
     if (moved) await publish(tx, 'vm_process', id)
   })
 }
@@ -110,15 +178,24 @@ export async function endProcessesOf(db: Db, vmId: string): Promise<void> {
 
 /** Removes the records of processes that ended more than 24 hours ago. */
 export async function forgetProcesses(db: Db): Promise<number> {
-  return change(db, sql`delete from vm_processes where finished_at < now() - ${limits.processRecordHours} * interval '1 hour'`)
+  return change(
+    db,
+    sql`delete from vm_processes where finished_at < now() - ${limits.processRecordHours} * interval '1 hour'`,
+  )
 }
 
 async function findRecord(call: Call, vmId: string, processId: string): Promise<VmProcess> {
   const scope = allow(call.caller, 'inside-vms:read')
   const vm = decodeId('vm', vmId)
   const id = decodeId('process', processId)
-  const record = vm && id && (await findOne<VmProcess>(call.db, sql`
-    select p.* from vm_processes p where p.id = ${id} and p.vm_id = (select id from vms where id = ${vm} and ${knownVms(scope)} and status <> 'deleted')`))
+  const record =
+    vm &&
+    id &&
+    (await findOne<VmProcess>(
+      call.db,
+      sql`
+    select p.* from vm_processes p where p.id = ${id} and p.vm_id = (select id from vms where id = ${vm} and ${knownVms(scope)} and status <> 'deleted')`,
+    ))
   if (!record) throw notFound('process')
   return record
 }
@@ -129,7 +206,8 @@ async function readFromGuest(call: Call, vmId: string, record: VmProcess): Promi
     const vm = await reachVm(call, vmId, 'inside-vms:read')
     return await vm.node.call('readProcess', { vmId: vm.id, processId: record.id }, { silenceMs: callSilenceMs })
   } catch (error) {
-    if (error instanceof BerthError && (error.code === 'invalid_request' || error.code === 'not_found')) return undefined
+    if (error instanceof BerthError && (error.code === 'invalid_request' || error.code === 'not_found'))
+      return undefined
     throw error
   }
 }
@@ -137,12 +215,26 @@ async function readFromGuest(call: Call, vmId: string, record: VmProcess): Promi
 function readCursor(after: string | null | undefined): { stdout: number; stderr: number } {
   if (after === null || after === undefined || after === '') return { stdout: 0, stderr: 0 }
   const match = /^(\d{1,15})-(\d{1,15})$/.exec(after)
-  if (!match) throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the id of the last event.')
+  if (!match)
+    throw new BerthError('invalid_request', 'after is not a cursor of this stream; pass the id of the last event.')
   return { stdout: Number(match[1]), stderr: Number(match[2]) }
 }
 
 function toEvent(chunk: OutputChunk, position: { stdout: number; stderr: number }): ProcessEvent {
-  if ('ended' in chunk) return { cursor: `${position.stdout}-${position.stderr}`, stream: null, text: '', ended: true, exitCode: chunk.exitCode }
+  if ('ended' in chunk)
+    return {
+      cursor: `${position.stdout}-${position.stderr}`,
+      stream: null,
+      text: '',
+      ended: true,
+      exitCode: chunk.exitCode,
+    }
   position[chunk.stream] = chunk.offset + chunk.sizeBytes
-  return { cursor: `${position.stdout}-${position.stderr}`, stream: chunk.stream, text: chunk.text, ended: false, exitCode: null }
+  return {
+    cursor: `${position.stdout}-${position.stderr}`,
+    stream: chunk.stream,
+    text: chunk.text,
+    ended: false,
+    exitCode: null,
+  }
 }

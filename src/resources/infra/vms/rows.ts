@@ -7,28 +7,71 @@ import type { RawBuilder } from 'kysely'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 
 /** Steady: running, stopped, paused, deleted, error. The others are on their way to one of those. */
-export type VmStatus = 'creating' | 'running' | 'stopping' | 'stopped' | 'starting' | 'pausing' | 'paused' | 'resuming' | 'deleting' | 'deleted' | 'error'
+export type VmStatus =
+  | 'creating'
+  | 'running'
+  | 'stopping'
+  | 'stopped'
+  | 'starting'
+  | 'pausing'
+  | 'paused'
+  | 'resuming'
+  | 'deleting'
+  | 'deleted'
+  | 'error'
 
 /** A VM as it is stored; moments are wire text, ids are uuids. `userId` made it; `ownerUserId`: it is theirs alone, null: everybody's in the organization. */
 export type Vm = {
-  id: string; organizationId: string; userId: string | null; ownerUserId: string | null; name: string
-  status: VmStatus; desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'; statusReason: string | null; endReason: EndReason | null
-  templateId: string; nodeId: string; ipAddress: string | null
-  vcpuCount: number; memoryMb: number; diskMb: number
-  externalRef: string | null; folderId: string | null; wantsFolder: boolean
-  metadata: Record<string, unknown>; networkPolicy: NetworkPolicy; sealedGitRepos: Buffer | null; warnings: string[]
-  bootFailures: number; envGeneration: number; eventPosition: number
-  createdAt: string; updatedAt: string; startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
+  id: string
+  organizationId: string
+  userId: string | null
+  ownerUserId: string | null
+  name: string
+  status: VmStatus
+  desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'
+  statusReason: string | null
+  endReason: EndReason | null
+  templateId: string
+  nodeId: string
+  ipAddress: string | null
+  vcpuCount: number
+  memoryMb: number
+  diskMb: number
+  externalRef: string | null
+  folderId: string | null
+  wantsFolder: boolean
+  metadata: Record<string, unknown>
+  networkPolicy: NetworkPolicy
+  sealedGitRepos: Buffer | null
+  warnings: string[]
+  bootFailures: number
+  envGeneration: number
+  eventPosition: number
+  createdAt: string
+  updatedAt: string
+  startedAt: string | null
+  stoppedAt: string | null
+  expiresAt: string | null
+  deletedAt: string | null
 }
 
 /** A boot is tried this often before the VM is left in `error` (decisions.md §4.1: 2 retries). */
 export const bootTriesMax = 3
 
 /** Where a VM may connect to (decisions.md §5, `networking`). */
-export type NetworkPolicy = { type: 'unrestricted' } | { type: 'none' } | { type: 'limited'; allowedHosts: string[]; allowPackageManagers: boolean }
+export type NetworkPolicy =
+  | { type: 'unrestricted' }
+  | { type: 'none' }
+  | { type: 'limited'; allowedHosts: string[]; allowPackageManagers: boolean }
 
 /** What happened to a VM: positions grow by one and resume a subscription. */
-export type VmEvent = { vmId: string; position: number; status: VmStatus; statusReason: string | null; createdAt: string }
+export type VmEvent = {
+  vmId: string
+  position: number
+  status: VmStatus
+  statusReason: string | null
+  createdAt: string
+}
 
 /** The VM, whoever it belongs to: for workers. */
 export async function findVmRow(db: Db, id: string): Promise<Vm | undefined> {
@@ -46,8 +89,12 @@ export function knownVms(scope: Scope): RawBuilder<boolean> {
 /** The caller's VM, locked until the transaction ends. @throws BerthError not_found. */
 export async function lockVm(tx: Tx, scope: Scope, publicId: string, mode: 'update' | 'share'): Promise<Vm> {
   const id = decodeId('vm', publicId)
-  const vm = id && (await findOne<Vm>(tx, sql`select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted' ${mode === 'update' ? sql`for no key update` : sql`for share`}`))
+  const vm =
+    id &&
+    (await findOne<Vm>(
+      tx,
+      sql`select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted' ${mode === 'update' ? sql`for no key update` : sql`for share`}`,
+    ))
   if (!vm) throw notFound('VM')
   return vm
 }
-

@@ -35,7 +35,14 @@ export type Move = { reason?: string | null; usageEnd?: EndReason; set?: RawBuil
  * Moves a VM, when it may go there from where it is.
  * @returns the VM after the move, or undefined when it may not: somebody else was first.
  */
-export async function moveVm(db: Db, services: Pick<Background, 'config'>, id: string, to: VmStatus, move: Move = {}, from?: readonly VmStatus[]): Promise<Vm | undefined> {
+export async function moveVm(
+  db: Db,
+  services: Pick<Background, 'config'>,
+  id: string,
+  to: VmStatus,
+  move: Move = {},
+  from?: readonly VmStatus[],
+): Promise<Vm | undefined> {
   return transaction(db, async (tx) => {
     const set = sql`status_reason = ${move.reason ?? null}, event_position = event_position + 1, updated_at = now(), ${stamps(to)} ${move.set ? sql`, ${move.set}` : sql``}`
     const vm = await transition<Vm, VmStatus>(tx, vmStates, id, to, set, from)
@@ -50,18 +57,30 @@ export async function moveVm(db: Db, services: Pick<Background, 'config'>, id: s
 const usageEnds: Partial<Record<VmStatus, EndReason>> = { error: 'error' }
 
 /** Records the VM's status as an event, and tells everybody. The row must be locked by this transaction. */
-export async function addEvent(tx: Tx, vm: Pick<Vm, 'id' | 'eventPosition' | 'status' | 'statusReason'>): Promise<void> {
-  await change(tx, sql`insert into vm_events (vm_id, position, status, status_reason) values (${vm.id}, ${vm.eventPosition}, ${vm.status}, ${vm.statusReason})`)
+export async function addEvent(
+  tx: Tx,
+  vm: Pick<Vm, 'id' | 'eventPosition' | 'status' | 'statusReason'>,
+): Promise<void> {
+  await change(
+    tx,
+    sql`insert into vm_events (vm_id, position, status, status_reason) values (${vm.id}, ${vm.eventPosition}, ${vm.status}, ${vm.statusReason})`,
+  )
   await publish(tx, 'vm', vm.id)
 }
 
 function stamps(to: VmStatus): RawBuilder<unknown> {
   switch (to) {
-    case 'running': return sql`started_at = now(), boot_failures = 0`
-    case 'stopped': return sql`stopped_at = now(), ip_address = null`
-    case 'error': return sql`stopped_at = now(), ip_address = null`
-    case 'paused': return sql`stopped_at = now()`
-    case 'deleted': return sql`deleted_at = now(), ip_address = null, sealed_git_repos = null`
-    default: return sql`stopped_at = stopped_at`
+    case 'running':
+      return sql`started_at = now(), boot_failures = 0`
+    case 'stopped':
+      return sql`stopped_at = now(), ip_address = null`
+    case 'error':
+      return sql`stopped_at = now(), ip_address = null`
+    case 'paused':
+      return sql`stopped_at = now()`
+    case 'deleted':
+      return sql`deleted_at = now(), ip_address = null, sealed_git_repos = null`
+    default:
+      return sql`stopped_at = stopped_at`
   }
 }

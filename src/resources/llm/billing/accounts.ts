@@ -70,12 +70,14 @@ export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
   pubsub.listen(accountsTopic, (id) => {
     for (const account of id === null ? accounts.values() : [accounts.get(id)]) if (account) expire(account)
   })
-  const readOrganization = (account: Account): Promise<void> => readPurse(account, async (monthStart) => {
-    const row = await findAccount(db, account.organizationId, monthStart)
-    account.plan = row?.plan ?? null
-    return row
-  })
-  const readKey = (account: Account, keyId: string): Promise<void> => readPurse(keyPurse(account, keyId), (monthStart) => findKeyBudget(db, account.organizationId, keyId, monthStart))
+  const readOrganization = (account: Account): Promise<void> =>
+    readPurse(account, async (monthStart) => {
+      const row = await findAccount(db, account.organizationId, monthStart)
+      account.plan = row?.plan ?? null
+      return row
+    })
+  const readKey = (account: Account, keyId: string): Promise<void> =>
+    readPurse(keyPurse(account, keyId), (monthStart) => findKeyBudget(db, account.organizationId, keyId, monthStart))
 
   function isFresh(purse: Purse, read: () => Promise<void>): boolean {
     const ageMs = performance.now() - purse.readAtMs
@@ -90,7 +92,15 @@ export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
       let account = accounts.get(organizationId)
       if (!account) {
         if (accounts.size >= accountsMax) forget(accounts, busyMs)
-        account = { ...newPurse(), organizationId, plan: null, heldNanoUsd: 0, keys: new Map(), usedAtMs: 0, turn: Promise.resolve() }
+        account = {
+          ...newPurse(),
+          organizationId,
+          plan: null,
+          heldNanoUsd: 0,
+          keys: new Map(),
+          usedAtMs: 0,
+          turn: Promise.resolve(),
+        }
         accounts.set(organizationId, account)
       }
       return account
@@ -111,7 +121,8 @@ export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
 export function keyPurse(account: Account, keyId: string): Purse {
   let purse = account.keys.get(keyId)
   if (!purse) {
-    if (account.keys.size >= keysMax) for (const [id, one] of account.keys) if (isQuiet(one) && one.reading === null) account.keys.delete(id)
+    if (account.keys.size >= keysMax)
+      for (const [id, one] of account.keys) if (isQuiet(one) && one.reading === null) account.keys.delete(id)
     account.keys.set(keyId, (purse = newPurse()))
   }
   return purse
@@ -135,21 +146,38 @@ function readPurse(purse: Purse, find: (monthStart: string) => Promise<Reading |
   })().finally(() => (purse.reading = null)))
 }
 
-function findAccount(db: Db, organizationId: string, monthStart: string): Promise<(Reading & { plan: string | null }) | undefined> {
-  return findOne(db, sql`
+function findAccount(
+  db: Db,
+  organizationId: string,
+  monthStart: string,
+): Promise<(Reading & { plan: string | null }) | undefined> {
+  return findOne(
+    db,
+    sql`
     select plan, monthly_budget_nano_usd as limit_nano_usd, case when monthly_budget_nano_usd is null then 0 else ${spentSince(monthStart, sql`a.organization_id`)} end as spent_nano_usd
-    from inference_accounts a where organization_id = ${organizationId}`)
+    from inference_accounts a where organization_id = ${organizationId}`,
+  )
 }
 
-function findKeyBudget(db: Db, organizationId: string, keyId: string, monthStart: string): Promise<Reading | undefined> {
-  return findOne(db, sql`
+function findKeyBudget(
+  db: Db,
+  organizationId: string,
+  keyId: string,
+  monthStart: string,
+): Promise<Reading | undefined> {
+  return findOne(
+    db,
+    sql`
     select monthly_budget_nano_usd as limit_nano_usd, ${spentSince(monthStart, sql`b.organization_id`, sql`b.key_id`)} as spent_nano_usd
-    from inference_key_budgets b where organization_id = ${organizationId} and key_id = ${keyId}`)
+    from inference_key_budgets b where organization_id = ${organizationId} and key_id = ${keyId}`,
+  )
 }
 
 /** What may still be spent of a purse's month; Infinity without a budget. */
 export function budgetLeft(purse: Purse): number {
-  return purse.limitNanoUsd === null ? Infinity : purse.limitNanoUsd - purse.spentNanoUsd - purse.finishedNanoUsd - purse.reservedNanoUsd
+  return purse.limitNanoUsd === null
+    ? Infinity
+    : purse.limitNanoUsd - purse.spentNanoUsd - purse.finishedNanoUsd - purse.reservedNanoUsd
 }
 
 /** What of the lease is not set aside yet and not owed to the ledger. */
@@ -163,7 +191,17 @@ export function isQuiet(purse: Purse): boolean {
 }
 
 function newPurse(): Purse {
-  return { limitNanoUsd: null, spentNanoUsd: 0, reservedNanoUsd: 0, finishedNanoUsd: 0, flushedNanoUsd: 0, readAtMs: -Infinity, expired: false, monthEndsMs: 0, reading: null }
+  return {
+    limitNanoUsd: null,
+    spentNanoUsd: 0,
+    reservedNanoUsd: 0,
+    finishedNanoUsd: 0,
+    flushedNanoUsd: 0,
+    readAtMs: -Infinity,
+    expired: false,
+    monthEndsMs: 0,
+    reading: null,
+  }
 }
 
 function expire(account: Account): void {
@@ -175,7 +213,9 @@ function expire(account: Account): void {
 
 function forget(accounts: Map<string, Account>, unusedMs: number): void {
   const beforeMs = performance.now() - unusedMs
-  for (const [id, account] of accounts) if (account.usedAtMs <= beforeMs && account.heldNanoUsd === 0 && isQuiet(account) && account.reading === null) accounts.delete(id)
+  for (const [id, account] of accounts)
+    if (account.usedAtMs <= beforeMs && account.heldNanoUsd === 0 && isQuiet(account) && account.reading === null)
+      accounts.delete(id)
 }
 
 /** The UTC month of a moment: its first day as text, and when it is over. */
@@ -190,7 +230,11 @@ export function monthOf(ms: number): { start: string; endsMs: number } {
  * @param day such as 2026-04-01; null for ever.
  * @param organizationId as keyId, a column of the query around it.
  */
-export function spentSince(day: string | null, organizationId: RawBuilder<unknown>, keyId?: RawBuilder<unknown>): RawBuilder<number> {
+export function spentSince(
+  day: string | null,
+  organizationId: RawBuilder<unknown>,
+  keyId?: RawBuilder<unknown>,
+): RawBuilder<number> {
   return sql<number>`(
     select coalesce(sum(cost_nano_usd), 0) from inference_days d
     where d.organization_id = ${organizationId} ${day === null ? sql`` : sql`and d.day >= ${day}::date`} ${keyId ? sql`and d.payer = 'key:' || ${keyId}` : sql``})`

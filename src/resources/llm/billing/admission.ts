@@ -10,7 +10,12 @@ import type { LedgerWriter } from './ledger-writer.ts'
 import type { InferenceOrder } from './running-requests.ts'
 
 /** What admitting needs; `begin` sets aside what the request may cost. */
-export type AdmissionParts<Opened> = { db: Db; accounts: Accounts; writer: LedgerWriter; begin: (order: InferenceOrder, account: Account, key: Purse | null) => Opened }
+export type AdmissionParts<Opened> = {
+  db: Db
+  accounts: Accounts
+  writer: LedgerWriter
+  begin: (order: InferenceOrder, account: Account, key: Purse | null) => Opened
+}
 
 /** Others may be served between the answer and its use; then it is asked again, so often at most. */
 const roundsMax = 5
@@ -27,7 +32,11 @@ export function leftFor(account: Account, key: Purse | null): number {
  * Opens the request after asking.
  * @throws BerthError 402 no_active_plan, insufficient_credits, budget_exceeded; 503 while the database is away.
  */
-export async function admit<Opened>(parts: AdmissionParts<Opened>, order: InferenceOrder, account: Account): Promise<Opened> {
+export async function admit<Opened>(
+  parts: AdmissionParts<Opened>,
+  order: InferenceOrder,
+  account: Account,
+): Promise<Opened> {
   try {
     return await ask(parts, order, account)
   } catch (error) {
@@ -37,11 +46,22 @@ export async function admit<Opened>(parts: AdmissionParts<Opened>, order: Infere
   }
 }
 
-async function ask<Opened>({ db, accounts, writer, begin }: AdmissionParts<Opened>, order: InferenceOrder, account: Account): Promise<Opened> {
-  const { payer: { keyId }, maxCostNanoUsd } = order
+async function ask<Opened>(
+  { db, accounts, writer, begin }: AdmissionParts<Opened>,
+  order: InferenceOrder,
+  account: Account,
+): Promise<Opened> {
+  const {
+    payer: { keyId },
+    maxCostNanoUsd,
+  } = order
   const priced = maxCostNanoUsd > 0
   await accounts.read(account, priced ? keyId : null)
-  if (account.plan === null) throw new BerthError('no_active_plan', 'This organization has no plan, so it cannot use models. Ask the operator of this installation: npm run -s credits -- plan --org <name> --plan self_hosted')
+  if (account.plan === null)
+    throw new BerthError(
+      'no_active_plan',
+      'This organization has no plan, so it cannot use models. Ask the operator of this installation: npm run -s credits -- plan --org <name> --plan self_hosted',
+    )
   if (!priced) return begin(order, account, null)
   const key = keyId === null ? null : keyPurse(account, keyId)
   if (!writer.trusted) await writer.checkIn()
@@ -51,10 +71,16 @@ async function ask<Opened>({ db, accounts, writer, begin }: AdmissionParts<Opene
     // One after another, so that what the first brings serves those behind it.
     const turn = account.turn.then(() => fetchLease(db, writer, account, maxCostNanoUsd))
     account.turn = turn.catch(() => undefined) // whoever waits for it hears of it
-    const opened = await turn.then(() => leftFor(account, key) >= maxCostNanoUsd ? { request: begin(order, account, key) } : null)
+    const opened = await turn.then(() =>
+      leftFor(account, key) >= maxCostNanoUsd ? { request: begin(order, account, key) } : null,
+    )
     if (opened) return opened.request
   }
-  throw new BerthError('service_unavailable', 'Too many requests of this organization want credits at once. Try again in a moment.', { retryAfterSeconds: 1 })
+  throw new BerthError(
+    'service_unavailable',
+    'Too many requests of this organization want credits at once. Try again in a moment.',
+    { retryAfterSeconds: 1 },
+  )
 }
 
 /**
@@ -67,7 +93,12 @@ async function fetchLease(db: Db, writer: LedgerWriter, account: Account, maxCos
     const refused = await writer.inLane(async () => {
       const missing = maxCostNanoUsd - leaseLeft(account)
       if (missing <= 0) return null
-      const { heldNanoUsd, balanceNanoUsd, elsewhereNanoUsd } = await takeLease(db, writer.processId, organizationId, missing)
+      const { heldNanoUsd, balanceNanoUsd, elsewhereNanoUsd } = await takeLease(
+        db,
+        writer.processId,
+        organizationId,
+        missing,
+      )
       if (heldNanoUsd === null) {
         const reachable = missing <= balanceNanoUsd + elsewhereNanoUsd // then what others still hold once they were asked is set aside for what runs
         return { reachable, leftNanoUsd: balanceNanoUsd + leaseLeft(account) + (reachable ? 0 : elsewhereNanoUsd) }
@@ -83,7 +114,10 @@ async function fetchLease(db: Db, writer: LedgerWriter, account: Account, maxCos
 }
 
 function insufficient(maxCostNanoUsd: number, leftNanoUsd: number): BerthError {
-  return new BerthError('insufficient_credits', `This request may cost ${dollars(maxCostNanoUsd)} at most, and ${dollars(Math.max(0, leftNanoUsd))} of credits are left. Ask for fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25`)
+  return new BerthError(
+    'insufficient_credits',
+    `This request may cost ${dollars(maxCostNanoUsd)} at most, and ${dollars(Math.max(0, leftNanoUsd))} of credits are left. Ask for fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25`,
+  )
 }
 
 function refuseOverBudget(account: Account, key: Purse | null, maxCostNanoUsd: number): void {
@@ -91,6 +125,9 @@ function refuseOverBudget(account: Account, key: Purse | null, maxCostNanoUsd: n
     if (purse === null || budgetLeft(purse) >= maxCostNanoUsd) continue
     const whose = purse === key ? 'key' : 'organization'
     const left = Math.max(0, budgetLeft(purse))
-    throw new BerthError('budget_exceeded', `This ${whose} may spend ${dollars(purse.limitNanoUsd ?? 0)} a month, ${dollars(left)} of it is left, and this request may cost ${dollars(maxCostNanoUsd)} at most. Ask for fewer tokens (max_tokens), or have an admin raise the budget.`)
+    throw new BerthError(
+      'budget_exceeded',
+      `This ${whose} may spend ${dollars(purse.limitNanoUsd ?? 0)} a month, ${dollars(left)} of it is left, and this request may cost ${dollars(maxCostNanoUsd)} at most. Ask for fewer tokens (max_tokens), or have an admin raise the budget.`,
+    )
   }
 }

@@ -17,7 +17,12 @@ export type BegunAnswer = { upstream: string; attempts: readonly Attempt[]; even
 
 const attemptsMax = 4
 /** An upstream that fails at once may be asked again; one that let us wait until the timeout is not. */
-const triesPerUpstream: Partial<Record<ErrorCode, number>> = { upstream_error: 2, upstream_overloaded: 2, upstream_rate_limited: 2, upstream_timeout: 1 }
+const triesPerUpstream: Partial<Record<ErrorCode, number>> = {
+  upstream_error: 2,
+  upstream_overloaded: 2,
+  upstream_rate_limited: 2,
+  upstream_timeout: 1,
+}
 const waitMsFirst = 200
 const waitMsMax = 1_000
 
@@ -28,7 +33,12 @@ export type HearUpstream = (upstream: string, events: readonly ModelEvent[]) => 
  * The first answer of the model's upstreams that know all that the request needs known.
  * @throws BerthError the last upstream's error when none answered, or at once what is the request's own fault.
  */
-export async function askInTurn(model: Model, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<BegunAnswer> {
+export async function askInTurn(
+  model: Model,
+  request: ModelRequest,
+  signal: AbortSignal,
+  hear: HearUpstream,
+): Promise<BegunAnswer> {
   const attempts: Attempt[] = []
   let last: BerthError | undefined
   const able = request.needed ? model.upstreams.filter(({ kind }) => knowsAll(kind, request)) : model.upstreams
@@ -52,7 +62,9 @@ export async function askInTurn(model: Model, request: ModelRequest, signal: Abo
       }
     }
   }
-  throw last ? new BerthError(last.code, last.message, { ...last.details, attempts }) : new Error('a model without upstreams was asked')
+  throw last
+    ? new BerthError(last.code, last.message, { ...last.details, attempts })
+    : new Error('a model without upstreams was asked')
 }
 
 function waitBefore(error: BerthError, tries: number): number {
@@ -61,7 +73,12 @@ function waitBefore(error: BerthError, tries: number): number {
 }
 
 /** Asks one upstream, and waits until it has said something: an upstream that answers 200 and then fails may still be left. */
-async function begin({ kind, target }: ModelUpstream, request: ModelRequest, signal: AbortSignal, hear: HearUpstream): Promise<ModelAnswer> {
+async function begin(
+  { kind, target }: ModelUpstream,
+  request: ModelRequest,
+  signal: AbortSignal,
+  hear: HearUpstream,
+): Promise<ModelAnswer> {
   const begun = await askUpstream(kind)(target, request, signal)
   if (begun instanceof WholeAnswer) return begun
   hear(target.slug, [])
@@ -69,7 +86,10 @@ async function begin({ kind, target }: ModelUpstream, request: ModelRequest, sig
   const held: ModelEvent[] = []
   for (;;) {
     const { value, done } = await answer.next()
-    if (done) throw new BerthError('upstream_error', `The upstream ${target.slug} ended without an answer.`, { upstream: target.slug })
+    if (done)
+      throw new BerthError('upstream_error', `The upstream ${target.slug} ended without an answer.`, {
+        upstream: target.slug,
+      })
     held.push(...value)
     if (value.some((event) => event.type !== 'usage')) return resumed(held, answer)
     hear(target.slug, value)

@@ -7,13 +7,22 @@ import { withoutEnding } from '#src/platform/texts.ts'
 export const nanoUsdPerUsd = 1_000_000_000
 
 /** No tokens. */
-export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 }
+export const noUsage: Usage = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  reasoningTokens: 0,
+}
 
 /** Tokens of several requests together. */
 export function addUsage(one: Usage, other: Usage): Usage {
   return {
-    inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens, cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
-    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens, reasoningTokens: one.reasoningTokens + other.reasoningTokens,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cacheReadTokens: one.cacheReadTokens + other.cacheReadTokens,
+    cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
   }
 }
 
@@ -21,7 +30,12 @@ export function addUsage(one: Usage, other: Usage): Usage {
 export function costNanoUsd(pricing: Pricing, usage: Usage): number {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage
   const plainTokens = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens)
-  return plainTokens * pricing.inputNanoUsd + cacheReadTokens * pricing.cacheReadNanoUsd + cacheWriteTokens * pricing.cacheWriteNanoUsd + usage.outputTokens * pricing.outputNanoUsd
+  return (
+    plainTokens * pricing.inputNanoUsd +
+    cacheReadTokens * pricing.cacheReadNanoUsd +
+    cacheWriteTokens * pricing.cacheWriteNanoUsd +
+    usage.outputTokens * pricing.outputNanoUsd
+  )
 }
 
 /** An amount as US dollars for people: `$25`, `$0.0003`. */

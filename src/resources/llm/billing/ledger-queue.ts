@@ -15,7 +15,13 @@ const waitingRowsMax = 20_000
 /** How long the end of a request waits for the ledger; what could not be written in time is written later all the same. */
 const waitMsMax = 10_000
 
-type Batch = { rows: LedgerRow[]; done: Promise<void>; settle: () => void; refuse: (error: Error) => void; sinceMs: number }
+type Batch = {
+  rows: LedgerRow[]
+  done: Promise<void>
+  settle: () => void
+  refuse: (error: Error) => void
+  sinceMs: number
+}
 
 /** The queue of one process. */
 export type LedgerQueue = {
@@ -54,7 +60,7 @@ export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => numb
       if (!draining && rows.length > 1) {
         const half = rows.length >> 1
         const front = await writeMost(rows.slice(0, half))
-        return await writeMost(rows.slice(half)) && front
+        return (await writeMost(rows.slice(half))) && front
       }
       log.error({ err: error, requests: rows.map((row) => row.id) }, 'requests could not be written down')
       for (const row of rows) noteWritten(row, row) // given up: nobody waits for it any more
@@ -64,7 +70,7 @@ export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => numb
 
   async function flushAll(): Promise<void> {
     while (batches.length > 0) {
-      await gathering.wait(draining ? batchRowsMax : batches[0]?.rows.length ?? 0)
+      await gathering.wait(draining ? batchRowsMax : (batches[0]?.rows.length ?? 0))
       const batch = batches.shift()
       if (!batch) break
       leaving = batch
@@ -106,7 +112,10 @@ export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => numb
 }
 
 /** Decides when the next batch leaves. */
-function createGathering(stillRunning: () => number): { wait: (rows: number) => Promise<void>; grew: (rows: number) => void } {
+function createGathering(stillRunning: () => number): {
+  wait: (rows: number) => Promise<void>
+  grew: (rows: number) => void
+} {
   let leftAtMs = -Infinity
   let leave: (() => void) | null = null
   return {

@@ -63,7 +63,11 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
       const answers = await findAll<FlushAnswer>(db, query)
       if (answers.length > 0) {
         seenAtMs = sentAtMs
-        return new Map(answers.flatMap(({ organizationId, heldNanoUsd }) => organizationId === null ? [] : [[organizationId, heldNanoUsd] as const]))
+        return new Map(
+          answers.flatMap(({ organizationId, heldNanoUsd }) =>
+            organizationId === null ? [] : [[organizationId, heldNanoUsd] as const],
+          ),
+        )
       }
       // Its number was taken by an earlier try whose answer was lost, or this process must be noticed (again) first.
       const presence = await present()
@@ -86,7 +90,10 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
         flushes += 1
         rows.forEach((row, at) => noteWritten(row, written[at]!)) // as many as rows
       }
-      await keepTrying(() => inLane(once), () => givenUp)
+      await keepTrying(
+        () => inLane(once),
+        () => givenUp,
+      )
     },
     inLane,
     checkIn: () => inLane(async () => noteHeld((await present()).held, true)),

@@ -55,7 +55,12 @@ type Organization = { settled: number; costNanoUsd: number }
  * @param number how many batches this process will have written then.
  * @param tell organizations whose followers are told.
  */
-export function makeFlush(processId: string, number: number, rows: readonly LedgerRow[], tell: readonly string[]): RawBuilder<FlushAnswer> {
+export function makeFlush(
+  processId: string,
+  number: number,
+  rows: readonly LedgerRow[],
+  tell: readonly string[],
+): RawBuilder<FlushAnswer> {
   const organizations = new Map<string, Organization>()
   const days = new Map<string, Day>()
   const places = rows.map((row) => {
@@ -73,7 +78,13 @@ export function makeFlush(processId: string, number: number, rows: readonly Ledg
       select o.id, o.settled from turn, unnest(${list(ids)}::uuid[], ${list(sums.map((one) => one.settled))}::bigint[]) as o (id, settled)
       on conflict (organization_id) do update set settled_position = a.settled_position + excluded.settled_position
       returning organization_id, settled_position
-    ), written as (${writeRows(processId, rows, places.map((place, at) => place === null ? null : organizations.get(rows[at]!.payer.organizationId)!.settled - place))}
+    ), written as (${writeRows(
+      processId,
+      rows,
+      places.map((place, at) =>
+        place === null ? null : organizations.get(rows[at]!.payer.organizationId)!.settled - place,
+      ),
+    )}
     ), summed as (${writeDays([...days.keys()].sort().map((key) => days.get(key)!))}
     ), paid as (
       insert into credit_leases as l (process_id, organization_id, amount_nano_usd)
@@ -88,7 +99,11 @@ export function makeFlush(processId: string, number: number, rows: readonly Ledg
 }
 
 /** The rows themselves. @param behind for each row how many of its organization's settled rows follow it here; null for an open one. */
-function writeRows(processId: string, rows: readonly LedgerRow[], behind: readonly (number | null)[]): RawBuilder<unknown> {
+function writeRows(
+  processId: string,
+  rows: readonly LedgerRow[],
+  behind: readonly (number | null)[],
+): RawBuilder<unknown> {
   return sql`
       insert into inference_requests (organization_id, id, key_id, user_id, model, upstream, route, status,
         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
@@ -103,7 +118,7 @@ function writeRows(processId: string, rows: readonly LedgerRow[], behind: readon
         ${list(rows.map((row) => row.usage.cacheReadTokens))}::bigint[], ${list(rows.map((row) => row.usage.cacheWriteTokens))}::bigint[],
         ${list(rows.map((row) => row.usage.reasoningTokens))}::bigint[], ${list(rows.map((row) => row.costNanoUsd))}::bigint[],
         ${list(behind)}::bigint[], ${list(rows.map((row) => row.startedMs))}::bigint[],
-        ${list(rows.map((row) => row.status === 'open' ? null : row.endedMs))}::bigint[]
+        ${list(rows.map((row) => (row.status === 'open' ? null : row.endedMs)))}::bigint[]
       ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_ms, ended_ms)
         on u.organization_id = n.organization_id
       on conflict (organization_id, id) do update set upstream = excluded.upstream, status = excluded.status,
@@ -146,7 +161,11 @@ function sumDay(days: Map<string, Day>, { payer, model, startedMs, usage, costNa
   const name = payerName(payer)
   const key = `${organizationId} ${day} ${name} ${model}`
   let sums = days.get(key)
-  if (!sums) days.set(key, (sums = { organizationId, day, model, payer: name, requests: 0, tokens: [0, 0, 0, 0, 0], costNanoUsd: 0 }))
+  if (!sums)
+    days.set(
+      key,
+      (sums = { organizationId, day, model, payer: name, requests: 0, tokens: [0, 0, 0, 0, 0], costNanoUsd: 0 }),
+    )
   const { tokens } = sums
   sums.requests += written ? 0 : 1
   sums.costNanoUsd += costNanoUsd - (written?.costNanoUsd ?? 0)

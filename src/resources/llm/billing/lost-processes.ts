@@ -12,34 +12,52 @@ const keptHours = 24
  * @returns how many there were.
  */
 export async function endLostProcesses(db: Db): Promise<number> {
-  const lost = await findAll<{ id: string }>(db, sql`
+  const lost = await findAll<{ id: string }>(
+    db,
+    sql`
     select distinct process_id as id from (
       select process_id from credit_leases union all select process_id from inference_requests where status = 'open'
-    ) as used where not exists (select from inference_processes p where p.id = process_id and ${isSeen}) order by 1 limit ${processesMax}`)
+    ) as used where not exists (select from inference_processes p where p.id = process_id and ${isSeen}) order by 1 limit ${processesMax}`,
+  )
   for (const { id } of lost) await endProcess(db, id)
   return lost.length
 }
 
 /** Forgets processes that have been silent for a day: none of their batches is on its way any more. */
 export async function forgetInferenceProcesses(db: Db): Promise<void> {
-  await change(db, sql`
+  await change(
+    db,
+    sql`
     delete from inference_processes p where seen_at < now() - ${keptHours} * interval '1 hour' and not exists (select from credit_leases where process_id = p.id)
-      and not exists (select from inference_requests where process_id = p.id and status = 'open')`)
+      and not exists (select from inference_requests where process_id = p.id and status = 'open')`,
+  )
 }
 
 const isSeen = sql`seen_at > now() - ${processLostSeconds} * interval '1 second'`
 
 async function endProcess(db: Db, id: string): Promise<void> {
   await transaction(db, async (tx) => {
-    const row = await findOne<{ lives: boolean }>(tx, sql`select ${isSeen} as lives from inference_processes where id = ${id} for update`)
+    const row = await findOne<{ lives: boolean }>(
+      tx,
+      sql`select ${isSeen} as lives from inference_processes where id = ${id} for update`,
+    )
     if (row?.lives) return
-    const organizations = await findAll<{ id: string }>(tx, sql`
+    const organizations = await findAll<{ id: string }>(
+      tx,
+      sql`
       select organization_id as id from inference_accounts where organization_id in (
         select organization_id from credit_leases where process_id = ${id} union select organization_id from inference_requests where process_id = ${id} and status = 'open')
-      order by 1 for no key update`)
-    await giveLeasesBack(tx, id, organizations.map((organization) => organization.id))
+      order by 1 for no key update`,
+    )
+    await giveLeasesBack(
+      tx,
+      id,
+      organizations.map((organization) => organization.id),
+    )
     // What was written of them last is what they cost: it was paid when it was written.
-    await change(tx, sql`
+    await change(
+      tx,
+      sql`
       with lost as (
         select organization_id, id, row_number() over (partition by organization_id order by id) as place from inference_requests where process_id = ${id} and status = 'open'
       ), numbered as (
@@ -47,7 +65,8 @@ async function endProcess(db: Db, id: string): Promise<void> {
         where a.organization_id = l.organization_id returning a.organization_id, a.settled_position - l.count as before
       )
       update inference_requests r set settled_position = n.before + l.place, status = 'lost', ended_at = greatest(r.started_at, coalesce((select seen_at from inference_processes where id = ${id}), now()))
-      from lost l join numbered n on n.organization_id = l.organization_id where r.organization_id = l.organization_id and r.id = l.id and r.status = 'open'`)
+      from lost l join numbered n on n.organization_id = l.organization_id where r.organization_id = l.organization_id and r.id = l.id and r.status = 'open'`,
+    )
     for (const organization of organizations) await publish(tx, requestsTopic, organization.id)
   })
 }

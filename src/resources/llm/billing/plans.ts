@@ -9,7 +9,10 @@ export const selfHostedPlan = 'self_hosted'
 
 /** Gives an organization that is new the plan of a single host; one that is there keeps what it has. */
 export async function ensurePlan(tx: Tx, organizationId: string): Promise<void> {
-  await change(tx, sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${selfHostedPlan}) on conflict do nothing`)
+  await change(
+    tx,
+    sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${selfHostedPlan}) on conflict do nothing`,
+  )
 }
 
 /**
@@ -17,9 +20,13 @@ export async function ensurePlan(tx: Tx, organizationId: string): Promise<void> 
  * @throws BerthError invalid_request for a plan that there is not.
  */
 export async function setPlan(db: Db, organizationId: string, plan: string | null): Promise<void> {
-  if (plan !== null && plan !== selfHostedPlan) throw new BerthError('invalid_request', `There is no such plan; it is ${selfHostedPlan} or none.`)
+  if (plan !== null && plan !== selfHostedPlan)
+    throw new BerthError('invalid_request', `There is no such plan; it is ${selfHostedPlan} or none.`)
   await transaction(db, async (tx) => {
-    await change(tx, sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${plan}) on conflict (organization_id) do update set plan = excluded.plan`)
+    await change(
+      tx,
+      sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${plan}) on conflict (organization_id) do update set plan = excluded.plan`,
+    )
     await publish(tx, accountsTopic, organizationId)
   })
 }

@@ -15,10 +15,22 @@ const tokensMax = 1_000_000_000
 const noticeEveryMs = 100
 
 /** What shall be opened: who pays, for which model, and what it may cost at most. */
-export type InferenceOrder = { payer: Payer; model: string; pricing: Pricing; route: RequestRoute; maxCostNanoUsd: number }
+export type InferenceOrder = {
+  payer: Payer
+  model: string
+  pricing: Pricing
+  route: RequestRoute
+  maxCostNanoUsd: number
+}
 
 /** The requests of a process, those in `old` written down already as open; when organizations were told, and which must be. */
-export type Running = { young: Set<RunningRequest>; old: Set<RunningRequest>; queue: LedgerQueue; toldAtMs: Map<string, number>; untold: Set<string> }
+export type Running = {
+  young: Set<RunningRequest>
+  old: Set<RunningRequest>
+  queue: LedgerQueue
+  toldAtMs: Map<string, number>
+  untold: Set<string>
+}
 
 /** One of them. Its methods are those of `Metered`. */
 export class RunningRequest implements LedgerRow {
@@ -44,7 +56,12 @@ export class RunningRequest implements LedgerRow {
   #done: Promise<void> | null = null
   #usedSoFar: (() => Usage) | null = null
 
-  constructor({ payer, model, route, pricing, maxCostNanoUsd }: InferenceOrder, account: Account, key: Purse | null, running: Running) {
+  constructor(
+    { payer, model, route, pricing, maxCostNanoUsd }: InferenceOrder,
+    account: Account,
+    key: Purse | null,
+    running: Running,
+  ) {
     this.payer = payer
     this.model = model
     this.route = route
@@ -123,8 +140,21 @@ function tellOf({ queue, toldAtMs, untold }: Running, organizationId: string): v
 /** The same tokens as whole numbers that can be added up, whatever a provider said. */
 function soundUsage(usage: Usage): Usage {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
-  if (isSound(inputTokens) && isSound(outputTokens) && isSound(cacheReadTokens) && isSound(cacheWriteTokens) && isSound(reasoningTokens)) return usage
-  return { inputTokens: sound(inputTokens), outputTokens: sound(outputTokens), cacheReadTokens: sound(cacheReadTokens), cacheWriteTokens: sound(cacheWriteTokens), reasoningTokens: sound(reasoningTokens) }
+  if (
+    isSound(inputTokens) &&
+    isSound(outputTokens) &&
+    isSound(cacheReadTokens) &&
+    isSound(cacheWriteTokens) &&
+    isSound(reasoningTokens)
+  )
+    return usage
+  return {
+    inputTokens: sound(inputTokens),
+    outputTokens: sound(outputTokens),
+    cacheReadTokens: sound(cacheReadTokens),
+    cacheWriteTokens: sound(cacheWriteTokens),
+    reasoningTokens: sound(reasoningTokens),
+  }
 }
 
 function isSound(tokens: number): boolean {

@@ -34,9 +34,19 @@ export type Completion = {
  * @throws BerthError 402 for a plan, credits or a budget; what the upstreams said after retries and fallbacks. Its events
  * throw BerthError when the upstream cuts the answer later.
  */
-export async function startCompletion(services: Background, order: CompletionOrder, signal: AbortSignal): Promise<Completion> {
+export async function startCompletion(
+  services: Background,
+  order: CompletionOrder,
+  signal: AbortSignal,
+): Promise<Completion> {
   const { payer, model, request, route } = order
-  const opening = inferenceOf(services).open({ payer, model: model.id, pricing: model.pricing, route, maxCostNanoUsd: maxCost(model, request) })
+  const opening = inferenceOf(services).open({
+    payer,
+    model: model.id,
+    pricing: model.pricing,
+    route,
+    maxCostNanoUsd: maxCost(model, request),
+  })
   const metered = opening instanceof Promise ? await opening : opening
   const count = new UsageCount(request)
   let taker: string | null = null
@@ -55,7 +65,10 @@ export async function startCompletion(services: Background, order: CompletionOrd
     model,
     upstream: begun.upstream,
     attempts: begun.attempts,
-    events: begun.events instanceof WholeAnswer ? await settledWhole(begun.events, begun.upstream, metered) : settled(begun, request, metered, count, signal),
+    events:
+      begun.events instanceof WholeAnswer
+        ? await settledWhole(begun.events, begun.upstream, metered)
+        : settled(begun, request, metered, count, signal),
   }
 }
 
@@ -63,7 +76,10 @@ export async function startCompletion(services: Background, order: CompletionOrd
 function maxCost({ pricing, maxOutputTokens }: Model, request: ModelRequest): number {
   const inputNanoUsd = Math.max(pricing.inputNanoUsd, pricing.cacheWriteNanoUsd)
   if (inputNanoUsd === 0 && pricing.outputNanoUsd === 0) return 0
-  return requestTokens(request) * inputNanoUsd + Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
+  return (
+    requestTokens(request) * inputNanoUsd +
+    Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) * pricing.outputNanoUsd
+  )
 }
 
 /** An answer that came whole is settled before anybody sees it. */
@@ -73,7 +89,13 @@ async function settledWhole(answer: WholeAnswer, upstream: string, metered: Mete
 }
 
 /** The events, counted as they pass; whichever way it ends, the ledger is told once. */
-async function* settled(begun: BegunAnswer, request: ModelRequest, metered: Metered, count: UsageCount, signal: AbortSignal): AsyncGenerator<readonly ModelEvent[]> {
+async function* settled(
+  begun: BegunAnswer,
+  request: ModelRequest,
+  metered: Metered,
+  count: UsageCount,
+  signal: AbortSignal,
+): AsyncGenerator<readonly ModelEvent[]> {
   let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // what it is when the reader just leaves
   try {
     for await (const batch of begun.events) {

@@ -20,7 +20,8 @@ export function wrongMessage(place: string, sentence: string): BerthError {
 
 /** The value as an object. @throws BerthError invalid_messages. */
 export function fieldsAt(value: unknown, place: string): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrongMessage(place, 'must be an object.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrongMessage(place, 'must be an object.')
   return value as Fields // every key is read as unknown
 }
 
@@ -32,7 +33,8 @@ export function textAt(value: unknown, place: string): string {
 
 /** The value as text that is not empty and fits an id or a name. @throws BerthError invalid_messages. */
 export function idAt(value: unknown, place: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > limits.chatIdLength) throw wrongMessage(place, `must be a string of 1 to ${limits.chatIdLength} characters.`)
+  if (typeof value !== 'string' || value === '' || value.length > limits.chatIdLength)
+    throw wrongMessage(place, `must be a string of 1 to ${limits.chatIdLength} characters.`)
   return value
 }
 
@@ -54,7 +56,9 @@ export function parseDataUrl(url: string): { mediaType: string; data: string } |
   if (comma < 0 || comma > limits.chatIdLength) return undefined
   const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).toLowerCase().split(';')
   const data = url.slice(comma + 1)
-  return parameters.at(-1) === 'base64' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType) && isBase64(data) ? { mediaType, data } : undefined
+  return parameters.at(-1) === 'base64' && /^[\w.+-]+\/[\w.+-]+$/.test(mediaType) && isBase64(data)
+    ? { mediaType, data }
+    : undefined
 }
 
 /** Whether the text is base64 and holds something. */
@@ -64,13 +68,26 @@ export function isBase64(text: string): boolean {
 
 /** An image part. @throws BerthError invalid_messages unless the address is https or a data URL of an image. */
 export function imageAt(url: string, detail: 'auto' | 'low' | 'high' | null, place: string): UserPart {
-  if (!url.startsWith('data:') && url.length > limits.chatUrlLength) throw wrongMessage(place, `is an address of more than ${limits.chatUrlLength} characters. Send a shorter one, or the image itself as a data URL.`)
-  const isImage = url.startsWith('data:') ? parseDataUrl(url)?.mediaType.startsWith('image/') : url.startsWith('https://') && URL.canParse(url)
-  if (!isImage) throw wrongMessage(place, 'must be an https address, or a data URL of an image such as data:image/png;base64,….')
+  if (!url.startsWith('data:') && url.length > limits.chatUrlLength)
+    throw wrongMessage(
+      place,
+      `is an address of more than ${limits.chatUrlLength} characters. Send a shorter one, or the image itself as a data URL.`,
+    )
+  const isImage = url.startsWith('data:')
+    ? parseDataUrl(url)?.mediaType.startsWith('image/')
+    : url.startsWith('https://') && URL.canParse(url)
+  if (!isImage)
+    throw wrongMessage(place, 'must be an https address, or a data URL of an image such as data:image/png;base64,….')
   return { type: 'image', url, detail }
 }
 
-const audioFormats: Readonly<Record<string, string>> = { 'audio/wav': 'wav', 'audio/x-wav': 'wav', 'audio/wave': 'wav', 'audio/mpeg': 'mp3', 'audio/mp3': 'mp3' }
+const audioFormats: Readonly<Record<string, string>> = {
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/wave': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+}
 
 /** A part for bytes of this kind: an image, a sound that models listen to, or a file. */
 export function partOfBytes(mediaType: string, data: string, filename: string | null): UserPart {

@@ -1,7 +1,20 @@
 /** The messages of `POST /v1/chat/completions` (decisions.md §7.2), read into the shapes that every upstream is asked with. */
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
-import { fieldsAt, idAt, imageAt, isBase64, listAt, optionalTextAt, parseDataUrl, partOfBytes, textAt, toolName, wrongMessage, type Fields } from './message-shapes.ts'
+import {
+  fieldsAt,
+  idAt,
+  imageAt,
+  isBase64,
+  listAt,
+  optionalTextAt,
+  parseDataUrl,
+  partOfBytes,
+  textAt,
+  toolName,
+  wrongMessage,
+  type Fields,
+} from './message-shapes.ts'
 import { readReasoningDetails, readReasoningPart, type Reader } from './reasoning-replay.ts'
 
 /**
@@ -23,26 +36,44 @@ export function readMessages(reader: Reader, value: unknown): Message[] {
 }
 
 /** The calls that wait for the answer of their tool: providers refuse a conversation that leaves one open. */
-type OpenCalls = { open: (calls: readonly ToolCall[]) => void; answer: (id: string, place: string) => void; mustBeAnswered: (place: string) => void }
+type OpenCalls = {
+  open: (calls: readonly ToolCall[]) => void
+  answer: (id: string, place: string) => void
+  mustBeAnswered: (place: string) => void
+}
 
 function openCalls(): OpenCalls {
   const waiting = new Set<string>()
   return {
     open: (calls) => calls.forEach(({ id }) => waiting.add(id)),
     answer(id, place) {
-      if (!waiting.delete(id)) throw wrongMessage(place, 'answers no tool call of the assistant message before it, or one that is answered already.')
+      if (!waiting.delete(id))
+        throw wrongMessage(
+          place,
+          'answers no tool call of the assistant message before it, or one that is answered already.',
+        )
     },
     mustBeAnswered(place) {
-      if (waiting.size > 0) throw wrongMessage(place, 'leaves a tool call without its answer. Send a tool message for every tool call, right behind the assistant message.')
+      if (waiting.size > 0)
+        throw wrongMessage(
+          place,
+          'leaves a tool call without its answer. Send a tool message for every tool call, right behind the assistant message.',
+        )
     },
   }
 }
 
 function readMessage(reader: Reader, fields: Fields, place: string, calls: OpenCalls): Message {
   switch (fields['role']) {
-    case 'user': return { role: 'user', parts: readUserContent(fields['content'], `${place}.content`), name: optionalTextAt(fields['name'], `${place}.name`) }
+    case 'user':
+      return {
+        role: 'user',
+        parts: readUserContent(fields['content'], `${place}.content`),
+        name: optionalTextAt(fields['name'], `${place}.name`),
+      }
     case 'system':
-    case 'developer': return { role: 'system', text: readText(fields['content'], `${place}.content`) }
+    case 'developer':
+      return { role: 'system', text: readText(fields['content'], `${place}.content`) }
     case 'assistant': {
       const message = readAssistant(reader, fields, place)
       calls.open(message.toolCalls)
@@ -53,8 +84,10 @@ function readMessage(reader: Reader, fields: Fields, place: string, calls: OpenC
       calls.answer(toolCallId, `${place}.tool_call_id`)
       return { role: 'tool', toolCallId, text: readText(fields['content'], `${place}.content`), isError: false }
     }
-    case 'function': throw wrongMessage(`${place}.role`, 'function is no longer used. Send a tool message instead.')
-    default: throw wrongMessage(`${place}.role`, 'must be system, developer, user, assistant or tool.')
+    case 'function':
+      throw wrongMessage(`${place}.role`, 'function is no longer used. Send a tool message instead.')
+    default:
+      throw wrongMessage(`${place}.role`, 'must be system, developer, user, assistant or tool.')
   }
 }
 
@@ -62,32 +95,39 @@ function readMessage(reader: Reader, fields: Fields, place: string, calls: OpenC
 function readText(content: unknown, place: string): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw wrongMessage(place, 'must be a string or a list of text parts.')
-  return listAt(content, place, limits.chatPartsMax).map((item, at) => {
-    const here = `${place}[${at}]`
-    const part = fieldsAt(item, here)
-    if (part['type'] !== 'text') throw wrongMessage(`${here}.type`, 'must be text: this role takes no other parts.')
-    return textAt(part['text'], `${here}.text`)
-  }).join('')
+  return listAt(content, place, limits.chatPartsMax)
+    .map((item, at) => {
+      const here = `${place}[${at}]`
+      const part = fieldsAt(item, here)
+      if (part['type'] !== 'text') throw wrongMessage(`${here}.type`, 'must be text: this role takes no other parts.')
+      return textAt(part['text'], `${here}.text`)
+    })
+    .join('')
 }
 
 function readUserContent(content: unknown, place: string): UserPart[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   if (!Array.isArray(content)) throw wrongMessage(place, 'must be a string or a list of parts.')
   if (content.length === 0) throw wrongMessage(place, 'is empty. Send at least one part.')
-  return listAt(content, place, limits.chatPartsMax).map((item, at) => readUserPart(fieldsAt(item, `${place}[${at}]`), `${place}[${at}]`))
+  return listAt(content, place, limits.chatPartsMax).map((item, at) =>
+    readUserPart(fieldsAt(item, `${place}[${at}]`), `${place}[${at}]`),
+  )
 }
 
 function readUserPart(part: Fields, place: string): UserPart {
   switch (part['type']) {
-    case 'text': return { type: 'text', text: textAt(part['text'], `${place}.text`) }
+    case 'text':
+      return { type: 'text', text: textAt(part['text'], `${place}.text`) }
     case 'image_url': {
       const here = `${place}.image_url`
       const image = fieldsAt(part['image_url'], here)
       const detail = image['detail'] ?? null
-      if (detail !== null && detail !== 'auto' && detail !== 'low' && detail !== 'high') throw wrongMessage(`${here}.detail`, 'must be auto, low or high.')
+      if (detail !== null && detail !== 'auto' && detail !== 'low' && detail !== 'high')
+        throw wrongMessage(`${here}.detail`, 'must be auto, low or high.')
       return imageAt(textAt(image['url'], `${here}.url`), detail, `${here}.url`)
     }
-    case 'file': return readFile(fieldsAt(part['file'], `${place}.file`), `${place}.file`)
+    case 'file':
+      return readFile(fieldsAt(part['file'], `${place}.file`), `${place}.file`)
     case 'input_audio': {
       const here = `${place}.input_audio`
       const { data, format } = fieldsAt(part['input_audio'], here)
@@ -95,13 +135,15 @@ function readUserPart(part: Fields, place: string): UserPart {
       if (!isBase64(textAt(data, `${here}.data`))) throw wrongMessage(`${here}.data`, 'must be base64.')
       return { type: 'audio', format, data: String(data) }
     }
-    default: throw wrongMessage(`${place}.type`, 'must be text, image_url, file or input_audio.')
+    default:
+      throw wrongMessage(`${place}.type`, 'must be text, image_url, file or input_audio.')
   }
 }
 
 /** OpenAI's clients send a data URL, or bare base64 of a PDF. */
 function readFile(file: Fields, place: string): UserPart {
-  if (file['file_id'] !== undefined && file['file_id'] !== null) throw wrongMessage(`${place}.file_id`, 'cannot be used: files are not kept here. Send file_data.')
+  if (file['file_id'] !== undefined && file['file_id'] !== null)
+    throw wrongMessage(`${place}.file_id`, 'cannot be used: files are not kept here. Send file_data.')
   const filename = optionalTextAt(file['filename'], `${place}.filename`)
   const text = textAt(file['file_data'], `${place}.file_data`)
   const parsed = isBase64(text) ? { mediaType: 'application/pdf', data: text } : parseDataUrl(text)
@@ -117,12 +159,20 @@ function readAssistant(reader: Reader, fields: Fields, place: string): Assistant
   const toolCalls = readToolCalls(fields['tool_calls'], `${place}.tool_calls`)
   optionalTextAt(fields['reasoning_content'], `${place}.reasoning_content`) // what was shown; to go on from it takes reasoning_meta
   // Both say the same; the blocks in the content are the documented form.
-  const details = reasoning.length > 0 || fields['reasoning_details'] === undefined || fields['reasoning_details'] === null ? [] : readReasoningDetails(reader, fields['reasoning_details'], `${place}.reasoning_details`)
-  if (text === null && toolCalls.length === 0 && reasoning.length === 0) throw wrongMessage(place, 'says nothing. An assistant message has content, tool_calls or both.')
+  const details =
+    reasoning.length > 0 || fields['reasoning_details'] === undefined || fields['reasoning_details'] === null
+      ? []
+      : readReasoningDetails(reader, fields['reasoning_details'], `${place}.reasoning_details`)
+  if (text === null && toolCalls.length === 0 && reasoning.length === 0)
+    throw wrongMessage(place, 'says nothing. An assistant message has content, tool_calls or both.')
   return { role: 'assistant', reasoning: [...reasoning, ...details], text: text ?? '', toolCalls }
 }
 
-function readAssistantContent(reader: Reader, content: unknown, place: string): { text: string | null; reasoning: ReasoningBlock[] } {
+function readAssistantContent(
+  reader: Reader,
+  content: unknown,
+  place: string,
+): { text: string | null; reasoning: ReasoningBlock[] } {
   const reasoning: ReasoningBlock[] = []
   if (content === undefined || content === null) return { text: null, reasoning }
   if (typeof content === 'string') return { text: content, reasoning }
@@ -139,10 +189,12 @@ function readAssistantContent(reader: Reader, content: unknown, place: string): 
         text = (text ?? '') + textAt(part['refusal'], `${here}.refusal`)
         break
       case 'reasoning':
-        if (text !== null) throw wrongMessage(here, 'is reasoning behind text. Reasoning goes first, before text and tool calls.')
+        if (text !== null)
+          throw wrongMessage(here, 'is reasoning behind text. Reasoning goes first, before text and tool calls.')
         reasoning.push(readReasoningPart(reader, part, here))
         break
-      default: throw wrongMessage(`${here}.type`, 'must be text, refusal or reasoning.')
+      default:
+        throw wrongMessage(`${here}.type`, 'must be text, refusal or reasoning.')
     }
   }
   return { text, reasoning }
@@ -154,7 +206,8 @@ function readToolCalls(value: unknown, place: string): ToolCall[] {
   return listAt(value, place, limits.chatToolsMax).map((item, at) => {
     const here = `${place}[${at}]`
     const call = fieldsAt(item, here)
-    if (call['type'] !== 'function' && call['type'] !== undefined) throw wrongMessage(`${here}.type`, 'must be function.')
+    if (call['type'] !== 'function' && call['type'] !== undefined)
+      throw wrongMessage(`${here}.type`, 'must be function.')
     const id = idAt(call['id'], `${here}.id`)
     if (ids.has(id)) throw wrongMessage(`${here}.id`, 'stands twice in this message.')
     ids.add(id)

@@ -11,7 +11,10 @@ export function wrongParameter(name: string, sentence: string): BerthError {
   return new BerthError('invalid_parameter', `${name} ${sentence}`)
 }
 
-type Parameters = Pick<ModelRequest, 'maxTokens' | 'temperature' | 'topP' | 'stop' | 'responseFormat' | 'seed' | 'user' | 'passed' | 'needed'>
+type Parameters = Pick<
+  ModelRequest,
+  'maxTokens' | 'temperature' | 'topP' | 'stop' | 'responseFormat' | 'seed' | 'user' | 'passed' | 'needed'
+>
 
 /**
  * Reads them; null is as good as absent, and what no OpenAI client documents is ignored.
@@ -41,7 +44,9 @@ export function readParameters(body: Fields, model: Model): Parameters {
 /** What not every upstream knows, also of those that have places of their own; undefined where there is nothing. */
 function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelRequest['needed']> | undefined {
   const all = [
-    ...needed, ...(seed === null ? [] : [{ name: 'seed' as const, value: seed }]), ...(stop.length === 0 ? [] : [{ name: 'stop' as const, value: stop }]),
+    ...needed,
+    ...(seed === null ? [] : [{ name: 'seed' as const, value: seed }]),
+    ...(stop.length === 0 ? [] : [{ name: 'stop' as const, value: stop }]),
   ]
   return all.length > 0 ? all : undefined
 }
@@ -62,7 +67,11 @@ export function readReasoningEffort(value: unknown, model: Model, stream: boolea
   if (value === undefined || value === null) return null
   const level = reasoningLevels.find((one) => one === value)
   if (!level) throw wrongParameter('reasoning_effort', `must be one of ${reasoningLevels.join(', ')}.`)
-  if (level !== 'none' && !stream) throw new BerthError('reasoning_requires_streaming', 'Reasoning takes a streamed answer. Send stream: true, or leave reasoning_effort out.')
+  if (level !== 'none' && !stream)
+    throw new BerthError(
+      'reasoning_requires_streaming',
+      'Reasoning takes a streamed answer. Send stream: true, or leave reasoning_effort out.',
+    )
   if (model.reasoningLevels.includes(level)) return level
   if (level === 'none' && model.reasoningLevels.length === 0) return null
   const offered = model.reasoningLevels.length > 0 ? `offers ${model.reasoningLevels.join(', ')}` : 'does not reason'
@@ -78,21 +87,28 @@ export function switchFrom(fields: Fields, name: string, shownName = name): bool
 
 function numberFrom(body: Fields, name: string, least: number, most: number): number | null {
   const value = body[name] ?? null
-  if (value !== null && (typeof value !== 'number' || !(value >= least && value <= most))) throw wrongParameter(name, `must be a number from ${least} to ${most}.`)
+  if (value !== null && (typeof value !== 'number' || !(value >= least && value <= most)))
+    throw wrongParameter(name, `must be a number from ${least} to ${most}.`)
   return value
 }
 
 function integerFrom(body: Fields, name: string, least: number): number | null {
   const value = body[name] ?? null
-  if (value !== null && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least)) throw wrongParameter(name, least === 1 ? 'must be a whole number from 1.' : 'must be a whole number.')
+  if (value !== null && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least))
+    throw wrongParameter(name, least === 1 ? 'must be a whole number from 1.' : 'must be a whole number.')
   return value
 }
 
 function readStop(value: unknown): readonly string[] {
   if (value === undefined || value === null) return []
   const stops: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const isRight = (stop: unknown): stop is string => typeof stop === 'string' && stop !== '' && stop.length <= limits.chatStopLength
-  if (stops.length > limits.chatStopsMax || !stops.every(isRight)) throw wrongParameter('stop', `must be a string of 1 to ${limits.chatStopLength} characters, or a list of at most ${limits.chatStopsMax}.`)
+  const isRight = (stop: unknown): stop is string =>
+    typeof stop === 'string' && stop !== '' && stop.length <= limits.chatStopLength
+  if (stops.length > limits.chatStopsMax || !stops.every(isRight))
+    throw wrongParameter(
+      'stop',
+      `must be a string of 1 to ${limits.chatStopLength} characters, or a list of at most ${limits.chatStopsMax}.`,
+    )
   return stops
 }
 
@@ -101,8 +117,10 @@ function readResponseFormat(value: unknown): ModelRequest['responseFormat'] {
   const format = typeof value === 'object' ? (value as Fields) : {} // every key is read as unknown
   if (format['type'] === 'text') return null // what it is anyway
   if (format['type'] === 'json_object') return format
-  if (format['type'] !== 'json_schema') throw wrongParameter('response_format.type', 'must be text, json_object or json_schema.')
+  if (format['type'] !== 'json_schema')
+    throw wrongParameter('response_format.type', 'must be text, json_object or json_schema.')
   const named = format['json_schema']
-  if (typeof named !== 'object' || named === null || !('name' in named) || typeof named.name !== 'string') throw wrongParameter('response_format.json_schema', 'must be an object with a name and a schema.')
+  if (typeof named !== 'object' || named === null || !('name' in named) || typeof named.name !== 'string')
+    throw wrongParameter('response_format.json_schema', 'must be an object with a name and a schema.')
   return format
 }

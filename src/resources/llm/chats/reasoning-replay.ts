@@ -20,13 +20,23 @@ const partsMax = 1000
  */
 export function replayed({ config, model }: Reader, block: ReasoningBlock, place: string): ReasoningBlock {
   if (block.model !== model.id && findModel(config, block.model) !== model) {
-    throw new BerthError('reasoning_model_mismatch', `${place} is reasoning of another model than ${model.id}, and can be replayed to its own model only. Ask that model, or leave the block out.`)
+    throw new BerthError(
+      'reasoning_model_mismatch',
+      `${place} is reasoning of another model than ${model.id}, and can be replayed to its own model only. Ask that model, or leave the block out.`,
+    )
   }
   if (model.reasoningNeedsId && block.id === null) {
-    throw new BerthError('reasoning_id_missing', `${place} has no id, without which ${model.id} cannot go on from it. Send the id that came in reasoning_meta.`)
+    throw new BerthError(
+      'reasoning_id_missing',
+      `${place} has no id, without which ${model.id} cannot go on from it. Send the id that came in reasoning_meta.`,
+    )
   }
   // A provider that wants a signature wants an encrypted text only for what it hid.
-  return { ...block, model: model.id, redacted: block.redacted || (model.reasoningReplay === 'signature' && block.encryptedContent !== null) }
+  return {
+    ...block,
+    model: model.id,
+    redacted: block.redacted || (model.reasoningReplay === 'signature' && block.encryptedContent !== null),
+  }
 }
 
 /** Whether the block has what its provider wants back. Where a provider wants nothing, every block has. */
@@ -36,15 +46,23 @@ export function isComplete({ model }: Reader, { signature, encryptedContent }: R
 
 /** A `{type: "reasoning"}` element of an assistant's content (decisions.md §7.2). @throws BerthError 400. */
 export function readReasoningPart(reader: Reader, part: Fields, place: string): ReasoningBlock {
-  const block = replayed(reader, {
-    id: optionalId(part['id'], `${place}.id`),
-    text: optionalTextAt(part['text'], `${place}.text`) ?? '',
-    model: idAt(part['model'], `${place}.model`),
-    signature: optionalTextAt(part['signature'], `${place}.signature`),
-    encryptedContent: optionalTextAt(part['encrypted_content'], `${place}.encrypted_content`),
-    redacted: optionalFlag(part['redacted'], `${place}.redacted`),
-  }, place)
-  if (!isComplete(reader, block)) throw wrongMessage(place, 'has neither signature nor encrypted_content, so it cannot be replayed. Send the one that came in reasoning_meta, or leave the block out.')
+  const block = replayed(
+    reader,
+    {
+      id: optionalId(part['id'], `${place}.id`),
+      text: optionalTextAt(part['text'], `${place}.text`) ?? '',
+      model: idAt(part['model'], `${place}.model`),
+      signature: optionalTextAt(part['signature'], `${place}.signature`),
+      encryptedContent: optionalTextAt(part['encrypted_content'], `${place}.encrypted_content`),
+      redacted: optionalFlag(part['redacted'], `${place}.redacted`),
+    },
+    place,
+  )
+  if (!isComplete(reader, block))
+    throw wrongMessage(
+      place,
+      'has neither signature nor encrypted_content, so it cannot be replayed. Send the one that came in reasoning_meta, or leave the block out.',
+    )
   return block
 }
 
@@ -60,7 +78,14 @@ export function readReasoningDetails(reader: Reader, value: unknown, place: stri
     const detail = fieldsAt(item, here)
     const id = optionalId(detail['id'], `${here}.id`)
     const key = id ?? `index ${typeof detail['index'] === 'number' ? detail['index'] : at}`
-    const before = blocks.get(key) ?? { id, text: '', model: optionalId(detail['model'], `${here}.model`) ?? reader.model.id, signature: null, encryptedContent: null, redacted: false }
+    const before = blocks.get(key) ?? {
+      id,
+      text: '',
+      model: optionalId(detail['model'], `${here}.model`) ?? reader.model.id,
+      signature: null,
+      encryptedContent: null,
+      redacted: false,
+    }
     blocks.set(key, { ...before, ...readDetail(detail, before, here) })
   }
   const read = [...blocks.values()].map((block) => replayed(reader, block, place))
@@ -69,10 +94,20 @@ export function readReasoningDetails(reader: Reader, value: unknown, place: stri
 
 function readDetail(detail: Fields, { text, signature }: ReasoningBlock, place: string): Partial<ReasoningBlock> {
   switch (detail['type']) {
-    case 'reasoning.text': return { text: text + (optionalTextAt(detail['text'], `${place}.text`) ?? ''), signature: optionalTextAt(detail['signature'], `${place}.signature`) ?? signature }
-    case 'reasoning.summary': return { text: text + textAt(detail['summary'], `${place}.summary`) }
-    case 'reasoning.encrypted': return { encryptedContent: textAt(detail['data'], `${place}.data`), redacted: optionalFlag(detail['redacted'], `${place}.redacted`) }
-    default: throw wrongMessage(`${place}.type`, 'must be reasoning.text, reasoning.summary or reasoning.encrypted.')
+    case 'reasoning.text':
+      return {
+        text: text + (optionalTextAt(detail['text'], `${place}.text`) ?? ''),
+        signature: optionalTextAt(detail['signature'], `${place}.signature`) ?? signature,
+      }
+    case 'reasoning.summary':
+      return { text: text + textAt(detail['summary'], `${place}.summary`) }
+    case 'reasoning.encrypted':
+      return {
+        encryptedContent: textAt(detail['data'], `${place}.data`),
+        redacted: optionalFlag(detail['redacted'], `${place}.redacted`),
+      }
+    default:
+      throw wrongMessage(`${place}.type`, 'must be reasoning.text, reasoning.summary or reasoning.encrypted.')
   }
 }
 
@@ -81,6 +116,7 @@ function optionalId(value: unknown, place: string): string | null {
 }
 
 function optionalFlag(value: unknown, place: string): boolean {
-  if (value !== undefined && value !== null && typeof value !== 'boolean') throw wrongMessage(place, 'must be true or false.')
+  if (value !== undefined && value !== null && typeof value !== 'boolean')
+    throw wrongMessage(place, 'must be true or false.')
   return value === true
 }

@@ -25,7 +25,10 @@ export type ChatRequest = { model: Model; request: ModelRequest }
 export function readChatRequest(config: Config, body: unknown): ChatRequest & { includeUsage: boolean } {
   const fields = readBody(body)
   const stream = switchFrom(fields, 'stream') ?? false
-  return { ...readRequest(config, fields, stream, readMessages), includeUsage: stream && readIncludeUsage(fields['stream_options']) }
+  return {
+    ...readRequest(config, fields, stream, readMessages),
+    includeUsage: stream && readIncludeUsage(fields['stream_options']),
+  }
 }
 
 /**
@@ -36,17 +39,31 @@ export function readChatRequest(config: Config, body: unknown): ChatRequest & { 
  */
 export function readUiChatRequest(config: Config, body: unknown): ChatRequest & { continuedId: string | null } {
   const fields = readBody(body)
-  if (fields['logprobs'] === true) throw unsupported('logprobs', 'a UI message stream has no place for them. Leave it out, or use /v1/chat/completions.')
-  if (switchFrom(fields, 'stream') === false) throw new BerthError('stream_required', 'This path answers as a stream only. Leave stream out, or use /v1/chat/completions.')
+  if (fields['logprobs'] === true)
+    throw unsupported(
+      'logprobs',
+      'a UI message stream has no place for them. Leave it out, or use /v1/chat/completions.',
+    )
+  if (switchFrom(fields, 'stream') === false)
+    throw new BerthError(
+      'stream_required',
+      'This path answers as a stream only. Leave stream out, or use /v1/chat/completions.',
+    )
   return { ...readRequest(config, fields, true, readUiMessages), continuedId: lastAssistantId(fields['messages']) }
 }
 
 function readBody(body: unknown): Fields {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw new BerthError('invalid_parameter', 'The body must be a JSON object with model and messages.')
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new BerthError('invalid_parameter', 'The body must be a JSON object with model and messages.')
   return body as Fields // every key is read as unknown
 }
 
-function readRequest(config: Config, fields: Fields, stream: boolean, read: (reader: Reader, messages: unknown) => Message[]): ChatRequest {
+function readRequest(
+  config: Config,
+  fields: Fields,
+  stream: boolean,
+  read: (reader: Reader, messages: unknown) => Message[],
+): ChatRequest {
   const model = readModel(config, fields['model'])
   const tools = readTools(fields, model, stream)
   const reasoningEffort = readReasoningEffort(fields['reasoning_effort'], model, stream)
@@ -56,9 +73,14 @@ function readRequest(config: Config, fields: Fields, stream: boolean, read: (rea
 }
 
 function readModel(config: Config, name: unknown): Model {
-  if (typeof name !== 'string' || name === '') throw wrongParameter('model', 'is required: the id of a model that GET /v1/models lists.')
+  if (typeof name !== 'string' || name === '')
+    throw wrongParameter('model', 'is required: the id of a model that GET /v1/models lists.')
   const model = findModel(config, name)
-  if (!model) throw new BerthError('unsupported_model', `There is no such model here. GET /v1/models lists all; there is, for example, ${someModels(config)}.`)
+  if (!model)
+    throw new BerthError(
+      'unsupported_model',
+      `There is no such model here. GET /v1/models lists all; there is, for example, ${someModels(config)}.`,
+    )
   return model
 }
 
@@ -70,6 +92,7 @@ function someModels(config: Config): string {
 
 function readIncludeUsage(options: unknown): boolean {
   if (options === undefined || options === null) return false
-  if (typeof options !== 'object' || Array.isArray(options)) throw wrongParameter('stream_options', 'must be an object.')
+  if (typeof options !== 'object' || Array.isArray(options))
+    throw wrongParameter('stream_options', 'must be an object.')
   return switchFrom(options as Fields, 'include_usage', 'stream_options.include_usage') ?? false
 }

@@ -17,22 +17,42 @@ const penaltyMax = 2
 
 const always = (): boolean => true
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= limits.chatHintLength
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isEmpty = (value: unknown): boolean => isObject(value) && Object.keys(value).length === 0
-const penalty: Rule = { wrong: (value) => (typeof value === 'number' && Math.abs(value) <= penaltyMax ? null : `must be a number from -${penaltyMax} to ${penaltyMax}.`), idle: (value) => value === 0 }
+const penalty: Rule = {
+  wrong: (value) =>
+    typeof value === 'number' && Math.abs(value) <= penaltyMax
+      ? null
+      : `must be a number from -${penaltyMax} to ${penaltyMax}.`,
+  idle: (value) => value === 0,
+}
 /** Where and how long a provider may remember the beginning of a conversation: it makes answers cheaper, not other. */
-const hint: Rule = { wrong: (value) => (isText(value) ? null : `must be a string of at most ${limits.chatHintLength} characters.`), idle: always }
+const hint: Rule = {
+  wrong: (value) => (isText(value) ? null : `must be a string of at most ${limits.chatHintLength} characters.`),
+  idle: always,
+}
 const object: Rule['wrong'] = (value) => (isObject(value) ? null : 'must be an object.')
 
 const rules: Readonly<Record<PassedParameter, Rule>> = {
   frequency_penalty: penalty,
   presence_penalty: penalty,
   logit_bias: { wrong: wrongBias, idle: isEmpty },
-  logprobs: { wrong: (value) => (typeof value === 'boolean' ? null : 'must be true or false.'), idle: (value) => value === false },
+  logprobs: {
+    wrong: (value) => (typeof value === 'boolean' ? null : 'must be true or false.'),
+    idle: (value) => value === false,
+  },
   top_logprobs: { wrong: wrongTopLogprobs, idle: (value) => value === 0 },
   metadata: { wrong: object, idle: isEmpty },
-  service_tier: { wrong: (value) => (tiers.includes(value) ? null : `must be one of ${tiers.join(', ')}.`), idle: isUsualTier },
-  verbosity: { wrong: (value) => (value === 'low' || value === 'medium' || value === 'high' ? null : 'must be low, medium or high.'), idle: (value) => value === 'medium' },
+  service_tier: {
+    wrong: (value) => (tiers.includes(value) ? null : `must be one of ${tiers.join(', ')}.`),
+    idle: isUsualTier,
+  },
+  verbosity: {
+    wrong: (value) =>
+      value === 'low' || value === 'medium' || value === 'high' ? null : 'must be low, medium or high.',
+    idle: (value) => value === 'medium',
+  },
   prediction: { wrong: object, idle: always },
   prompt_cache_key: hint,
   prompt_cache_retention: hint,
@@ -43,12 +63,18 @@ const rules: Readonly<Record<PassedParameter, Rule>> = {
 /** What the gateway has no answer for, whoever the upstream is; by name, what to do instead. */
 const refused: Readonly<Record<string, { harmless?: (value: unknown) => boolean; instead: string }>> = {
   audio: { instead: 'answers are text here. Leave it out.' },
-  modalities: { harmless: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text', instead: 'answers are text here. Leave it out, or send ["text"].' },
+  modalities: {
+    harmless: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text',
+    instead: 'answers are text here. Leave it out, or send ["text"].',
+  },
   functions: { instead: 'it was replaced by tools. Send tools.' },
   function_call: { instead: 'it was replaced by tool_choice. Send tool_choice.' },
   moderation: { instead: 'verdicts of a moderation are not passed on. Leave it out.' },
   web_search_options: { instead: 'models search by tools of your own. Leave it out.' },
-  store: { harmless: (value) => value === false, instead: 'nothing that is said is stored. Leave it out, or send false.' },
+  store: {
+    harmless: (value) => value === false,
+    instead: 'nothing that is said is stored. Leave it out, or send false.',
+  },
 }
 
 /** Names that are looked for; everything else in a body is somebody else's. */
@@ -85,7 +111,9 @@ export function readSelective(body: Fields): Pick<ModelRequest, 'passed' | 'need
  */
 export function checkUpstreams({ id, upstreams }: Model, request: Pick<ModelRequest, 'needed'>): void {
   if (request.needed === undefined || upstreams.some(({ kind }) => knowsAll(kind, request))) return
-  const unknown = request.needed.find(({ name, value }) => !upstreams.some(({ kind }) => knowsParameter(kind, name, value)))
+  const unknown = request.needed.find(
+    ({ name, value }) => !upstreams.some(({ kind }) => knowsParameter(kind, name, value)),
+  )
   const name = unknown?.name ?? request.needed.map((one) => one.name).join(' together with ')
   throw unsupported(name, `${id} has no upstream that knows it. Leave it out, or choose another model.`)
 }
@@ -97,10 +125,13 @@ export function unsupported(name: string, sentence: string): BerthError {
 
 function wrongBias(value: unknown): string | null {
   const isRight = (one: unknown): boolean => typeof one === 'number' && Math.abs(one) <= biasMax
-  return isObject(value) && Object.keys(value).length <= limits.chatBiasMax && Object.values(value).every(isRight) ? null : `must be an object of at most ${limits.chatBiasMax} tokens, each with a number from -${biasMax} to ${biasMax}.`
+  return isObject(value) && Object.keys(value).length <= limits.chatBiasMax && Object.values(value).every(isRight)
+    ? null
+    : `must be an object of at most ${limits.chatBiasMax} tokens, each with a number from -${biasMax} to ${biasMax}.`
 }
 
 function wrongTopLogprobs(value: unknown, body: Fields): string | null {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > topLogprobsMax) return `must be a whole number from 0 to ${topLogprobsMax}.`
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > topLogprobsMax)
+    return `must be a whole number from 0 to ${topLogprobsMax}.`
   return body['logprobs'] === true || value === 0 ? null : 'takes logprobs: true.'
 }

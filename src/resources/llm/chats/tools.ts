@@ -10,23 +10,39 @@ import type { Model } from '#src/resources/llm/models/rows.ts'
  * `tools`, `tool_choice` and `parallel_tool_calls`.
  * @throws BerthError invalid_parameter; tools_require_streaming when the answer is not streamed (agents-and-gateway.md, Versioning).
  */
-export function readTools(body: Fields, model: Model, stream: boolean): Pick<ModelRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
+export function readTools(
+  body: Fields,
+  model: Model,
+  stream: boolean,
+): Pick<ModelRequest, 'tools' | 'toolChoice' | 'parallelToolCalls'> {
   const tools = readList(body['tools'])
   const choice = readChoice(body['tool_choice'], tools)
   if (!stream && (tools.length > 0 || (choice !== null && choice !== 'none'))) {
-    throw new BerthError('tools_require_streaming', 'Tools take a streamed answer. Send stream: true, or leave tools and tool_choice out.')
+    throw new BerthError(
+      'tools_require_streaming',
+      'Tools take a streamed answer. Send stream: true, or leave tools and tool_choice out.',
+    )
   }
-  if (tools.length > 0 && !model.capabilities.tools) throw wrongParameter('tools', `cannot be used: ${model.id} calls no tools. Choose a model whose capabilities have tools.`)
-  if (tools.length === 0 && choice !== null && choice !== 'none' && choice !== 'auto') throw wrongParameter('tool_choice', 'asks for a tool, and tools has none.')
+  if (tools.length > 0 && !model.capabilities.tools)
+    throw wrongParameter(
+      'tools',
+      `cannot be used: ${model.id} calls no tools. Choose a model whose capabilities have tools.`,
+    )
+  if (tools.length === 0 && choice !== null && choice !== 'none' && choice !== 'auto')
+    throw wrongParameter('tool_choice', 'asks for a tool, and tools has none.')
   const parallel = body['parallel_tool_calls'] ?? null
-  if (parallel !== null && typeof parallel !== 'boolean') throw wrongParameter('parallel_tool_calls', 'must be true or false.')
-  return tools.length === 0 ? { tools, toolChoice: null, parallelToolCalls: null } : { tools, toolChoice: choice, parallelToolCalls: parallel }
+  if (parallel !== null && typeof parallel !== 'boolean')
+    throw wrongParameter('parallel_tool_calls', 'must be true or false.')
+  return tools.length === 0
+    ? { tools, toolChoice: null, parallelToolCalls: null }
+    : { tools, toolChoice: choice, parallelToolCalls: parallel }
 }
 
 function readList(value: unknown): Tool[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value)) throw wrongParameter('tools', 'must be a list.')
-  if (value.length > limits.chatToolsMax) throw wrongParameter('tools', `has more than ${limits.chatToolsMax} tools. Send fewer.`)
+  if (value.length > limits.chatToolsMax)
+    throw wrongParameter('tools', `has more than ${limits.chatToolsMax} tools. Send fewer.`)
   const names = new Set<string>()
   return value.map((item: unknown, at) => {
     const tool = readTool(item, `tools[${at}]`)
@@ -38,14 +54,19 @@ function readList(value: unknown): Tool[] {
 
 function readTool(item: unknown, place: string): Tool {
   if (!isObject(item)) throw wrongParameter(place, 'must be an object.')
-  if (item['type'] !== 'function') throw wrongParameter(`${place}.type`, 'must be function: other kinds of tools are not run here.')
+  if (item['type'] !== 'function')
+    throw wrongParameter(`${place}.type`, 'must be function: other kinds of tools are not run here.')
   const named = item['function']
   if (!isObject(named)) throw wrongParameter(`${place}.function`, 'must be an object.')
   const { name, description = null, parameters = null, strict = null } = named
-  if (typeof name !== 'string' || !toolName.test(name)) throw wrongParameter(`${place}.function.name`, 'must have 1 to 64 letters, digits, _ or -.')
-  if (description !== null && typeof description !== 'string') throw wrongParameter(`${place}.function.description`, 'must be a string.')
-  if (parameters !== null && !isObject(parameters)) throw wrongParameter(`${place}.function.parameters`, 'must be a JSON Schema, which is an object.')
-  if (strict !== null && typeof strict !== 'boolean') throw wrongParameter(`${place}.function.strict`, 'must be true or false.')
+  if (typeof name !== 'string' || !toolName.test(name))
+    throw wrongParameter(`${place}.function.name`, 'must have 1 to 64 letters, digits, _ or -.')
+  if (description !== null && typeof description !== 'string')
+    throw wrongParameter(`${place}.function.description`, 'must be a string.')
+  if (parameters !== null && !isObject(parameters))
+    throw wrongParameter(`${place}.function.parameters`, 'must be a JSON Schema, which is an object.')
+  if (strict !== null && typeof strict !== 'boolean')
+    throw wrongParameter(`${place}.function.strict`, 'must be true or false.')
   return { name, description, parameters: parameters ?? { type: 'object', properties: {} }, strict } // OpenAI: left out, it is a list of nothing
 }
 
@@ -54,8 +75,13 @@ function readChoice(value: unknown, tools: readonly Tool[]): ModelRequest['toolC
   if (value === 'none' || value === 'auto' || value === 'required') return value
   const named = isObject(value) && value['type'] === 'function' ? value['function'] : undefined
   const name = isObject(named) ? named['name'] : undefined
-  if (typeof name !== 'string') throw wrongParameter('tool_choice', 'must be none, auto, required, or {"type": "function", "function": {"name": …}}.')
-  if (!tools.some((tool) => tool.name === name)) throw wrongParameter('tool_choice.function.name', 'names no tool of tools.')
+  if (typeof name !== 'string')
+    throw wrongParameter(
+      'tool_choice',
+      'must be none, auto, required, or {"type": "function", "function": {"name": …}}.',
+    )
+  if (!tools.some((tool) => tool.name === name))
+    throw wrongParameter('tool_choice.function.name', 'names no tool of tools.')
   return { name }
 }
 

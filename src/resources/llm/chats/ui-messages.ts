@@ -1,7 +1,17 @@
 /** The messages of `POST /v1/chat`: `UIMessage[]` of ai 5, 6 and 7 (decisions.md §7.5), read into the shapes that every upstream is asked with. */
 import type { Message, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
-import { fieldsAt, imageAt, listAt, optionalTextAt, parseDataUrl, partOfBytes, textAt, wrongMessage, type Fields } from './message-shapes.ts'
+import {
+  fieldsAt,
+  imageAt,
+  listAt,
+  optionalTextAt,
+  parseDataUrl,
+  partOfBytes,
+  textAt,
+  wrongMessage,
+  type Fields,
+} from './message-shapes.ts'
 import type { Reader } from './reasoning-replay.ts'
 import { readUiReasoning } from './ui-reasoning.ts'
 import { isToolPart, readToolPart, type ToolTurn } from './ui-tools.ts'
@@ -12,16 +22,22 @@ import { isToolPart, readToolPart, type ToolTurn } from './ui-tools.ts'
  */
 export function readUiMessages(reader: Reader, value: unknown): Message[] {
   const items = listAt(value, 'messages', limits.chatMessagesMax)
-  const lastAssistant = items.findLastIndex((item) => typeof item === 'object' && item !== null && 'role' in item && item.role === 'assistant')
+  const lastAssistant = items.findLastIndex(
+    (item) => typeof item === 'object' && item !== null && 'role' in item && item.role === 'assistant',
+  )
   const messages = items.flatMap((item, at) => {
     const place = `messages[${at}]`
     const fields = fieldsAt(item, place)
     const parts = partsOf(fields, place)
     switch (fields['role']) {
-      case 'system': return [{ role: 'system' as const, text: parts.filter(isSaid).map(readSystemPart).join('') }]
-      case 'user': return readUser(parts)
-      case 'assistant': return readAssistant(reader, parts, at === lastAssistant)
-      default: throw wrongMessage(`${place}.role`, 'must be system, user or assistant.')
+      case 'system':
+        return [{ role: 'system' as const, text: parts.filter(isSaid).map(readSystemPart).join('') }]
+      case 'user':
+        return readUser(parts)
+      case 'assistant':
+        return readAssistant(reader, parts, at === lastAssistant)
+      default:
+        throw wrongMessage(`${place}.role`, 'must be system, user or assistant.')
     }
   })
   if (messages.length === 0) throw wrongMessage('messages', 'says nothing. Send at least one message with a part.')
@@ -32,7 +48,9 @@ export function readUiMessages(reader: Reader, value: unknown): Message[] {
 export function lastAssistantId(messages: unknown): string | null {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
   if (typeof last !== 'object' || last === null || !('role' in last) || last.role !== 'assistant') return null
-  return 'id' in last && typeof last.id === 'string' && last.id !== '' && last.id.length <= limits.chatIdLength ? last.id : null
+  return 'id' in last && typeof last.id === 'string' && last.id !== '' && last.id.length <= limits.chatIdLength
+    ? last.id
+    : null
 }
 
 type Part = { type: string; fields: Fields; place: string }
@@ -64,13 +82,18 @@ function readUser(parts: readonly Part[]): Message[] {
 
 function readUserPart({ type, fields, place }: Part): UserPart {
   if (type === 'text') return { type, text: textAt(fields['text'], `${place}.text`) }
-  if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a part that a user message may have: send text or file.')
+  if (type !== 'file')
+    throw wrongMessage(`${place}.type`, 'is not a part that a user message may have: send text or file.')
   const url = textAt(fields['url'], `${place}.url`)
   const mediaType = textAt(fields['mediaType'], `${place}.mediaType`).toLowerCase()
   const filename = optionalTextAt(fields['filename'], `${place}.filename`)
   if (!url.startsWith('data:') && /^image(?:\/|$)/.test(mediaType)) return imageAt(url, null, `${place}.url`)
   const parsed = parseDataUrl(url)
-  if (!parsed) throw wrongMessage(`${place}.url`, 'must be a data URL such as data:application/pdf;base64,…; an image may also be an https address.')
+  if (!parsed)
+    throw wrongMessage(
+      `${place}.url`,
+      'must be a data URL such as data:application/pdf;base64,…; an image may also be an https address.',
+    )
   return partOfBytes(parsed.mediaType, parsed.data, filename)
 }
 
@@ -84,7 +107,8 @@ function readAssistant(reader: Reader, parts: readonly Part[], isLast: boolean):
   }
   for (const part of parts) {
     if (part.type === 'step-start') endStep()
-    else if (part.type === 'steering-message') { // ai 7: what the user said between two steps
+    else if (part.type === 'steering-message') {
+      // ai 7: what the user said between two steps
       endStep()
       messages.push(...readUser(partsOf(part.fields, part.place)))
     } else step.push(part)

@@ -7,11 +7,19 @@ import { optionalTextAt, fieldsAt, textAt, wrongMessage, type Fields } from './m
 import { isComplete, replayed, type Reader } from './reasoning-replay.ts'
 
 /** The `providerMetadata` of a closed block. */
-export function reasoningMetadata({ id, model, signature, encryptedContent, redacted }: ReasoningBlock): Record<string, Record<string, string | null>> {
+export function reasoningMetadata({
+  id,
+  model,
+  signature,
+  encryptedContent,
+  redacted,
+}: ReasoningBlock): Record<string, Record<string, string | null>> {
   const berth = { model }
   if (signature !== null) return { anthropic: { signature }, berth }
   if (encryptedContent === null) return { berth }
-  return redacted ? { anthropic: { redactedData: encryptedContent }, berth } : { openai: { itemId: id, reasoningEncryptedContent: encryptedContent }, berth }
+  return redacted
+    ? { anthropic: { redactedData: encryptedContent }, berth }
+    : { openai: { itemId: id, reasoningEncryptedContent: encryptedContent }, berth }
 }
 
 /**
@@ -24,17 +32,25 @@ export function readUiReasoning(reader: Reader, part: Fields, place: string): Re
   if (part['providerMetadata'] === undefined || part['providerMetadata'] === null) return []
   const metadata = fieldsAt(part['providerMetadata'], here)
   const berth = metadata['berth']
-  const [anthropic, openai] = [optionalFields(metadata['anthropic'], `${here}.anthropic`), optionalFields(metadata['openai'], `${here}.openai`)]
+  const [anthropic, openai] = [
+    optionalFields(metadata['anthropic'], `${here}.anthropic`),
+    optionalFields(metadata['openai'], `${here}.openai`),
+  ]
   const redactedData = optionalTextAt(anthropic['redactedData'], `${here}.anthropic.redactedData`)
   const block = {
     id: optionalTextAt(openai['itemId'], `${here}.openai.itemId`),
     text,
     signature: optionalTextAt(anthropic['signature'], `${here}.anthropic.signature`),
-    encryptedContent: redactedData ?? optionalTextAt(openai['reasoningEncryptedContent'], `${here}.openai.reasoningEncryptedContent`),
+    encryptedContent:
+      redactedData ?? optionalTextAt(openai['reasoningEncryptedContent'], `${here}.openai.reasoningEncryptedContent`),
     redacted: redactedData !== null,
   }
   if (block.signature === null && block.encryptedContent === null && berth === undefined) return []
-  if (berth === undefined) throw wrongMessage(`${here}.berth`, 'is missing: it says which model the reasoning is bound to. Send providerMetadata back as it came.')
+  if (berth === undefined)
+    throw wrongMessage(
+      `${here}.berth`,
+      'is missing: it says which model the reasoning is bound to. Send providerMetadata back as it came.',
+    )
   const model = textAt(fieldsAt(berth, `${here}.berth`)['model'], `${here}.berth.model`)
   const bound = replayed(reader, { ...block, model }, place)
   return isComplete(reader, bound) ? [bound] : []

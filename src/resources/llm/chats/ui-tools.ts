@@ -19,11 +19,19 @@ export function isToolPart(type: string): boolean {
  */
 export function readToolPart(type: string, fields: Fields, place: string, isLast: boolean): ToolTurn[] {
   const name = type === dynamic ? textAt(fields['toolName'], `${place}.toolName`) : type.slice(prefix.length)
-  if (!toolName.test(name)) throw wrongMessage(type === dynamic ? `${place}.toolName` : `${place}.type`, 'must name a tool with 1 to 64 letters, digits, _ or -.')
+  if (!toolName.test(name))
+    throw wrongMessage(
+      type === dynamic ? `${place}.toolName` : `${place}.type`,
+      'must name a tool with 1 to 64 letters, digits, _ or -.',
+    )
   const id = idAt(fields['toolCallId'], `${place}.toolCallId`)
   const result = readResult(fields, place)
   if (!result) {
-    if (isLast) throw wrongMessage(place, 'is a tool call without a result. Run the tool, and send its part with state output-available or output-error.')
+    if (isLast)
+      throw wrongMessage(
+        place,
+        'is a tool call without a result. Run the tool, and send its part with state output-available or output-error.',
+      )
     return []
   }
   return [{ call: { id, name, arguments: readInput(fields) }, result }]
@@ -31,14 +39,23 @@ export function readToolPart(type: string, fields: Fields, place: string, isLast
 
 function readResult(fields: Fields, place: string): ToolTurn['result'] | undefined {
   switch (fields['state']) {
-    case 'output-available': return { text: textOf(fields['output']), isError: false }
-    case 'output-error': return { text: textAt(fields['errorText'], `${place}.errorText`), isError: true }
-    case 'output-denied': return { text: 'denied', isError: true }
-    case 'approval-responded': return isDenied(fields['approval']) ? { text: 'denied', isError: true } : undefined
+    case 'output-available':
+      return { text: textOf(fields['output']), isError: false }
+    case 'output-error':
+      return { text: textAt(fields['errorText'], `${place}.errorText`), isError: true }
+    case 'output-denied':
+      return { text: 'denied', isError: true }
+    case 'approval-responded':
+      return isDenied(fields['approval']) ? { text: 'denied', isError: true } : undefined
     case 'approval-requested':
     case 'input-streaming':
-    case 'input-available': return undefined
-    default: throw wrongMessage(`${place}.state`, 'must be input-streaming, input-available, approval-requested, approval-responded, output-available, output-error or output-denied.')
+    case 'input-available':
+      return undefined
+    default:
+      throw wrongMessage(
+        `${place}.state`,
+        'must be input-streaming, input-available, approval-requested, approval-responded, output-available, output-error or output-denied.',
+      )
   }
 }
 

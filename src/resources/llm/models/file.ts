@@ -13,46 +13,100 @@ const tokensMax = 1_000_000_000
 const patienceSecondsMax = 3_600
 
 const slug = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'a short name: lower-case letters, digits, - and _')
-const modelId = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}\/[A-Za-z0-9][A-Za-z0-9._:/@-]{0,190}$/, 'a name of the form <provider>/<model>')
+const modelId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,63}\/[A-Za-z0-9][A-Za-z0-9._:/@-]{0,190}$/, 'a name of the form <provider>/<model>')
 const text = z.string('text').min(1, 'text').max(255, 'at most 255 characters')
-const variable = z.string('the name of an environment variable').regex(/^[A-Z][A-Z0-9_]{0,63}$/, 'the name of an environment variable, such as MY_KEY: the key itself never stands in this file')
+const variable = z
+  .string('the name of an environment variable')
+  .regex(
+    /^[A-Z][A-Z0-9_]{0,63}$/,
+    'the name of an environment variable, such as MY_KEY: the key itself never stands in this file',
+  )
 const tokens = z.int('a whole number of tokens').min(1, 'at least 1').max(tokensMax, `at most ${tokensMax}`)
-const price = z.string('US dollars for a million tokens, as text: "2.50"').regex(/^\d{1,6}(\.\d{1,3})?$/, 'US dollars for a million tokens with three decimals at most: "2.50"')
-const day = z.string('a day such as 2026-01-31').regex(/^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/, 'a day such as 2026-01-31')
-const baseUrl = z.url({ protocol: /^https?$/, error: 'an http(s) address' }).max(2048, 'at most 2048 characters')
-  .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'an address without credentials, ? and #; a key belongs into api_key_env')
-const patience = z.number('a number of seconds').min(1, 'at least 1').max(patienceSecondsMax, `at most ${patienceSecondsMax}`)
+const price = z
+  .string('US dollars for a million tokens, as text: "2.50"')
+  .regex(/^\d{1,6}(\.\d{1,3})?$/, 'US dollars for a million tokens with three decimals at most: "2.50"')
+const day = z
+  .string('a day such as 2026-01-31')
+  .regex(/^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/, 'a day such as 2026-01-31')
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'an http(s) address' })
+  .max(2048, 'at most 2048 characters')
+  .refine(
+    (url) => !/[?#]|:\/\/[^/]*@/.test(url),
+    'an address without credentials, ? and #; a key belongs into api_key_env',
+  )
+const patience = z
+  .number('a number of seconds')
+  .min(1, 'at least 1')
+  .max(patienceSecondsMax, `at most ${patienceSecondsMax}`)
 const level = z.enum(reasoningLevels, `one of ${reasoningLevels.join(', ')}`)
 
-const upstream = z.strictObject({
-  kind: z.enum(upstreamKinds, `one of ${upstreamKinds.join(', ')}`),
-  base_url: baseUrl,
-  api_key_env: variable.nullable(),
-  first_byte_seconds: patience,
-  silence_seconds: patience,
-}, 'an object')
-const served = z.union([slug, z.strictObject({ upstream: slug, model: text })], 'the name of an upstream, or {upstream, model}')
-const model = z.strictObject({
-  display_name: text,
-  owned_by: text,
-  created_at: day,
-  context_window: tokens,
-  max_output_tokens: tokens,
-  reasoning: z.strictObject({ levels: z.array(level, 'a list').min(1, 'at least one'), default: level, replay: z.enum(['none', 'signature', 'encrypted_content'], 'one of none, signature, encrypted_content').optional() }, 'an object').nullable(),
-  capabilities: z.array(z.enum(modelAbilities, `one of ${modelAbilities.join(', ')}`), 'a list'),
-  pricing: z.strictObject({ input: price, output: price, cache_read: price.optional(), cache_write: price.optional() }, 'an object'),
-  speed: z.enum(['standard', 'fast'], 'one of standard, fast'),
-  status: z.enum(['available', 'deprecated'], 'one of available, deprecated'),
-  deprecated_at: day,
-  retires_at: day,
-  line: slug,
-  upstreams: z.array(served, 'a list').min(1, 'at least one').max(upstreamsPerModelMax, `at most ${upstreamsPerModelMax}`),
-}, 'an object')
+const upstream = z.strictObject(
+  {
+    kind: z.enum(upstreamKinds, `one of ${upstreamKinds.join(', ')}`),
+    base_url: baseUrl,
+    api_key_env: variable.nullable(),
+    first_byte_seconds: patience,
+    silence_seconds: patience,
+  },
+  'an object',
+)
+const served = z.union(
+  [slug, z.strictObject({ upstream: slug, model: text })],
+  'the name of an upstream, or {upstream, model}',
+)
+const model = z.strictObject(
+  {
+    display_name: text,
+    owned_by: text,
+    created_at: day,
+    context_window: tokens,
+    max_output_tokens: tokens,
+    reasoning: z
+      .strictObject(
+        {
+          levels: z.array(level, 'a list').min(1, 'at least one'),
+          default: level,
+          replay: z
+            .enum(['none', 'signature', 'encrypted_content'], 'one of none, signature, encrypted_content')
+            .optional(),
+        },
+        'an object',
+      )
+      .nullable(),
+    capabilities: z.array(z.enum(modelAbilities, `one of ${modelAbilities.join(', ')}`), 'a list'),
+    pricing: z.strictObject(
+      { input: price, output: price, cache_read: price.optional(), cache_write: price.optional() },
+      'an object',
+    ),
+    speed: z.enum(['standard', 'fast'], 'one of standard, fast'),
+    status: z.enum(['available', 'deprecated'], 'one of available, deprecated'),
+    deprecated_at: day,
+    retires_at: day,
+    line: slug,
+    upstreams: z
+      .array(served, 'a list')
+      .min(1, 'at least one')
+      .max(upstreamsPerModelMax, `at most ${upstreamsPerModelMax}`),
+  },
+  'an object',
+)
 
-const file = z.strictObject({
-  upstreams: z.record(slug, upstream.partial().nullable(), 'an object').refine((all) => Object.keys(all).length <= upstreamsMax, `at most ${upstreamsMax}`).nullish(),
-  models: z.record(modelId, model.partial().nullable(), 'an object').refine((all) => Object.keys(all).length <= modelsMax, `at most ${modelsMax}`).nullish(),
-}, 'an object with upstreams and models')
+const file = z.strictObject(
+  {
+    upstreams: z
+      .record(slug, upstream.partial().nullable(), 'an object')
+      .refine((all) => Object.keys(all).length <= upstreamsMax, `at most ${upstreamsMax}`)
+      .nullish(),
+    models: z
+      .record(modelId, model.partial().nullable(), 'an object')
+      .refine((all) => Object.keys(all).length <= modelsMax, `at most ${modelsMax}`)
+      .nullish(),
+  },
+  'an object with upstreams and models',
+)
 
 /** What stands in one file: every key may be missing where the other file has it; null takes the whole entry away. */
 export type ModelFile = z.output<typeof file>
@@ -67,7 +121,13 @@ export type ModelEntry = Partial<z.output<typeof model>>
 export function parseModelFile(name: string, source: string): { file: ModelFile; problems: string[] } {
   const lines = new LineCounter()
   const document = parseDocument(source, { prettyErrors: false, lineCounter: lines, version: '1.2', schema: 'core' })
-  if (document.errors.length > 0) return { file: {}, problems: document.errors.map(({ pos, code }) => `${name}: line ${lines.linePos(pos[0]).line} is not YAML (${code}).`) }
+  if (document.errors.length > 0)
+    return {
+      file: {},
+      problems: document.errors.map(
+        ({ pos, code }) => `${name}: line ${lines.linePos(pos[0]).line} is not YAML (${code}).`,
+      ),
+    }
   let value: unknown
   try {
     value = document.toJS() ?? {}
@@ -78,13 +138,21 @@ export function parseModelFile(name: string, source: string): { file: ModelFile;
   if (outcome.success) return { file: outcome.data, problems: [] }
   const { issues } = outcome.error
   // One problem for each place: a text instead of a list is also too long a list.
-  const first = issues.filter((issue, at) => issue.code === 'unrecognized_keys' || issues.findIndex((other) => other.path.join('.') === issue.path.join('.')) === at)
+  const first = issues.filter(
+    (issue, at) =>
+      issue.code === 'unrecognized_keys' ||
+      issues.findIndex((other) => other.path.join('.') === issue.path.join('.')) === at,
+  )
   return { file: {}, problems: first.flatMap((issue) => sentences(name, issue)) }
 }
 
 function sentences(name: string, issue: z.core.$ZodIssue): string[] {
   const place = issue.path.join('.') || 'the file'
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/key|secret|token/i.test(key) ? '; put the key into an environment variable, and its name into api_key_env' : ''}.`)
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map(
+      (key) =>
+        `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/key|secret|token/i.test(key) ? '; put the key into an environment variable, and its name into api_key_env' : ''}.`,
+    )
   if (issue.code === 'invalid_key') return [`${name}: ${place} must be ${issue.issues[0]?.message ?? 'another name'}.`]
   return [`${name}: ${place} must be ${issue.message}.`]
 }

@@ -5,7 +5,12 @@ import type { ReasoningLevel, ReasoningReplay, UpstreamKind, UpstreamTarget } fr
 export type ModelUpstream = { kind: UpstreamKind; target: UpstreamTarget }
 
 /** Prices in billionths of a US dollar for one token: 3,000 is 3 dollars for a million. Whole numbers, so that sums are exact. */
-export type Pricing = { inputNanoUsd: number; outputNanoUsd: number; cacheReadNanoUsd: number; cacheWriteNanoUsd: number }
+export type Pricing = {
+  inputNanoUsd: number
+  outputNanoUsd: number
+  cacheReadNanoUsd: number
+  cacheWriteNanoUsd: number
+}
 
 /** A model that this installation serves. */
 export type Model = {

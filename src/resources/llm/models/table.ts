@@ -14,13 +14,22 @@ const ours = new URL('models.yaml', import.meta.url)
 const fileBytesMax = 1024 * 1024
 
 /** How a kind of upstream takes its own reasoning back; OpenAI's blocks are known by their id. */
-const replayOf: Readonly<Record<UpstreamKind, ReasoningReplay>> = { openai: 'encrypted_content', 'openai-compatible': 'none', anthropic: 'signature', demo: 'signature' }
+const replayOf: Readonly<Record<UpstreamKind, ReasoningReplay>> = {
+  openai: 'encrypted_content',
+  'openai-compatible': 'none',
+  anthropic: 'signature',
+  demo: 'signature',
+}
 
 /** An upstream as the doctor shows it; `missing` is the environment variable without which it is not used. */
 export type KnownUpstream = { slug: string; kind: UpstreamKind; baseUrl: string; missing: string | null }
 
 /** Models by id, in the order of the files, and every upstream, also those that lack their key. */
-export type ModelTable = { models: ReadonlyMap<string, Model>; byBareName: ReadonlyMap<string, Model | null>; upstreams: readonly KnownUpstream[] }
+export type ModelTable = {
+  models: ReadonlyMap<string, Model>
+  byBareName: ReadonlyMap<string, Model | null>
+  upstreams: readonly KnownUpstream[]
+}
 
 const tables = new WeakMap<Config, ModelTable>()
 
@@ -51,7 +60,8 @@ function readModelTable(config: Config): ModelTable {
 
 function readOperatorsFile(path: string): { file: ModelFile; problems: string[] } {
   try {
-    if (statSync(path).size > fileBytesMax) return { file: {}, problems: [`BERTH_MODELS_FILE is larger than ${fileBytesMax} bytes.`] }
+    if (statSync(path).size > fileBytesMax)
+      return { file: {}, problems: [`BERTH_MODELS_FILE is larger than ${fileBytesMax} bytes.`] }
     return parseModelFile('BERTH_MODELS_FILE', readFileSync(path, 'utf8'))
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
@@ -60,7 +70,10 @@ function readOperatorsFile(path: string): { file: ModelFile; problems: string[] 
 }
 
 /** Entries of both files: the operator's goes before ours key by key, and null takes one away. */
-function merge<Entry extends object>(ours: Record<string, Entry | null> | null | undefined, theirs: Record<string, Entry | null> | null | undefined): Map<string, Entry> {
+function merge<Entry extends object>(
+  ours: Record<string, Entry | null> | null | undefined,
+  theirs: Record<string, Entry | null> | null | undefined,
+): Map<string, Entry> {
   const merged = new Map<string, Entry>()
   for (const [name, entry] of Object.entries(ours ?? {})) if (entry) merged.set(name, entry)
   for (const [name, entry] of Object.entries(theirs ?? {})) {
@@ -73,9 +86,23 @@ function merge<Entry extends object>(ours: Record<string, Entry | null> | null |
 type Patience = Pick<UpstreamTarget, 'firstByteSeconds' | 'silenceSeconds'>
 type Upstream = { known: KnownUpstream; apiKey: string | null; patience: Patience }
 
-function makeUpstreams(config: Config, own: ModelFile, operators: ModelFile, problems: string[]): Map<string, Upstream> {
+function makeUpstreams(
+  config: Config,
+  own: ModelFile,
+  operators: ModelFile,
+  problems: string[],
+): Map<string, Upstream> {
   const upstreams = new Map<string, Upstream>()
-  for (const [slug, { kind, base_url: url, api_key_env: variable, first_byte_seconds: firstByteSeconds, silence_seconds: silenceSeconds }] of merge<UpstreamEntry>(own.upstreams, operators.upstreams)) {
+  for (const [
+    slug,
+    {
+      kind,
+      base_url: url,
+      api_key_env: variable,
+      first_byte_seconds: firstByteSeconds,
+      silence_seconds: silenceSeconds,
+    },
+  ] of merge<UpstreamEntry>(own.upstreams, operators.upstreams)) {
     if (!kind) {
       problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.kind is needed.`)
       continue
@@ -84,15 +111,26 @@ function makeUpstreams(config: Config, own: ModelFile, operators: ModelFile, pro
     const apiKey = variable ? config.upstreamKey(variable) : null
     const missing = variable && !apiKey ? variable : null
     // What the operator wrote is meant; our own two wait for their keys in silence.
-    if (missing && operators.upstreams?.[slug]?.api_key_env) problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.api_key_env names ${variable}, which is not set in the environment.`)
+    if (missing && operators.upstreams?.[slug]?.api_key_env)
+      problems.push(
+        `BERTH_MODELS_FILE: upstreams.${slug}.api_key_env names ${variable}, which is not set in the environment.`,
+      )
     if (apiKey) neverLog(apiKey)
-    upstreams.set(slug, { known: { slug, kind, baseUrl: withoutEnding(url ?? '', '/'), missing }, apiKey, patience: { ...(firstByteSeconds && { firstByteSeconds }), ...(silenceSeconds && { silenceSeconds }) } })
+    upstreams.set(slug, {
+      known: { slug, kind, baseUrl: withoutEnding(url ?? '', '/'), missing },
+      apiKey,
+      patience: { ...(firstByteSeconds && { firstByteSeconds }), ...(silenceSeconds && { silenceSeconds }) },
+    })
   }
   return upstreams
 }
 
 /** The models that have an upstream; the others are known and not served. */
-function makeModels(entries: Map<string, ModelEntry>, upstreams: ReadonlyMap<string, Upstream>, problems: string[]): Map<string, Model> {
+function makeModels(
+  entries: Map<string, ModelEntry>,
+  upstreams: ReadonlyMap<string, Upstream>,
+  problems: string[],
+): Map<string, Model> {
   const models = new Map<string, Model>()
   for (const [id, entry] of entries) {
     const place = `BERTH_MODELS_FILE: models.${id}`
@@ -101,29 +139,69 @@ function makeModels(entries: Map<string, ModelEntry>, upstreams: ReadonlyMap<str
     if (!named) problems.push(`${place}.upstreams is needed.`)
     if (!contextWindow || !named) continue
     const maxOutputTokens = entry.max_output_tokens ?? contextWindow
-    if (maxOutputTokens > contextWindow) problems.push(`${place}.max_output_tokens must not be more than its context_window.`)
-    if (entry.reasoning && !entry.reasoning.levels.includes(entry.reasoning.default)) problems.push(`${place}.reasoning.default must be one of its levels.`)
+    if (maxOutputTokens > contextWindow)
+      problems.push(`${place}.max_output_tokens must not be more than its context_window.`)
+    if (entry.reasoning && !entry.reasoning.levels.includes(entry.reasoning.default))
+      problems.push(`${place}.reasoning.default must be one of its levels.`)
     const ways = named.map((one) => (typeof one === 'string' ? { upstream: one, model: bareName(id) } : one))
-    for (const way of ways) if (!upstreams.has(way.upstream)) problems.push(`${place}.upstreams names ${way.upstream}, which is not among the upstreams.`)
+    for (const way of ways)
+      if (!upstreams.has(way.upstream))
+        problems.push(`${place}.upstreams names ${way.upstream}, which is not among the upstreams.`)
     const first = upstreams.get(ways[0]?.upstream ?? '')
-    const replay = entry.reasoning ? entry.reasoning.replay ?? (first ? replayOf[first.known.kind] : 'none') : 'none'
+    const replay = entry.reasoning ? (entry.reasoning.replay ?? (first ? replayOf[first.known.kind] : 'none')) : 'none'
     const usable = ways.flatMap((way): ModelUpstream[] => {
       const found = upstreams.get(way.upstream)
       if (!found || found.known.missing) return []
       const { kind, slug, baseUrl } = found.known
       // Reasoning is the affair of one kind of provider: an upstream of another kind is asked without replay.
       const reasoningReplay = kind === first?.known.kind ? replay : 'none'
-      const target: UpstreamTarget = { slug, baseUrl, apiKey: found.apiKey, upstreamModel: way.model, model: id, maxOutputTokens, reasoningReplay, ...found.patience }
+      const target: UpstreamTarget = {
+        slug,
+        baseUrl,
+        apiKey: found.apiKey,
+        upstreamModel: way.model,
+        model: id,
+        maxOutputTokens,
+        reasoningReplay,
+        ...found.patience,
+      }
       return [{ kind, target }]
     })
     const [head, ...rest] = usable
-    if (head) models.set(id, { ...describe(id, entry), contextWindow, maxOutputTokens, reasoningReplay: replay, reasoningNeedsId: replay === 'encrypted_content', upstreams: [head, ...rest] })
+    if (head)
+      models.set(id, {
+        ...describe(id, entry),
+        contextWindow,
+        maxOutputTokens,
+        reasoningReplay: replay,
+        reasoningNeedsId: replay === 'encrypted_content',
+        upstreams: [head, ...rest],
+      })
   }
   return models
 }
 
-function describe(id: string, entry: ModelEntry): Pick<Model, 'id' | 'displayName' | 'ownedBy' | 'createdAt' | 'reasoningLevels' | 'defaultReasoningLevel' | 'capabilities' | 'pricing' | 'speed' | 'status' | 'deprecatedAt' | 'retiresAt' | 'line'> {
-  const able = (ability: (typeof modelAbilities)[number]): boolean => entry.capabilities?.includes(ability) ?? ability === 'tools' // ours: most servers can
+function describe(
+  id: string,
+  entry: ModelEntry,
+): Pick<
+  Model,
+  | 'id'
+  | 'displayName'
+  | 'ownedBy'
+  | 'createdAt'
+  | 'reasoningLevels'
+  | 'defaultReasoningLevel'
+  | 'capabilities'
+  | 'pricing'
+  | 'speed'
+  | 'status'
+  | 'deprecatedAt'
+  | 'retiresAt'
+  | 'line'
+> {
+  const able = (ability: (typeof modelAbilities)[number]): boolean =>
+    entry.capabilities?.includes(ability) ?? ability === 'tools' // ours: most servers can
   return {
     id,
     displayName: entry.display_name ?? bareName(id),
@@ -131,7 +209,13 @@ function describe(id: string, entry: ModelEntry): Pick<Model, 'id' | 'displayNam
     createdAt: beginOf(entry.created_at ?? '1970-01-01'), // ours: not known
     reasoningLevels: entry.reasoning?.levels ?? [],
     defaultReasoningLevel: entry.reasoning?.default ?? null,
-    capabilities: { tools: able('tools'), vision: able('vision'), pdf: able('pdf'), structuredOutputs: able('structured_outputs'), streaming: true },
+    capabilities: {
+      tools: able('tools'),
+      vision: able('vision'),
+      pdf: able('pdf'),
+      structuredOutputs: able('structured_outputs'),
+      streaming: true,
+    },
     pricing: readPricing(entry.pricing),
     speed: entry.speed ?? 'standard',
     status: entry.status ?? 'available',
@@ -145,8 +229,10 @@ function describe(id: string, entry: ModelEntry): Pick<Model, 'id' | 'displayNam
 function readPricing(pricing: ModelEntry['pricing']): Pricing {
   const input = pricing?.input ?? '0'
   return {
-    inputNanoUsd: nanoUsd(input), outputNanoUsd: nanoUsd(pricing?.output ?? '0'),
-    cacheReadNanoUsd: nanoUsd(pricing?.cache_read ?? input), cacheWriteNanoUsd: nanoUsd(pricing?.cache_write ?? input),
+    inputNanoUsd: nanoUsd(input),
+    outputNanoUsd: nanoUsd(pricing?.output ?? '0'),
+    cacheReadNanoUsd: nanoUsd(pricing?.cache_read ?? input),
+    cacheWriteNanoUsd: nanoUsd(pricing?.cache_write ?? input),
   }
 }
 

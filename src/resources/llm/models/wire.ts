@@ -15,18 +15,49 @@ export function lifecycleOf({ status }: Pick<Model, 'status'>): Lifecycle {
  * The abilities: `{supported}` for each that Anthropic's API knows, and `tools`, `vision`, `pdf` and `streaming` as
  * plain facts. What Berth does not pass on, such as batches, no model supports here.
  */
-export function wireCapabilities({ capabilities, reasoningLevels }: Pick<Model, 'capabilities' | 'reasoningLevels'>): Record<string, unknown> {
+export function wireCapabilities({
+  capabilities,
+  reasoningLevels,
+}: Pick<Model, 'capabilities' | 'reasoningLevels'>): Record<string, unknown> {
   const { tools, vision, pdf, structuredOutputs, streaming } = capabilities
   const can = (level: ReasoningLevel): Support => support(reasoningLevels.includes(level))
   const reasons = reasoningLevels.some((level) => level !== 'none')
   return {
-    tools, vision, pdf, streaming,
-    batch: support(false), citations: support(false), code_execution: support(false), compaction: null,
-    context_management: { supported: false, clear_thinking_20251015: null, clear_tool_uses_20250919: null, compact_20260112: null },
-    effort: { supported: reasons, low: can('low'), medium: can('medium'), high: can('high'), xhigh: can('xhigh'), max: can('max') },
-    image_input: support(vision), pdf_input: support(pdf), structured_outputs: support(structuredOutputs),
+    tools,
+    vision,
+    pdf,
+    streaming,
+    batch: support(false),
+    citations: support(false),
+    code_execution: support(false),
+    compaction: null,
+    context_management: {
+      supported: false,
+      clear_thinking_20251015: null,
+      clear_tool_uses_20250919: null,
+      compact_20260112: null,
+    },
+    effort: {
+      supported: reasons,
+      low: can('low'),
+      medium: can('medium'),
+      high: can('high'),
+      xhigh: can('xhigh'),
+      max: can('max'),
+    },
+    image_input: support(vision),
+    pdf_input: support(pdf),
+    structured_outputs: support(structuredOutputs),
     server_tools: { supported: false, code_execution: support(false), web_search: support(false) },
-    thinking: { supported: reasons, types: { adaptive: support(false), between_tools: support(reasons && tools), disabled: support(!reasons || reasoningLevels.includes('none')), enabled: support(reasons) } },
+    thinking: {
+      supported: reasons,
+      types: {
+        adaptive: support(false),
+        between_tools: support(reasons && tools),
+        disabled: support(!reasons || reasoningLevels.includes('none')),
+        enabled: support(reasons),
+      },
+    },
   }
 }
 
