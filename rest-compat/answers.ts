@@ -15,7 +15,7 @@ export function send(reply: FastifyReply, status: number, body: string | Buffer 
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
-/** Tells what is left of the caller's minute (decisions.md §3). */
+/** Tells what is left of the caller's minute. */
 export function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
   reply
     .header('ratelimit-limit', limit)

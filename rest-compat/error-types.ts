@@ -1,4 +1,4 @@
-/** What the error bodies of two surfaces call a kind of error (decisions.md §2.2, §2.3). */
+/** What the error bodies of the agents service and the gateway call a kind of error: the words that Anthropic's and OpenAI's clients know. */
 
 const types: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',

@@ -47,7 +47,7 @@ const meanings: Readonly<Record<number, string>> = {
   503: 'Capacity or a dependency is unavailable',
   504: 'Timed out',
 }
-/** Answered by every operation, listed or not (decisions.md §1 and §3). */
+/** Answered by every operation, listed or not: anybody can be refused, and anybody can ask too often. */
 const errorsOfAll = [400, 401, 403, 413, 429, 500]
 /** Answered where a request may have an Idempotency-Key: it was used for another, or that is still at work. */
 const errorsOfKeyed = [409]

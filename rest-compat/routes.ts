@@ -45,7 +45,7 @@ export type Route = {
   bodyBytes?: number
   /** Its answers may have many MiB, and are written in steps. */
   large?: true
-  /** Nouns whose absence is told as 403: the documents list no 404 for them here (decisions.md §0, malformed or foreign id). */
+  /** Nouns whose absence is told as 403, because the interface lists no 404 for them here. */
   absentIs403?: readonly string[]
   /**
    * For a 204 that deletes: what it deletes. A request with the header `anthropic-beta` gets 200 and
@@ -54,7 +54,7 @@ export type Route = {
   deletes?: string
   /** An organization key is refused here with 401, whatever it sent and whatever its scopes open elsewhere. */
   peopleOnly?: true
-  /** Not in the documents: ours, and marked so in OpenAPI. */
+  /** Beyond the interface that clients know: ours, and marked so in OpenAPI. */
   additive?: true
 }
 

@@ -22,7 +22,7 @@ import { variableReader } from './variables.ts'
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
   scope.setErrorHandler((error, request, reply) => {
-    // A 401 stays one however often it comes: it is what tells a client to renew its token, and the documents list no other status.
+    // A 401 stays one however often it comes: it is what tells a client to renew its token, and the interface lists no other status.
     const told = shownError(refusedRequest(error, request, reply), request.id)
     if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
     return sendError(surface, told, request, reply)
@@ -201,7 +201,7 @@ async function answer(
   return route.large ? bodyText(body) : JSON.stringify(body)
 }
 
-/** The error with a status that the documents list for this path (decisions.md §1: all but 401 and 403 stay inside the list). */
+/** The error with a status that the interface lists for this path: all but 401 and 403, which are possible everywhere, stay inside the list. */
 function asListed(error: BerthError, route: Route): BerthError {
   if (error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun'])))
     return new BerthError('forbidden', error.message)

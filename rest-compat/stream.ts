@@ -1,4 +1,4 @@
-/** Event streams: server-sent events whose ids resume them (decisions.md §0). */
+/** Event streams: server-sent events whose ids resume them. */
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
@@ -37,7 +37,7 @@ export const plainFrames: Frames = {
 }
 
 /**
- * As Anthropic's clients read: a frame without a name they know is dropped (decisions.md §6.2). The event stands in the
+ * As Anthropic's clients read: a frame without a name they know is dropped. The event stands in the
  * key `event` of what the document makes, and its position in `id`.
  * @param envelope the surface's body of an error.
  */

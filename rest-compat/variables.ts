@@ -19,7 +19,7 @@ type Reader = {
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 
-/** Query parameters that clients add to whatever they ask, and that mean nothing here; by name, the client that sends it (decisions.md §10). */
+/** Query parameters that clients add to whatever they ask, and that mean nothing here; by name, the client that sends it. */
 export const ignoredParameters: Readonly<Record<string, string>> = { beta: 'Anthropic’s SDK' }
 
 /** By this header Anthropic’s SDK asks for one of several workspaces; ignored, the answer would be about another one. */
@@ -150,7 +150,7 @@ function fromText(name: string, value: string | string[], scalar: string, list: 
     return Number(value)
   }
   if (scalar === 'Boolean') {
-    if (value === '1' || value === '0') return value === '1' // as decisions.md §6.2 writes replay=1
+    if (value === '1' || value === '0') return value === '1' // clients write replay=1
     if (value !== 'true' && value !== 'false') throw new BerthError('invalid_request', `${name} must be true or false.`)
     return value === 'true'
   }

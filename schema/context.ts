@@ -21,7 +21,7 @@ export type Authenticator = {
   authenticate(credential: string | undefined): Caller | Promise<Caller>
 }
 
-/** The bearer credential of a request's headers: `Authorization: Bearer …`, or its alias `x-api-key` (decisions.md §10). */
+/** The bearer credential of a request's headers: `Authorization: Bearer …`, or `x-api-key`, as Anthropic's clients send a key. */
 export function bearerOf(headers: Readonly<Record<string, string | string[] | undefined>>): string | undefined {
   const authorization = headers['authorization']
   if (typeof authorization === 'string') return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''

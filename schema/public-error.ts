@@ -19,7 +19,7 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
   return publicError(cause)
 }
 
-/** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId` (decisions.md §9). */
+/** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId`. */
 export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
   if (isFinding(thrown)) {
     return new GraphQLError(shorten(thrown.message), {

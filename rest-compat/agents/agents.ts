@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Agents". */
+/** Agents and their versions. */
 import type { Routes } from '../routes.ts'
 import { createdArguments, createdNames, createdVariables } from './created-filters.ts'
 

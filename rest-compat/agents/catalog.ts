@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Catalog and webhook": the tools that agents may be given, and the models, which are the gateway's own. */
+/** The catalog: the tools that agents may be given, and the models, which are the gateway's own. */
 import { modelRoutes } from '../llm/models.ts'
 import type { Routes } from '../routes.ts'
 

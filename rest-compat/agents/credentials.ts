@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Vaults": the credentials in them. */
+/** The credentials in vaults. */
 import type { Routes } from '../routes.ts'
 
 const credential =

@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Environments". */
+/** Environments and the VMs behind them. */
 import type { Routes } from '../routes.ts'
 
 const environment =

@@ -1,4 +1,4 @@
-/** Every path of agents-and-gateway.md that the agents service has, by noun; they are mounted at /agents. */
+/** Every path of the agents service, by noun; they are mounted at /agents. */
 import type { Routes } from '../routes.ts'
 import { agentRoutes } from './agents.ts'
 import { catalogRoutes } from './catalog.ts'
@@ -8,7 +8,7 @@ import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
 import { vaultRoutes } from './vaults.ts'
 
-/** All that an organization key opens (agents-and-gateway.md, Authentication 4). Ours: not the additive POST beside PATCH, since the list is closed. */
+/** All that an organization key opens. The list is closed, so it does not hold the POST that we added beside PATCH. */
 const forKeys: readonly string[] = [
   'GET /v1/agents',
   'POST /v1/agents',

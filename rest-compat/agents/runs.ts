@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Schedules, triggers, runs, deployments": runs. */
+/** Runs: a session started in one request. */
 import type { Routes } from '../routes.ts'
 
 /** Runs. */

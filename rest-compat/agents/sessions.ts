@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Sessions and events". */
+/** Sessions, their events and their streams. */
 import { limits } from '#src/platform/limits.ts'
 import type { Routes } from '../routes.ts'
 import { createdArguments, createdNames, createdVariables } from './created-filters.ts'

@@ -1,4 +1,4 @@
-/** agents-and-gateway.md "Vaults": the vaults themselves. */
+/** Vaults; their credentials are in credentials.ts. */
 import type { Routes } from '../routes.ts'
 
 const vault =

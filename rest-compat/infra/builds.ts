@@ -1,4 +1,4 @@
-/** infrastructure.md "Build jobs". */
+/** Build jobs, their logs and their outputs. */
 import type { Routes } from '../routes.ts'
 
 const job = `id organization_id: organizationId status repo_url: repoUrl git_ref: gitRef commit_sha: commitSha error queued_at: queuedAt started_at: startedAt finished_at: finishedAt cancel_requested: cancelRequested exit_code: exitCode`

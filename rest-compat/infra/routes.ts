@@ -1,4 +1,4 @@
-/** Every path of infrastructure.md, by noun. */
+/** Every path of the infrastructure service, by noun. */
 import type { Routes } from '../routes.ts'
 import { buildRoutes } from './builds.ts'
 import { uploadRoutes } from './uploads.ts'

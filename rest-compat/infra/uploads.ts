@@ -1,4 +1,4 @@
-/** infrastructure.md "Compute uploads". */
+/** Uploads: files that a build starts from. */
 import type { Routes } from '../routes.ts'
 
 /** Uploads. */

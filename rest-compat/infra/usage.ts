@@ -1,4 +1,4 @@
-/** infrastructure.md "Usage". */
+/** Usage: how long VMs ran, and what that costs. */
 import type { Routes } from '../routes.ts'
 
 /** Usage sessions. */

@@ -1,4 +1,4 @@
-/** infrastructure.md "In-VM operations": commands, and the additive paths of decisions.md §4.3 for processes. */
+/** Commands in a VM, and the processes that go on in its background. */
 import type { Routes } from '../routes.ts'
 
 const processFields =

@@ -1,4 +1,4 @@
-/** infrastructure.md "In-VM operations": deleting, and the additive paths of decisions.md §4.3 for files. */
+/** Files in a VM: read, written, listed and deleted. */
 import type { Routes } from '../routes.ts'
 
 /** Files of a VM. */

@@ -1,4 +1,4 @@
-/** infrastructure.md "VMs", and the event stream of one (ours). */
+/** VMs, and the event stream of one. */
 import type { Routes } from '../routes.ts'
 
 /** VMs, sandboxes, and the events of one VM. */

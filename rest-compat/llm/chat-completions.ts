@@ -1,4 +1,4 @@
-/** agents-and-gateway.md `POST /v1/chat/completions`. */
+/** `POST /v1/chat/completions`: chats as OpenAI's clients make them. */
 import { readChatRequest } from '#src/resources/llm/chats/requests.ts'
 import { collectChat } from '#src/resources/llm/chats.ts'
 import type { HandWritten } from '../routes.ts'

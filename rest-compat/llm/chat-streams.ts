@@ -9,7 +9,7 @@ import type { ChatEnd } from './chat-ends.ts'
 import type { FailureText, StreamText } from './chunks.ts'
 import { attemptHeaders } from './envelope.ts'
 
-/** Headers of an event stream (decisions.md §0); gateway streams have no `retry:`, because they cannot be resumed. */
+/** Headers of an event stream; gateway streams have no `retry:`, because they cannot be resumed. */
 export const streamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',

@@ -1,11 +1,11 @@
-/** agents-and-gateway.md `POST /v1/chat`: the UI message stream of the AI SDK. */
+/** `POST /v1/chat`: the UI message stream of the AI SDK. */
 import { readUiChatRequest } from '#src/resources/llm/chats/requests.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
 import { chatBody, chatHeaders, uiMessageChunk } from './chat-schemas.ts'
 import { uiChunkFailure, uiChunkText } from './ui-chunks.ts'
 
-/** The documented header, and the one that the real client looks for (decisions.md §11.1). */
+/** The documented header, and the one that the real client looks for. */
 const uiHeaders = { 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-stream': 'v1' } as const
 
 /** The route, which is a stream always. */

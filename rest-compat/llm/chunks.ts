@@ -1,4 +1,4 @@
-/** The wire form of chat completions (decisions.md §7.3): chunks of a stream, and the one body of an answer that is not streamed. */
+/** The wire form of chat completions: chunks of a stream, and the one body of an answer that is not streamed. */
 import type { ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import type { ChatAnswer } from '#src/resources/llm/chats.ts'
 import type { Completion } from '#src/resources/llm/chats/completions.ts'
@@ -116,7 +116,7 @@ export function usageBody({
   }
 }
 
-/** The whole answer as one body. Reasoning is left out (agents-and-gateway.md), and there are no tools without a stream. */
+/** The whole answer as one body. Reasoning is left out, and there are no tools: both are told in streams only. */
 export function completionBody(
   { id, createdSeconds, model }: Answering,
   { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>,

@@ -1,4 +1,4 @@
-/** Errors as the gateway tells them (decisions.md §2.3): a closed set of codes of its own, and who it was that failed. */
+/** Errors as the gateway tells them: a closed set of codes of its own, and who it was that failed. */
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { errorType } from '../error-types.ts'
 
@@ -52,7 +52,7 @@ export function attemptHeaders(upstream: string | undefined, attempts: readonly 
   return headers
 }
 
-/** Ours: when to come back, where nobody said. */
+/** When to come back, where nobody said. */
 const retryAfterSecondsUsual = 2
 const retriedStatuses = [429, 503]
 

@@ -1,4 +1,4 @@
-/** agents-and-gateway.md `GET /v1/models`, which both the gateway and the agents service have (decisions.md §6.9). */
+/** `GET /v1/models`, which both the gateway and the agents service have. */
 import type { Routes } from '../routes.ts'
 
 const model = `id object type created created_at: createdAt owned_by: ownedBy display_name: displayName context_window: contextWindow max_input_tokens: maxInputTokens max_tokens: maxTokens

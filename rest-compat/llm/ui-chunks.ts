@@ -1,4 +1,4 @@
-/** The wire form of `POST /v1/chat` (decisions.md §7.5): the chunks of the AI SDK's UI message stream, those that every version knows and nothing else. */
+/** The wire form of `POST /v1/chat`: the chunks of the AI SDK's UI message stream, those that every version knows and nothing else. */
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { reasoningMetadata } from '#src/resources/llm/chats/ui-reasoning.ts'

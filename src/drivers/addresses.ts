@@ -1,7 +1,7 @@
 /**
  * Which addresses nothing that leaves on a user's behalf may reach, and how the text of a host is read.
  * 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (and 2001:db8::/32) are open: closed networks put
- * their package mirrors there (libraries.md, "Egress and webhooks").
+ * their package mirrors there.
  */
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'

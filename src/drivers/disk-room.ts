@@ -7,7 +7,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '#src/platform/config.ts'
 
-/** Ours: the share of a disk that stays free, and its bounds. */
+/** The share of a disk that stays free, and its bounds. */
 const floorShare = 0.05
 const floorBytesMin = 64 * 1024 * 1024
 const floorBytesMax = 5 * 1024 * 1024 * 1024

@@ -11,9 +11,9 @@ import { guardedAgent, OutboundError } from './outbound.ts'
 /** The standard `fetch`, guarded. Its errors' `cause` is an OutboundError when a connection was not made. */
 export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 
-/** Largest body of an answer, bytes; ours. */
+/** Largest body of an answer, bytes. */
 const bodyBytesMax = 32 * 1024 * 1024
-/** Open connections to one origin; ours. */
+/** Open connections to one origin. */
 const connectionsPerOrigin = 20
 
 const agents = new Map<string, Agent>()

@@ -95,7 +95,7 @@ export function guardedAgent(
   const { resolve, refuse, limitMs, isOpen, ...agentOptions } = options
   const secure = buildConnector({ timeout: limitMs ?? connectLimitMs, allowH2: false })
   return new Agent({
-    connections: 50, // ours: open sockets to one origin
+    connections: 50, // open sockets to one origin
     ...agentOptions,
     connect(target, done) {
       const secured = target.protocol === 'https:'

@@ -189,7 +189,7 @@ function refusePersisted({ query, extensions }: Params): void {
 /** Counts the operation against its caller's minute, which is REST's too. */
 async function spend({ caller, limiter, address }: GraphqlCall, changes: boolean): Promise<Allowance> {
   try {
-    // Ours: nobody may read anything, so this guards the processor only, and is not as tight as a public REST route.
+    // Nobody may read anything, so this guards the processor only, and is not as tight as a public REST route.
     if (caller.kind === 'nobody') return await limiter.spend(`other:address:${address}`, limits.otherPerMinute)
     return await spendRequest(limiter, caller, changes)
   } catch (error) {

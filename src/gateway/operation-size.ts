@@ -1,7 +1,7 @@
 /**
  * How large an operation is before it runs: its depth, its aliases, its directives, and how many objects it may answer.
- * Ours, instead of a library's validation rules: those do not see variables, so `first: $n` and a left-out `first`
- * would pass for one object, and they run once for HTTP and not at all for web sockets.
+ * The validation rules of libraries do not see variables, so `first: $n` and a left-out `first` would pass for one
+ * object; and they run for HTTP only, not for web sockets.
  */
 import {
   getNamedType,
@@ -34,13 +34,13 @@ export type OperationSize = {
 }
 
 const directivesMax = 50
-// Ours: graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
+// graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
 const selectionsMax = 300
-const unsizedListObjects = 10 // ours: what a list without a size argument counts as
+const unsizedListObjects = 10 // what a list without a size argument counts as
 const sizeArguments = ['first', 'last', 'limit']
 
 /**
- * Refuses an operation beyond the limits of decisions.md §9.
+ * Refuses an operation beyond the limits of GraphQL (limits.ts).
  * @throws BerthError invalid_request saying which limit and what to do.
  */
 export function refuseLarge({ depth, aliases, directives, objects, schemaAliases }: OperationSize): void {
@@ -51,7 +51,7 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
     refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Ask for less at once.`)
   if (aliases > limits.graphqlAliases)
     refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
-  // Ours: reading the whole schema takes some 20 ms, and an alias asks for all of it once more.
+  // Reading the whole schema takes some 20 ms, and an alias asks for all of it once more.
   if (schemaAliases > 0) refuse('__schema is read without aliases. Leave them out.')
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
   if (objects > limits.graphqlCost)

@@ -20,7 +20,7 @@ import { issueToken } from './issuer.ts'
 export const signInPath = '/identity/token'
 export const signInHeader = 'x-berth-sign-in'
 
-const tokenTtlSeconds = 8 * 3600 // ours: a working day
+const tokenTtlSeconds = 8 * 3600 // a working day
 const bodyBytes = 4096
 const attemptsPerMinute = 60
 const proxyHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']

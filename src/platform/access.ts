@@ -5,7 +5,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import { BerthError, notFound } from './errors.ts'
 
-/** What a person may be in an organization (decisions.md §1). */
+/** What a person may be in an organization. */
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 
@@ -14,13 +14,13 @@ export function isRole(text: string): text is Role {
   return (roles as readonly string[]).includes(text)
 }
 
-/** What an organization key may be used for (agents-and-gateway.md, Authentication 5). */
+/** What an organization key may be used for. */
 export const keyScopes = ['models:read', 'chat:stateless', 'agents:use', 'compute:use'] as const
 export type KeyScope = (typeof keyScopes)[number]
 
 /**
  * Everything that can be allowed: the least role it takes; the key scope that also opens it (`any`: every key; null:
- * people only); and whether the token that Berth puts into a VM opens it (decisions.md §4.2: VMs, builds, agents and
+ * people only); and whether the token that Berth puts into a VM opens it (VMs, builds, agents and
  * sessions, and nothing that is a person's alone or that manages the organization).
  */
 export const permissions = {
@@ -39,7 +39,7 @@ export const permissions = {
   'usage:read': ['viewer', null, null],
   'sessions-in-vm:write': ['member', null, null], // puts the caller's own session into a VM: a key has none, and a token there would renew itself for ever
   'account:read': ['viewer', 'any', 'vm'],
-  // The agents service. A key opens the definitions of agents and nothing else (agents-and-gateway.md, Authentication 4).
+  // The agents service. A key opens the definitions of agents and nothing else.
   'agents:read': ['viewer', 'agents:use', 'vm'],
   'agents:write': ['member', 'agents:use', 'vm'],
   'agents:delete': ['member', null, 'vm'],

@@ -17,7 +17,7 @@ export function fromNow(byMs: number): Date {
   return new Date(nowMs() + byMs)
 }
 
-/** RFC 3339, UTC, three fractional digits and `Z`, as decisions.md §0 fixes it. */
+/** RFC 3339, UTC, three fractional digits and `Z`: every moment that a caller sees. */
 export function timestamp(at: Date | number): string {
   return (typeof at === 'number' ? new Date(at) : at).toISOString()
 }

@@ -3,7 +3,7 @@
  * A thrown value that is not a BerthError is a bug: it is logged whole and shown as `internal_error`.
  */
 
-/** code -> HTTP status. The codes are the `error` values of decisions.md §2.1 (infra) and the `error.code`s of §2.2 and §2.3. */
+/** code -> HTTP status. The codes are what infra calls `error`, and the agents service and the gateway call `error.code`. */
 export const errorStatuses = {
   invalid_request: 400,
   invalid_env_key: 400,

@@ -1,6 +1,6 @@
 /**
  * Idempotency keys: a POST with the header `Idempotency-Key` runs once for a caller and key in 24 hours; the same
- * request again gets the stored response (decisions.md §0). Responses are sealed: one may hold a secret shown once.
+ * request again gets the stored response. Responses are sealed: one may hold a secret shown once.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Grant } from './access.ts'

@@ -1,5 +1,5 @@
 /**
- * TypeIDs: `<prefix>_` and 26 characters of lower-case Crockford base32 of a UUIDv7 (decisions.md §0).
+ * TypeIDs: `<prefix>_` and 26 characters of lower-case Crockford base32 of a UUIDv7.
  * The database stores the bare uuid; the prefix is added and checked here, at the edge.
  */
 import { randomBytes, randomFillSync } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
  * Token buckets, shared by all processes: the balance is a row in an unlogged table. So that a read does not cost a
- * write, a process takes a small share of a bucket at once and spends it by itself (decisions.md §3).
+ * write, a process takes a small share of a bucket at once and spends it by itself.
  */
 import { performance } from 'node:perf_hooks'
 import { callerName, type Caller } from './access.ts'
@@ -21,7 +21,7 @@ export type RateLimiter = {
 }
 
 /**
- * Counts a request against its organization's minute, or its caller's where they name none (decisions.md §3).
+ * Counts a request against its organization's minute, or its caller's where they name none.
  * @param changes whether it is one that changes something: those have a narrower minute of their own.
  * @throws BerthError rate_limited.
  */

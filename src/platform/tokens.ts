@@ -20,7 +20,7 @@ import { decodeId } from './ids.ts'
 import { sameDigest, sha256 } from './secrets.ts'
 
 const algorithms = ['RS256', 'ES256', 'EdDSA']
-const accessTypes = ['jwt', 'at+jwt', 'application/at+jwt'] // ours: issuers write one of these, or none
+const accessTypes = ['jwt', 'at+jwt', 'application/at+jwt'] // issuers write one of these, or none
 const leewaySeconds = 60
 const longestTokenCharacters = 8_192
 const membershipsMax = 100

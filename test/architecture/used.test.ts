@@ -18,7 +18,7 @@ test('every limit is used', () => {
   expect(Object.keys(limits).filter((name) => !text.includes(`limits.${name}`))).toEqual([])
 })
 
-/** Codes of decisions.md §2.1 whose nouns are not built yet. Take one out when its noun comes. */
+/** Codes of the interface whose nouns are not built yet. Take one out when its noun comes. */
 const codesToCome = [
   'invalid_domain',
   'invalid_target',

@@ -15,7 +15,7 @@ const ticksPerRound = 30
 const startLimitMs = 120_000
 const logLimitMs = 600_000
 const lineMs = 150
-/** Ours: what the flood itself may add to what its VM takes from the processor. */
+/** What the flood itself may add to what its VM takes from the processor. */
 const wantedRatio = 1.5
 const logMb = 50
 const sampleMs = 250

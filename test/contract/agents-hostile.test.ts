@@ -63,7 +63,7 @@ async function send(
   return { status: answer.status, text: await answer.text() }
 }
 
-/** Below 500, and a refusal in the envelope of the documents. */
+/** Below 500, and a refusal in the documented envelope. */
 function mustBeCalm({ status, text }: { status: number; text: string }, what: string): void {
   expect(status, `${what}: ${text.slice(0, 300)}`).toBeLessThan(500)
   if (status < 400) return

@@ -1,5 +1,5 @@
 /**
- * No answer holds a process (S22): models, tool servers and a search engine answer with the most that they may, in the
+ * No answer holds a process: models, tool servers and a search engine answer with the most that they may, in the
  * shapes that take longest to read, and a process of its own reads them as a worker does and tells how long its event
  * loop was held. What held it is repeated there, so that a loaded machine fails nothing by accident.
  */

@@ -110,7 +110,7 @@ function checkObject(
 
 function checkText(value: string, schema: Schema, at: string): string[] {
   if (schema['format'] === 'date-time' && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value))
-    return [`${at}: ${value} is not a moment of decisions.md §0`]
+    return [`${at}: ${value} is not a moment in UTC with milliseconds`]
   if (schema['contentEncoding'] === 'base64' && Buffer.from(value, 'base64').toString('base64') !== value)
     return [`${at}: not base64`]
   if (typeof schema['pattern'] === 'string' && !new RegExp(schema['pattern']).test(value))

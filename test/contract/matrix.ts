@@ -1,7 +1,7 @@
 /**
  * Who may do what: one row for each REST operation and each root field of GraphQL. A row says what six callers get; the
  * other four (none, garbage, expired, deactivated) get 401 everywhere. An operation without a row fails the test.
- * The VM of these rows runs on a node that refuses connections: 502 (or 500 where the documents list no 502) is "allowed".
+ * The VM of these rows runs on a node that refuses connections: 502 (or 500 where the interface lists no 502) is "allowed".
  */
 import { agentsGraphqlRows } from './agents-matrix.ts'
 import type { AgentsTarget } from './agents-targets.ts'
@@ -16,7 +16,7 @@ export type Outcomes = readonly [
   keyWith: string,
 ]
 
-/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `of`: what `{id}` is, a build without it; `foreignIs403`: the documents tell what is another's (403) from what is absent (404). */
+/** `{vm}`, `{process}`, `{folder}`, `{ref}`, `{build}` and so on in paths, bodies and arguments become the target's; `of`: what `{id}` is, a build without it; `foreignIs403`: the interface tells what is another's (403) from what is absent (404). */
 export type RestRow = {
   outcomes: Outcomes
   query?: string

@@ -45,7 +45,7 @@ const operationsOf = (document: Document): [string, Operation][] =>
   )
 const infra = (): Document => documents['infra']!
 
-/** The operations of infrastructure.md that exist so far, as the document writes them. */
+/** The operations of the infrastructure interface that exist so far, as clients write them. */
 const documented = [
   'GET /api/v1/build/jobs',
   'POST /api/v1/build/jobs',
@@ -72,7 +72,7 @@ const documented = [
   'POST /api/v1/vms/{vm_id}/envd/delete',
   'POST /api/v1/vms/{vm_id}/envd/exec',
 ]
-/** The operations of agents-and-gateway.md that the agents service has so far, and those of its "Gateway endpoints". */
+/** The operations of the agents service that exist so far, and those of the gateway. */
 const documentedOfAgents = [
   'GET /v1/agents',
   'POST /v1/agents',
@@ -115,7 +115,7 @@ const documentedOfAgents = [
   'POST /v1/runs',
 ]
 const documentedOfGateway = ['GET /v1/models', 'POST /v1/chat', 'POST /v1/chat/completions']
-/** Documented request keys by operation (infrastructure.md), and the documented keys of the answer. */
+/** Documented request keys by operation of the infrastructure interface, and the documented keys of the answer. */
 const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms': [
     'name',
@@ -134,7 +134,7 @@ const requestKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms/{vm_id}/envd/delete': ['path', 'recursive'],
   'POST /api/v1/vms/{vm_id}/envd/exec': ['command', 'args', 'working_dir', 'timeout', 'background'],
 }
-/** What we take beside them: decisions.md §4.1 adds external_ref; the others are what GraphQL takes of a new VM. */
+/** What we take beside them: external_ref, by which a VM is found again; the others are what GraphQL takes of a new VM. */
 const additiveKeys: Readonly<Record<string, readonly string[]>> = {
   'POST /api/v1/vms': [
     'external_ref',
@@ -204,7 +204,7 @@ const answerKeys: Readonly<Record<string, readonly string[]>> = {
 }
 
 describe('the description', () => {
-  test('has every routed path, and marks exactly those as additive that the documents do not have', () => {
+  test('has every routed path, and marks exactly those as additive that go beyond the interface', () => {
     const operations = operationsOf(infra())
     expect(operations.map(([key]) => key).sort()).toEqual(Object.keys(restRows).sort())
     expect(
@@ -235,7 +235,7 @@ describe('the description', () => {
         .sort(),
     ).toEqual([...documentedOfGateway].sort())
     for (const [key, { responses }] of operations)
-      expect(Object.keys(responses), key).toEqual(expect.arrayContaining(['400', '401', '403', '503'])) // what the document lists for all of them
+      expect(Object.keys(responses), key).toEqual(expect.arrayContaining(['400', '401', '403', '503'])) // what the interface lists for all of them
   })
 
   test('of the agents service has every routed path too, and marks what is ours', () => {

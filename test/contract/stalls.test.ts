@@ -1,5 +1,5 @@
 /**
- * No single input holds a process (S22). Every text field of every operation, found in the schema and in the
+ * No single input holds a process. Every text field of every operation, found in the schema and in the
  * descriptions, is filled with each of some twenty-five shapes of text, through a web process of its own, whose metrics tell
  * how long its event loop was held. With 128 KiB, because there everything that is not linear takes seconds already;
  * and at the full size of the operation with one shape after the other, so that every surface sees all of them. What

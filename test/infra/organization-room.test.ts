@@ -1,4 +1,4 @@
-/** What one organization may hold, and that the next one still gets its own (S28). No machine is made: rows are what is counted. */
+/** What one organization may hold, and that the next one still gets its own. No machine is made: rows are what is counted. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { sql } from '#src/platform/postgres.ts'

@@ -1,4 +1,4 @@
-/** What one organization may store and have on its way, and that the next one still uploads (S28). */
+/** What one organization may store and have on its way, and that the next one still uploads. */
 import { existsSync, mkdirSync, readdirSync, statfsSync, writeFileSync } from 'node:fs'
 import { request, type ClientRequest, type IncomingMessage } from 'node:http'
 import { hostname } from 'node:os'

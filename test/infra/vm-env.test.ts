@@ -146,7 +146,7 @@ test('an unknown visibility is refused; unknown and write-only sources answer an
   expect((await berth.call<Env>('GET', `${path}?source=user`, { token: owner })).body.env).toEqual({ A: '1' })
 })
 
-test('a VM that is not there, or another organization’s, answers 403 where the documents list no 404', async () => {
+test('a VM that is not there, or another organization’s, answers 403 where the interface lists no 404', async () => {
   const stranger = await berth.token('mallory', 'evil', 'owner')
   const absent = await berth.call('GET', `/api/v1/vms/${newId('vm')}/env`, { token: owner })
   expect(absent).toMatchObject({ status: 403, body: { error: 'forbidden' } })

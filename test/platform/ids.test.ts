@@ -6,7 +6,7 @@ import { decodeId, encodeId, idPrefixes, newId, newUuid, randomToken, type IdKin
 
 const kinds = Object.keys(idPrefixes) as IdKind[] // the keys of a closed table
 const kind = fc.constantFrom(...kinds)
-const documentedForm = /^[a-z]{2,8}_[0-7][0-9a-hjkmnp-tv-z]{25}$/ // decisions.md §0
+const documentedForm = /^[a-z]{2,8}_[0-7][0-9a-hjkmnp-tv-z]{25}$/ // a prefix, and 128 bits in Crockford's base32
 
 afterEach(() => shiftClock(0))
 

@@ -1,4 +1,4 @@
-/** Spellings of places that nothing may reach on a user's behalf (reliability.md S5). A test fails when there are fewer than 120. */
+/** Spellings of places that nothing may reach on a user's behalf. A test fails when there are fewer than 120. */
 
 const loopbackIpv4 = [
   '127.0.0.1',

@@ -188,7 +188,7 @@ export function requestOf(
   }
 }
 
-/** What an answer becomes: in the order of decisions.md §6.2. A call that cannot be made is answered at once. */
+/** What an answer becomes, in the order in which clients expect its events. A call that cannot be made is answered at once. */
 function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): NewEvent[] {
   const byName = new Map(offers.map((offer) => [offer.tool.name, offer]))
   const uses: NewEvent[] = []

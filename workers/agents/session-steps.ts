@@ -32,7 +32,7 @@ import { giveUp, stepTools, stopEverything } from './tool-steps.ts'
 
 /** Steps of this process at once: most of them wait for a model or a VM. */
 const stepsAtOnce = 250
-/** A session that was taken up so often without a step being done is given up; ours. */
+/** A session that was taken up so often without a step being done is given up. */
 const triesMax = 50
 
 /** Handles the steps of everybody's sessions; first those which the worker before this one left. */

@@ -30,7 +30,7 @@ import { webRestrictions } from '#src/resources/agents/tools/web-restrictions.ts
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
 
-/** Calls of one round that run at once; and how long those that are interrupted may take to end by themselves. Ours. */
+/** Calls of one round that run at once; and how long those that are interrupted may take to end by themselves. */
 const callsAtOnce = 8
 const interruptedMs = 1_000
 

@@ -21,7 +21,7 @@ import {
 
 const codes = { noCommit: 42, noRef: 43, noDefault: 44 } as const
 
-/** Ours: a server that says nothing for so long is given up. Git's server says that it is still at work every 5 s. */
+/** A server that says nothing for so long is given up. Git's server says that it is still at work every 5 s. */
 const silenceSeconds = 60
 const connectSeconds = 30
 

@@ -97,7 +97,7 @@ export async function stirVms(services: Background, nodeId: string): Promise<voi
 }
 
 /**
- * A node that was silent for 60 s is lost: its running VMs are in error until it is back (decisions.md §4.1).
+ * A node that was silent for 60 s is lost: its running VMs are in error until it is back.
  * @param except the node of whoever asks: it is alive, even when it had no time to say so.
  */
 export async function markLostNodes(services: Background, except: string | null = null): Promise<void> {

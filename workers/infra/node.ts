@@ -11,11 +11,11 @@ import { reportNode, takeNode, type NodeReport } from '#src/resources/infra/node
 const heartbeatMs = 5_000
 /**
  * Memory may be promised twice over: an idle VM of 2 GB holds some 60 MB of its own, because restored machines share
- * their template's memory. Ours; BERTH_VM_MEMORY_MB sets it.
+ * their template's memory. BERTH_VM_MEMORY_MB sets it.
  */
 const overcommit = 2
 const hostShare = 0.8
-/** Disks hold what was written, some 100 MB of a VM's 10 GiB at first, so they are promised several times over. Ours; BERTH_VM_DISK_GB sets it. */
+/** Disks hold what was written, some 100 MB of a VM's 10 GiB at first, so they are promised several times over. BERTH_VM_DISK_GB sets it. */
 const diskOvercommit = 4
 const diskMbMin = 1000 * 1024
 

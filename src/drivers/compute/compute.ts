@@ -30,7 +30,7 @@ import type { RunningMachine } from './qemu/running-machine.ts'
 import { ensureSnapshot, findSnapshot, type Size } from './qemu/snapshots.ts'
 import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 
-/** The shape that the pool keeps warm (decisions.md §4.1). */
+/** The shape that the pool keeps warm: that of a VM created without a size. */
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000

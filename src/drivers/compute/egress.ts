@@ -27,7 +27,6 @@ import { tunnel } from './egress/tunnels.ts'
 export type { EgressLimits, Reached } from './egress/passages.ts'
 export type { EgressPolicy } from './egress/policies.ts'
 
-/** Not shown in the documents; ours. */
 const defaultLimits: EgressLimits = {
   connectionsPerVm: 128,
   waitMs: 60_000,

@@ -198,7 +198,7 @@ function disk(id: string, image: Image): string[] {
   return ['-blockdev', JSON.stringify(device), '-device', `virtio-blk-device,drive=${id},werror=enospc,rerror=report`]
 }
 
-/** Without the last three, a guest on a busy host may fail to calibrate its clock and hang (microvm.md, trap 1). */
+/** Without the last three, a guest on a busy host may fail to calibrate its clock and hang. */
 function kernelLine(acceleration: 'kvm' | 'emulation'): string {
   const calibrated =
     arch === 'x64' && acceleration === 'emulation' ? ` lpj=4000000 tsc_early_khz=${hostKhz()} no_timer_check` : ''

@@ -55,7 +55,7 @@ export class EventStream {
     this.#readLines(text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text)
   }
 
-  /** No more bytes: an event whose last line is whole is handed on, though no empty line follows. Ours; the standard drops it. */
+  /** No more bytes: an event whose last line is whole is handed on, though no empty line follows. The standard would drop it. */
   end(): void {
     this.#dispatch()
   }

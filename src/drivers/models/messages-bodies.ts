@@ -17,7 +17,7 @@ import { cannotListen } from './wire-formats.ts'
 type Block = Record<string, unknown>
 type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
-/** Tokens that a model may think for, by level. Anthropic takes no fewer than 1,024. Ours, but for that. */
+/** Tokens that a model may think for, by level. Anthropic takes no fewer than 1,024. */
 const thinkingTokens: Readonly<Record<Exclude<ReasoningLevel, 'none'>, number>> = {
   minimal: 1_024,
   low: 4_096,
@@ -69,7 +69,7 @@ function passedOn({ user, passed }: ModelRequest): Block {
   }
 }
 
-/** Ours: the thinking is cut to fit what the caller allows; only where the least does not fit is more allowed (`maxTokens`). */
+/** The thinking is cut to fit what the caller allows; only where the least does not fit is more allowed (`maxTokens`). */
 function thinkingBudget(target: UpstreamTarget, { reasoningEffort, maxTokens: most }: ModelRequest): number | null {
   if (reasoningEffort === null || reasoningEffort === 'none') return null
   const room = (most ?? target.maxOutputTokens) - answerTokensMin
@@ -84,7 +84,7 @@ function maxTokens(target: UpstreamTarget, { maxTokens: most }: ModelRequest, th
 /** This format has no word for `json_object`, so the model is told. */
 const jsonOnly = 'Answer with one JSON object and nothing else: no code fence, and no words around it.'
 
-/** Ours: what has tools comes again with a longer conversation, so what stands before it (tools, system) is cached. */
+/** What has tools comes again with a longer conversation, so what stands before it (tools, system) is cached. */
 function systemBlocks({ messages, tools, responseFormat }: ModelRequest): Block[] | undefined {
   const blocks: Block[] = messages.flatMap((message) =>
     message.role === 'system' && message.text !== '' ? [{ type: 'text', text: message.text }] : [],
@@ -192,7 +192,7 @@ function toolId(id: string): string {
   return id.replace(/[^\w-]/g, '_')
 }
 
-/** The object that a model meant. Ours: text that is no object goes back under a name of its own, so that the model sees its mistake. */
+/** The object that a model meant. Text that is no object goes back under a name of its own, so that the model sees its mistake. */
 function inputOf({ arguments: text }: ToolCall): unknown {
   return objectOf(jsonOf(text || '{}')) ?? { invalid_arguments: text }
 }

@@ -6,7 +6,7 @@
 
 import type { PassedValues, SelectiveParameter } from './parameters.ts'
 
-/** How hard a model may think, least first (agents-and-gateway.md, `reasoning_effort`). */
+/** How hard a model may think, least first: the values of `reasoning_effort`. */
 export const reasoningLevels = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type ReasoningLevel = (typeof reasoningLevels)[number]
 

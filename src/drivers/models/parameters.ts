@@ -1,4 +1,4 @@
-/** Parameters of OpenAI's that not every upstream knows (decisions.md §7.2); known-parameters.ts says who does. */
+/** Parameters of OpenAI's that not every upstream knows; known-parameters.ts says who does. */
 
 /** What is passed on as it is, by OpenAI's names; `seed`, `stop` and `user` have places of their own in a request. */
 export const passedParameters = [

@@ -14,7 +14,7 @@ const outputTokensMin = 16
  * @throws BerthError invalid_parameter for what this format cannot say.
  */
 export function responsesBody(target: UpstreamTarget, request: ModelRequest): object {
-  // Ours: left out, the answer would run over what the caller wanted it to stop at.
+  // Left out, the answer would run over what the caller wanted it to stop at.
   if (request.stop.length > 0)
     throw upstreamError(
       target,

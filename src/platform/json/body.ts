@@ -163,7 +163,7 @@ const frameworkErrors: Readonly<Record<string, BerthError>> = {
   FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
 }
 
-/** Of a body that is too large, this much more is read and thrown away, bytes; for how long, the app says as for any body. Ours. */
+/** Of a body that is too large, this much more is read and thrown away, bytes; for how long, the app says as for any body. */
 const discardedBytesMax = 64 * 1024 * 1024
 
 /** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */

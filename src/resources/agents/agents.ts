@@ -90,7 +90,7 @@ export async function listAgentVersions(call: Call, publicId: string, window: Li
 
 /**
  * Changes an agent into a new version; a change that says the same as before makes none.
- * @param version what the caller saw; null where the client may leave it out (decisions.md §5, POST).
+ * @param version what the caller saw; null where the client may leave it out, in POST.
  * @throws BerthError not_found, resource_archived, agent_version_mismatch; as createAgent.
  */
 export async function updateAgent(

@@ -1,4 +1,4 @@
-/** The catalog of built-in tools (decisions.md §6.9): what a model is told of each, and what it needs. */
+/** The catalog of built-in tools: what a model is told of each, and what it needs. */
 import { allow } from '#src/platform/access.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'

@@ -114,7 +114,7 @@ export async function pageEnvironments(
 
 /**
  * Changes an environment. A new network policy holds at once, also in a VM that runs, and a new idle time too; all
- * else of the config holds for the next VM that is made for it. Ours: what was built in a VM is not thrown away.
+ * else of the config holds for the next VM that is made for it. What was built in a VM is not thrown away.
  * @throws BerthError not_found, resource_archived, environment_name_taken; as createEnvironment.
  */
 export async function updateEnvironment(call: Call, publicId: string, fields: EnvironmentFields): Promise<Environment> {

@@ -1,4 +1,4 @@
-/** The tools that an agent's tool servers offer right now (decisions.md §5, GET mcp-tools). */
+/** The tools that an agent's tool servers offer right now (`GET …/mcp-tools`). */
 import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'

@@ -1,4 +1,4 @@
-/** Runs: a session begun in one request, with an agent of the caller's or one of Berth's own (decisions.md §6.8). */
+/** Runs: a session begun in one request, with an agent of the caller's or one of Berth's own. */
 import { z } from 'zod'
 import { allow, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'

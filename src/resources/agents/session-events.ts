@@ -1,4 +1,4 @@
-/** What clients send to a session, and the log as a list (decisions.md §6.1, §6.2). */
+/** What clients send to a session, and the log as a list. */
 import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -103,7 +103,7 @@ async function accept(
   return moved.events
 }
 
-/** Ours: `system.message` alone begins nothing; it is read with the next message. */
+/** `system.message` alone begins nothing; it is read with the next message. */
 function isMessage({ type }: NewEvent): boolean {
   return promptTypes.includes(type)
 }

@@ -193,7 +193,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
       ? sql`${JSON.stringify(endedOutcomes(session, timestamp(nowMs())))}::jsonb`
       : sql`outcomes`
     const archived = sql`archived_at = now(), updated_at = now(), outcomes = ${outcomes}`
-    // Ours: what was sent and not come to, such as one of two confirmations, counts as processed: nobody waits for it any more.
+    // What was sent and not come to, such as one of two confirmations, counts as processed: nobody waits for it any more.
     const queued = await findAll<{ id: string }>(
       tx,
       sql`select id from session_events where session_id = ${session.id} and processed_at is null`,

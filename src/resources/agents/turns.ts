@@ -1,18 +1,18 @@
 /**
  * What a session does next: a pure function of its log, so that whoever takes it up after a crash does what the one
- * before would have done (decisions.md §6.1, §6.2).
+ * before would have done.
  */
 import { promptTypes, resultTypes } from './sessions/event-types.ts'
 import { feedbackOf } from './outcomes/feedback.ts'
 import { pendingOf, type OpenToolUse } from './sessions/pending-work.ts'
 import type { SessionEvent, StopReason } from './sessions/rows.ts'
 
-/** The limits of a turn; all ours. */
+/** The limits of a turn. */
 export const turnLimits = {
   modelSteps: 200, // of one turn: since the user last said something
   turnSeconds: 6 * 3600, // of one run, without the time that it waits for the client
   toolCallsPerStep: 32,
-  /** Of one model request: further tries after a fault that may pass (decisions.md §6.1), and how long to wait before each, seconds. */
+  /** Of one model request: further tries after a fault that may pass, and how long to wait before each, seconds. */
   retries: 6,
   retryDelaySeconds: [1, 2, 4, 8, 16, 60],
 } as const
@@ -67,7 +67,7 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
 }
 
 /**
- * What an interrupt stops before anybody took it: the messages that began this run and came before the interrupt. Ours:
+ * What an interrupt stops before anybody took it: the messages that began this run and came before the interrupt:
  * they count as said and get no answer, as if they had just been taken; what was queued behind a run that goes on
  * already is the next turn, which the interrupt brings forward.
  */

@@ -1,6 +1,6 @@
 /**
  * Organization API keys: made once, shown once, kept as a hash, revoked everywhere within a second. People only.
- * Ours: a key's id is the 16 characters in the middle of it, which the documents call key id; it has no TypeID.
+ * A key's id is the 16 characters in the middle of it, which is called the key id; it has no TypeID.
  */
 import { randomInt } from 'node:crypto'
 import { allow, keyScopes, owned } from '#src/platform/access.ts'

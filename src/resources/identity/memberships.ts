@@ -45,7 +45,7 @@ export async function identityOf(db: Db, userId: string, organizationId: string)
   }
 }
 
-/** Ends a membership: from now on every token that names it is refused everywhere (decisions.md §1, stale membership). */
+/** Ends a membership: from now on every token that names it is refused everywhere. */
 export async function deactivateMembership(db: Db, membershipId: string): Promise<void> {
   await transaction(db, async (tx) => {
     await change(

@@ -1,6 +1,6 @@
 /**
  * The lines of a build's log: raw chunks in a table with one partition a day, so that forgetting them costs nothing.
- * An entry's id is `<unix ms>-<seq>` (decisions.md §4.9); each build has one writer, so its ids only grow.
+ * An entry's id is `<unix ms>-<seq>`; each build has one writer, so its ids only grow.
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'

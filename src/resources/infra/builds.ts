@@ -134,7 +134,7 @@ export async function outputUrl(call: Call, { key, name, type }: BuildOutput): P
   )
 }
 
-/** The build, when the caller may do this with it. @throws BerthError not_found; forbidden (decisions.md §2.4: 403 for another organization's). */
+/** The build, when the caller may do this with it. @throws BerthError not_found; forbidden for another organization's. */
 export async function readableBuild(call: Call, publicId: string, permission: Permission): Promise<Build> {
   if (call.caller.kind === 'nobody') throw call.caller.refusal
   const id = decodeId('build', publicId)

@@ -6,7 +6,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 
-/** Without a setting an organization may fill this share of the disk that files are on, and always what may be under way. Ours. */
+/** Without a setting an organization may fill this share of the disk that files are on, and always what may be under way. */
 const usualShare = 0.25
 const retryAfterSeconds = 60
 const bytesPerMib = 1024 * 1024

@@ -1,4 +1,4 @@
-/** The repositories that a new VM clones: the legacy one first, then the list, each address once (decisions.md §4.1). */
+/** The repositories that a new VM clones: the legacy one first, then the list, each address once. */
 import { isAbsolute, posix } from 'node:path'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'

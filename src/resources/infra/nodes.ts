@@ -3,7 +3,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import type { RawBuilder } from 'kysely'
 import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 
-/** A node is lost when its worker was silent this long (decisions.md §4.1: node lost > 60 s). */
+/** A node is lost when its worker was silent this long. */
 export const nodeLostSeconds = 60
 
 /** A worker says every 5 s that it lives; after this it is spoken of as silent, long before its VMs are given up. */

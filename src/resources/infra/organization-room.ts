@@ -17,7 +17,7 @@ export type Room = { memoryMb: number; diskMb: number; vms: number; folders: num
 /** One VM of the default size, with a folder: what an organization gets before anybody gets more. */
 export const defaultVm = { vcpuCount: 2, memoryMb: 2048, diskMb: 10 * 1024 }
 const firstRoom = { memoryMb: defaultVm.memoryMb, diskMb: defaultVm.diskMb + folderSizeMb }
-/** The share of what nodes promise that is kept for organizations that hold less than that. Ours. */
+/** The share of what nodes promise that is kept for organizations that hold less than that. */
 const keptShare = 0.25
 const retryAfterSeconds = 30
 

@@ -1,4 +1,4 @@
-/** Sandboxes: code or a command run once in a fresh VM that deletes itself (decisions.md §4.1). */
+/** Sandboxes: code or a command run once in a fresh VM that deletes itself. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'

@@ -33,7 +33,7 @@ export const sandboxLanguages: Readonly<Record<string, { file: string; argv: rea
   ruby: { file: 'main.rb', argv: ['ruby'] },
 }
 
-/** Other names of the same languages (decisions.md §4.1). */
+/** Other names of the same languages. */
 export const languageAliases: Readonly<Record<string, string>> = {
   py: 'python',
   js: 'javascript',

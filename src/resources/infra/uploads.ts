@@ -1,4 +1,4 @@
-/** Files that callers put into the object store by a signed address, such as the source of a build (decisions.md §4.10). */
+/** Files that callers put into the object store by a signed address, such as the source of a build. */
 import { allow, allowIn, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
@@ -14,7 +14,7 @@ export type Upload = { uploadUrl: string; binaryUrl: string; expiresAt: string }
 
 /**
  * Makes room for a file.
- * @throws BerthError invalid_request when the caller is not in the organization: the documents list no 403 here;
+ * @throws BerthError invalid_request when the caller is not in the organization: the interface lists no 403 here;
  *   rate_limited, capacity_unavailable when it may not store more.
  */
 export async function createUpload(call: Call, organizationId: string): Promise<Upload> {

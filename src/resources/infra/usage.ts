@@ -1,4 +1,4 @@
-/** Usage: one session for each stretch of time that a VM ran, a build's too, with its cost (decisions.md §4.4). */
+/** Usage: one session for each stretch of time that a VM ran, a build's too, with its cost. */
 import { allow, owned } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { listWindow } from '#src/platform/pages.ts'
@@ -10,7 +10,7 @@ export type EndReason = 'request' | 'timeout' | 'guest_exit' | 'error' | 'orphan
 
 /**
  * A session; money in US dollars with six decimals, minutes with two. An open one is counted up to now.
- * Ours: the machine of a build counts as a VM of the build's own uuid, and `buildId` says so.
+ * The machine of a build counts as a VM of the build's own uuid, and `buildId` says so.
  */
 export type UsageSession = {
   id: number

@@ -1,4 +1,4 @@
-/** Commands in a VM: run and answered (decisions.md §4.3). Background ones are processes; see vm-processes.ts. */
+/** Commands in a VM: run and answered. Background ones are processes; see vm-processes.ts. */
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'

@@ -1,4 +1,4 @@
-/** A VM's environment variables: by key and source, sealed, with what each reader may see (decisions.md §4.2). */
+/** A VM's environment variables: by key and source, sealed, with what each reader may see. */
 import { allow, mayWrite, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -25,7 +25,7 @@ const readableSources: readonly EnvSource[] = ['user', 'system', 'session', 'vau
 /** Where two sources set one key, the later in this order wins. */
 const precedence: readonly EnvSource[] = ['system', 'link', 'provision', 'vault', 'session', 'user']
 const reservedPrefixes = ['BERTH_', 'SYSTEM_', 'LD_', 'DYLD_', 'GIT_CONFIG']
-/** Variables that change what every program loads or runs. The first are decided; the rest (from PERL5OPT on) are ours: the same trick in other languages. */
+/** Variables that change what every program loads or runs. From PERL5OPT on it is the same trick in other languages. */
 const reservedKeys = new Set([
   'PATH',
   'IFS',

@@ -1,4 +1,4 @@
-/** Files in a VM: read, written, listed and deleted as `user` (decisions.md §4.3). Content is base64 text. */
+/** Files in a VM: read, written, listed and deleted as `user`. Content is base64 text. */
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'

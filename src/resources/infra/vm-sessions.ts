@@ -1,4 +1,4 @@
-/** The caller's session in a VM, and the VM's system credentials (decisions.md §4.2). */
+/** The caller's session in a VM, and the VM's system credentials. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { Call } from '#src/platform/services.ts'

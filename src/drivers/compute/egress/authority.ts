@@ -19,7 +19,6 @@ export type EgressAuthority = {
   contextFor: (host: string) => Promise<SecureContext>
 }
 
-// Not shown in the documents; ours.
 const dayMs = 24 * 60 * 60_000
 const authorityMs = 20 * 365 * dayMs // running guests hold it, so it is never exchanged while they live
 const leafMs = 7 * dayMs

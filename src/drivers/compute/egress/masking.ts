@@ -9,9 +9,9 @@ import { prepareMasker, type Masker } from '#src/platform/masking.ts'
 import type { Answer, GuestMachine } from './passages.ts'
 import type { MachineSecret } from './secrets.ts'
 
-/** Secrets of a machine that are masked after they were rotated or archived; the one used longest ago makes room. Ours. */
+/** Secrets of a machine that are masked after they were rotated or archived; the one used longest ago makes room. */
 const secretsKept = 200
-/** Codings of one answer that are unpacked, one in the other. Ours. */
+/** Codings of one answer that are unpacked, one in the other. */
 const codingsMax = 3
 
 /** How packed bodies are unpacked, by their coding (RFC 9110 §8.4.1). */

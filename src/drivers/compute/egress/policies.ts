@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { normalHost } from '#src/drivers/addresses.ts'
 
 /**
- * The policy of one VM (decisions.md §5, Environment.config.networking; `none` is ours).
+ * The policy of one VM: an environment's `networking`, and `none`.
  * `allowedHosts` are exact names or addresses, or `*.suffix`, which means every name below the suffix and not the suffix itself.
  */
 export type EgressPolicy =
@@ -21,7 +21,7 @@ export type EgressJudge = (host: string, port: number) => EgressRefusal | null
 /** The name by which a VM calls its host. */
 export const hostName = 'host.berth.internal'
 
-/** Hosts of one policy. Not shown in the documents; ours. */
+/** Hosts of one policy. */
 export const allowedHostsMax = 500
 
 /**
@@ -42,7 +42,7 @@ const packageHosts: ReadonlySet<string> = new Set(Object.values(packageManagerHo
 /**
  * Every port is open but this one: CONNECT also carries git over ssh, databases and whatever a program speaks,
  * but a VM that sends mail straight to mail servers gets its host's address onto block lists.
- * Submission with a login (465, 587) stays open. Not shown in the documents; ours.
+ * Submission with a login (465, 587) stays open.
  */
 const mailPort = 25
 

@@ -18,7 +18,7 @@ export type FindSecrets = (machineId: string) => Promise<readonly MachineSecret[
 /** The hosts that the secrets of a machine are for, one entry for each secret; null means every host. */
 export type FindSecretHosts = (machineId: string) => Promise<readonly (readonly string[] | null)[]>
 
-/** Bodies up to this size are looked through; larger ones, packed ones and those of unknown length are carried as they are. Ours. */
+/** Bodies up to this size are looked through; larger ones, packed ones and those of unknown length are carried as they are. */
 export const searchedBodyBytesMax = 64 * 1024
 
 const mark = 'berth-secret-vcrd_'

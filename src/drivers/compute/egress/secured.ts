@@ -190,7 +190,7 @@ const noTrace: Answer = {
   sentence: 'TRACE is not passed on to this host: its answer would show a secret that this VM does not hold.',
 }
 
-/** Ours: a request that names another host than its tunnel goes on as it is, with nothing put in: who answers it is not proved. */
+/** A request that names another host than its tunnel goes on as it is, with nothing put in: who answers it is not proved. */
 async function addressed(
   { guest, passage }: Opened,
   req: IncomingMessage,

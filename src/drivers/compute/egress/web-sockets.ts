@@ -2,7 +2,7 @@
 import { Transform } from 'node:stream'
 import type { Masker, Masking } from '#src/platform/masking.ts'
 
-/** Headers and control frames that wait behind the beginning of what may be a secret, bytes; ours. */
+/** Headers and control frames that wait behind the beginning of what may be a secret, bytes. */
 const waitingBytesMax = 64 * 1024
 
 /** A header, and with it the whole of a control frame; `at` counts the bytes of payload before it. */

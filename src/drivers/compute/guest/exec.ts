@@ -1,4 +1,4 @@
-/** Commands in a guest that are waited for (decisions.md §4.3). Output is kept up to its last MiB a stream. */
+/** Commands in a guest that are waited for. Output is kept up to its last MiB a stream. */
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'

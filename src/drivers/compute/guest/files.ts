@@ -1,4 +1,4 @@
-/** Files of a guest, handled as `user` by small scripts there (decisions.md §4.3). Content is base64 text. */
+/** Files of a guest, handled as `user` by small scripts there. Content is base64 text. */
 import { timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'

@@ -16,7 +16,7 @@ const unheardLinesMax = 100
 /** What the guest has not taken: the time and entropy wait their turn then. */
 const untakenBytesMax = 64 * 1024
 
-/** What makes a machine one of a kind (microvm.md, trap 8). */
+/** What makes a machine one of a kind: restored from one snapshot, all would share them. */
 export type Persona = {
   hostname: string
   machineId: string

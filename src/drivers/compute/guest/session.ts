@@ -1,4 +1,4 @@
-/** The session that a guest's own tools may use: /run/berth/session.json, for `user`, in memory only (decisions.md §4.2). */
+/** The session that a guest's own tools may use: /run/berth/session.json, for `user`, in memory only. */
 import { collect } from './exec.ts'
 import type { Machine } from '#src/drivers/compute/machine.ts'
 import { unreachable } from '#src/drivers/compute/ssh.ts'

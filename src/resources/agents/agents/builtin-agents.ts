@@ -1,4 +1,4 @@
-/** Berth's own agents: the builtins of a run, and the assistants of its modes (decisions.md §6.8). */
+/** Berth's own agents: the builtins of a run, and the assistants of its modes. */
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -91,7 +91,7 @@ export function builtinAgent(
   }
 }
 
-/** Ours: the first model of the table that can use tools; the built-in demo only when nothing else is served. */
+/** The first model of the table that can use tools; the built-in demo only when nothing else is served. */
 function usualModel(config: Config): string {
   const models = [...modelTable(config).models.values()].filter(
     ({ capabilities, status }) => capabilities.tools && status === 'available',

@@ -16,7 +16,7 @@ export type ToolConfig = ToolSetting & { name: string } & WebRestrictions
 /** What a config of web_fetch or web_search says beside that, each as it was sent. Absent: nothing is restricted. */
 export type WebRestrictions = { allowed_domains?: string[]; blocked_domains?: string[]; max_content_tokens?: number }
 
-/** The toolsets of built-in tools (decisions.md §6.9). */
+/** The toolsets of built-in tools. */
 export const builtInToolsets = ['agent_toolset_20260401', 'berth_toolset_v1'] as const
 export type BuiltInToolset = (typeof builtInToolsets)[number]
 

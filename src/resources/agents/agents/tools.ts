@@ -1,4 +1,4 @@
-/** The `tools` of an agent: toolsets, tool servers' tools and custom tools, read and filled in (decisions.md §5). */
+/** The `tools` of an agent: toolsets, tool servers' tools and custom tools, read and filled in. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -36,7 +36,7 @@ const webConfigs: Readonly<Record<string, z.ZodType<GivenConfig>>> = {
   web_fetch: exact({ ...builtInKeys, ...webToolShapes.web_fetch }),
   web_search: exact({ ...builtInKeys, ...webToolShapes.web_search }),
 }
-// Ours: as the names of functions that models are given, at most 64 characters.
+// As the names of functions that models are given, at most 64 characters.
 const custom = exact({
   type: z.string(),
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'it has letters, digits, underscores and dashes, 64 at most'),

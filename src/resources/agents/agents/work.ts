@@ -13,7 +13,7 @@ import { failed } from '#src/resources/agents/tools/results.ts'
 import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
 
 /**
- * Whether an agent has work that forbids its deletion (decisions.md §5): a session that is running or rescheduling.
+ * Whether an agent has work that forbids its deletion: a session that is running or rescheduling.
  * Called with the agent's row locked for update, so no new session of it can be inserted; its sessions' rows are locked
  * here, so that none starts either.
  */
@@ -27,7 +27,7 @@ export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
 
 /**
  * Sessions that run in an environment whose VM is being torn down get `session.error` `environment_failed_error` and go
- * idle with `retries_exhausted` (decisions.md §5); their open calls are answered, as before every rest (§6.2). Called
+ * idle with `retries_exhausted`; their open calls are answered, as before every rest. Called
  * with the environment's row locked for update.
  */
 export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {

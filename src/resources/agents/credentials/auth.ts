@@ -1,4 +1,4 @@
-/** A credential's `auth` as it is given: read, checked, and parted into what may be shown and what is sealed (decisions.md §5). */
+/** A credential's `auth` as it is given: read, checked, and parted into what may be shown and what is sealed. */
 import { z } from 'zod'
 import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -134,7 +134,7 @@ function readEnvironmentVariable({
 }: Given & { type: 'environment_variable' }): ReadAuth {
   checkEnv({ [secret_name]: secret_value }, 'secret')
   if (secret_value === '') throw new BerthError('invalid_env_value', 'auth.secret_value must not be empty.')
-  const location = networking ? (injection_location ?? { header: true, body: false }) : null // ours: in headers, where a key belongs, unless the body is asked for
+  const location = networking ? (injection_location ?? { header: true, body: false }) : null // in headers, where a key belongs, unless the body is asked for
   if (injection_location && !networking)
     throw new BerthError(
       'invalid_request',

@@ -7,7 +7,7 @@ import type { Sealer } from '#src/platform/secrets.ts'
 import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
-/** What is shown of each kind, as callers see it: no secret is in it (decisions.md §5). */
+/** What is shown of each kind, as callers see it: no secret is in it. */
 export type StaticBearerAuth = { type: 'static_bearer'; mcp_server_url: string }
 export type RefreshSettings = {
   client_id: string

@@ -30,7 +30,7 @@ export type VaultVariable = {
   networking: CredentialNetworking | null
 }
 
-/** A token that ends within this time is exchanged before it is used; ours. */
+/** A token that ends within this time is exchanged before it is used. */
 const earlyMs = 60_000
 
 /**

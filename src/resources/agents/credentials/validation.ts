@@ -1,4 +1,4 @@
-/** Whether an mcp_oauth credential works: tried on its tool server, refreshed when that refuses it, and tried again (decisions.md §5, mcp_oauth_validate). */
+/** Whether an mcp_oauth credential works: tried on its tool server, refreshed when that refuses it, and tried again (`mcp_oauth_validate`). */
 import { allow } from '#src/platform/access.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'

@@ -1,4 +1,4 @@
-/** The `config` of an environment, read whole and with every default filled in (decisions.md §5). Keys are spelled as on the wire. */
+/** The `config` of an environment, read whole and with every default filled in. Keys are spelled as on the wire. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'

@@ -1,4 +1,4 @@
-/** The states of an environment, and the only place that moves one: row, event and notice change together (decisions.md §5). */
+/** The states of an environment, and the only place that moves one: row, event and notice change together. */
 import type { RawBuilder } from 'kysely'
 import { change, sql, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'

@@ -39,7 +39,7 @@ const provisioningSecondsMax = 2 * (limits.setupSecondsMax + limits.environmentB
 export type EnvironmentUse = { mcpHosts?: readonly string[]; signal?: AbortSignal }
 
 /**
- * The environment's VM, running and prepared: made or started when it is not, and waited for; ours: also for its turn,
+ * The environment's VM, running and prepared: made or started when it is not, and waited for, also for its turn,
  * while as many of the organization are on their way as may be. Every use says so, which keeps the VM from being
  * stopped as idle.
  * @throws BerthError not_found; resource_archived; invalid_request for one that has no VM; vm_unreachable with the reason
@@ -155,7 +155,7 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
   return vm
 }
 
-/** Asks for the VM as soon as it is its turn. Ours: nobody is before anybody; whoever looks first when there is room again has it. */
+/** Asks for the VM as soon as it is its turn. Nobody is before anybody; whoever looks first when there is room again has it. */
 async function waitForTurn(services: Background, id: string, use: EnvironmentUse, over: AbortSignal): Promise<void> {
   const demand = (): Promise<boolean> => transaction(services.db, (tx) => demandInTurn(services, tx, id, use))
   if (await demand()) return

@@ -16,8 +16,8 @@ export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; error
 /** Whose servers and credentials. */
 export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
 
-const callMs = 120_000 // ours
-/** So many listings are kept, and so many characters of them as JSON; in memory that is a few times as much. Ours. */
+const callMs = 120_000
+/** So many listings are kept, and so many characters of them as JSON; in memory that is a few times as much. */
 const keptMax = 500
 const keptCharactersMax = 32 * 1024 * 1024
 

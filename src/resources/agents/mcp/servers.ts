@@ -28,7 +28,7 @@ export type McpOrder = {
   signal?: AbortSignal
 }
 
-const toolsMax = 1000 // ours: of one server
+const toolsMax = 1000 // of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
 /** Connects, works, and leaves; within `limitMs` in all. */

@@ -8,7 +8,7 @@ import type { Verdict } from './evaluations.ts'
 import type { Outcome } from './rows.ts'
 import type { TurnEvent } from '#src/resources/agents/turns.ts'
 
-/** All that a grader is told may take this share of the model's window; of a longer record the beginning is left out. Ours. */
+/** All that a grader is told may take this share of the model's window; of a longer record the beginning is left out. */
 const windowShare = 0.6
 
 const leftOut = '    (The beginning is left out.)'

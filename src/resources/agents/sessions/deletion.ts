@@ -1,4 +1,4 @@
-/** Deleting a session: what it does is interrupted first, and what was made for it alone goes with it (decisions.md §5). */
+/** Deleting a session: what it does is interrupted first, and what was made for it alone goes with it. */
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'

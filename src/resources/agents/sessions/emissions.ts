@@ -1,4 +1,4 @@
-/** What goes out to those who follow a session: each entry of its log, and the previews between them (decisions.md §6.2). */
+/** What goes out to those who follow a session: each entry of its log, and the previews between them. */
 import { encodeId } from '#src/platform/ids.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import type { Piece } from '#src/platform/streams/followers.ts'

@@ -1,4 +1,4 @@
-/** The events that clients may send, read and checked (decisions.md §6.2). Keys are spelled as on the wire. */
+/** The events that clients may send, read and checked. Keys are spelled as on the wire. */
 import { z } from 'zod'
 import { isBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'

@@ -1,4 +1,4 @@
-/** The types of events (decisions.md §6.2), and the kinds among them that decide what a session does. */
+/** The types of events, and the kinds among them that decide what a session does. */
 
 /** Every type of event that a log may hold. */
 export const eventTypes: readonly string[] = [

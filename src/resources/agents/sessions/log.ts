@@ -1,7 +1,7 @@
 /**
  * The log of a session: the only place that writes it. Every entry has a position, which grows under the lock of the
  * session's row, so a reader that saw one position has seen all before it. What a client sends stands in the log twice:
- * queued, and taken (decisions.md §6.2).
+ * queued, and taken.
  */
 import type { RawBuilder } from 'kysely'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'

@@ -1,6 +1,6 @@
 /**
- * Previews: what a model is saying before it is said, for those who follow a session and ask for it (decisions.md §6.2).
- * Ours: rows of an unlogged table and a notice of their own, not payloads of notices. A notice is heard by every
+ * Previews: what a model is saying before it is said, for those who follow a session and ask for it.
+ * Rows of an unlogged table and a notice of their own, not payloads of notices. A notice is heard by every
  * process and holds 8 kB; a row is read only where somebody asked for it, in order, and costs no write-ahead log. The
  * appending of the event that was previewed removes them.
  */

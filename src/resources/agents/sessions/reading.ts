@@ -1,4 +1,4 @@
-/** How far the owner of a session has read, and what is new since then (decisions.md §5). */
+/** How far the owner of a session has read, and what is new since then. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'

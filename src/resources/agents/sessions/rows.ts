@@ -11,7 +11,7 @@ import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import type { Outcome } from '#src/resources/agents/outcomes/rows.ts'
 
-/** Terminated is for ever (decisions.md §6.1). */
+/** Terminated is for ever. */
 export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'
 
 /** Why a session is idle; keys as on the wire, event ids public. */
@@ -139,7 +139,7 @@ export function wireAgent({
 }
 
 /**
- * Refuses one more session at work: each takes its turn at the workers, which all organizations share. Ours. Counted
+ * Refuses one more session at work: each takes its turn at the workers, which all organizations share. Counted
  * without a lock, so what begins in the same moment may overshoot it.
  * @throws BerthError rate_limited.
  */

@@ -1,4 +1,4 @@
-/** Sharing a session: its transcript, reduced, for everybody who has the link (decisions.md §5). */
+/** Sharing a session: its transcript, reduced, for everybody who has the link. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -77,7 +77,7 @@ function reduced(event: WireEvent, names: ReadonlyMap<string, string>): WireEven
   }
 }
 
-/** Ours: what came by address after a session was shared is left out. */
+/** What came by address after a session was shared is left out. */
 function isUrlAttachment(block: unknown): boolean {
   return (
     typeof block === 'object' &&

@@ -1,4 +1,4 @@
-/** The states of a session, and the only place that moves one: row, event of the log and notice change together (decisions.md §6.1). */
+/** The states of a session, and the only place that moves one: row, event of the log and notice change together. */
 import type { RawBuilder } from 'kysely'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { states, transition, type States } from '#src/platform/states.ts'
@@ -46,7 +46,7 @@ export async function moveSession(
 }
 
 /**
- * Logs what a session that is idle waits for now, when some of it was answered: its status stays (decisions.md §6.1).
+ * Logs what a session that is idle waits for now, when some of it was answered: its status stays.
  * @returns what was logged.
  */
 export async function waitOn(

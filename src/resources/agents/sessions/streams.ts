@@ -93,7 +93,7 @@ async function* statesAfter(call: Following, id: string, after: number | null): 
   }
 }
 
-/** Ours: an event's id stands for where it was sent, so that its taking, which came later, is not missed. */
+/** An event's id stands for where it was sent, so that its taking, which came later, is not missed. */
 async function readPosition({ db }: Call, { id, eventPosition }: Session, after: string): Promise<number> {
   const unknown = (): BerthError =>
     new BerthError(

@@ -1,4 +1,4 @@
-/** What a session used, and what it may spend: counted in the transaction that logs it (decisions.md §5). */
+/** What a session used, and what it may spend: counted in the transaction that logs it. */
 import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'

@@ -3,7 +3,7 @@ import type { GuestTool } from './guest-shapes.ts'
 import { cutMiddle, failed } from './results.ts'
 import { unfit } from './guest-scripts.ts'
 
-/** How long a command may take, seconds; and how long it may be, bytes: one argument of a program. Ours. */
+/** How long a command may take, seconds; and how long it may be, bytes: one argument of a program. */
 export const bashLimits = { secondsDefault: 120, secondsMax: 600, commandBytes: 96 * 1024 } as const
 
 const script = `exec 2>&1

@@ -36,7 +36,7 @@ class Overdue extends BerthError {
 
 const callSilenceMs = 15_000
 const againMs = 500
-/** How long a VM may be out of reach before its call is given up, ms; ours. */
+/** How long a VM may be out of reach before its call is given up, ms. */
 const unreachableMs = 90_000
 /** After a command's own limit its guest has this long to say that it ended. */
 const graceMs = 30_000

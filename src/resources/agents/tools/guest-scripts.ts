@@ -1,7 +1,7 @@
 /** What the scripts of guest tools share. */
 import { failed, type ToolResult } from './results.ts'
 
-/** Largest text that a call may bring into the guest, bytes: what one message to it takes, with room for the rest. Ours. */
+/** Largest text that a call may bring into the guest, bytes: what one message to it takes, with room for the rest. */
 export const guestTextBytesMax = 384 * 1024
 /** Linux takes 128 KiB for one argument; a longer text comes in pieces. */
 const argumentBytes = 96 * 1024

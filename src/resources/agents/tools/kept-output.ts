@@ -1,7 +1,7 @@
 /** The beginning and the end of what a process prints, however much it is. */
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 
-/** Of each stream, in characters; more than a result shows. Ours. */
+/** Of each stream, in characters; more than a result shows. */
 const headMax = 40_000
 const tailMax = 120_000
 

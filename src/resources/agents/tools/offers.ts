@@ -1,4 +1,4 @@
-/** Which tools a session's model is offered, what it calls them, and what is wrong with a call (decisions.md §5, §6.9). */
+/** Which tools a session's model is offered, what it calls them, and what is wrong with a call. */
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
@@ -29,7 +29,7 @@ export type OfferFacts = {
   mcpTools: ReadonlyMap<string, readonly McpTool[]>
 }
 
-/** Most tools that a model is offered, whatever servers list; ours. */
+/** Most tools that a model is offered, whatever servers list. */
 const offersMax = 300
 const nameLength = 64
 /** Built-in tools of ours that are offered; those of nouns that are not there yet are not. */
@@ -42,7 +42,7 @@ export function offersOf({ tools }: Pick<AgentDefinition, 'tools'>, facts: Offer
   return offers.filter((offer) => first.get(offer.tool.name) === offer).slice(0, offersMax)
 }
 
-/** What a model calls a tool of a server: the same for ever, whatever the server lists. Ours. */
+/** What a model calls a tool of a server: the same for ever, whatever the server lists. */
 export function mcpToolName(serverName: string, name: string): string {
   const plain = `mcp__${serverName}__${name}`
   const fit = plain.replace(/[^A-Za-z0-9_-]/g, '_')
@@ -52,7 +52,7 @@ export function mcpToolName(serverName: string, name: string): string {
 }
 
 const validators = new CfWorkerJsonSchemaValidator()
-/** A check of arguments takes a millisecond; a schema that needs longer than this is not checked again. Ours. */
+/** A check of arguments takes a millisecond; a schema that needs longer than this is not checked again. */
 const checkMs = 40
 const slowMax = 1_000
 const slowSchemas = new Set<string>()

@@ -9,7 +9,7 @@ export type ResultBlock =
 /** A tool's answer. `content`: its pieces, when it is not text alone. `usage`: what is counted for it. */
 export type ToolResult = { text: string; isError: boolean; content?: readonly ResultBlock[]; usage?: UsageAdded }
 
-/** Limits of results; ours. */
+/** Limits of results. */
 export const resultLimits = {
   /** Of one result. */
   characters: 30_000,

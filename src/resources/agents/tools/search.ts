@@ -5,7 +5,7 @@ import { refusal } from './files.ts'
 import { answered } from './results.ts'
 
 const timeoutMs = 60_000
-/** How many are shown, and how much of a line, characters; ours. */
+/** How many are shown, and how much of a line, characters. */
 const foundMax = 500
 const lineCharacters = 500
 /** What nobody looks for; a path that names it is searched all the same. */

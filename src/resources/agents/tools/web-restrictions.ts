@@ -9,7 +9,7 @@ import { limits } from '#src/platform/limits.ts'
 import type { AgentTool, ToolConfig, WebRestrictions } from '#src/resources/agents/agents/rows.ts'
 
 const longestEntry = limits.webDomainLength
-/** Engines take a few words; ours. */
+/** Engines take a few words. */
 const sitesMax = 5
 const perList = `it must have 1 to ${limits.webDomainsMax} domains; leave it out when nothing is restricted`
 

@@ -19,7 +19,7 @@ export type ConversationOrder = {
   nameOf: (use: TurnEvent) => string
 }
 
-/** Limits of a conversation; ours. */
+/** Limits of a conversation. */
 export const conversationLimits = {
   /** A conversation that is estimated at more than this share of the model's window is compacted. */
   windowShare: 0.7,

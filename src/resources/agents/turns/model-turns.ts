@@ -17,7 +17,7 @@ import type { Model } from '#src/resources/llm/models/rows.ts'
 import { addToPreview, startPreview, type PreviewType } from '#src/resources/agents/sessions/previews.ts'
 import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/secrets.ts'
 
-/** Limits of an answer; ours. */
+/** Limits of an answer. */
 export const answerLimits = {
   /** Of text; what is longer is cut, and the answer ends there. */
   textCharacters: 256 * 1024,

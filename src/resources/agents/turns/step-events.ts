@@ -1,4 +1,4 @@
-/** The events by which the loop says what happened, and what an error of a model means for the session (decisions.md §6.2). */
+/** The events by which the loop says what happened, and what an error of a model means for the session. */
 import type { Usage } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'

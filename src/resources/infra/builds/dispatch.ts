@@ -1,6 +1,6 @@
 /**
  * Whose build runs next. Organizations take turns: who has the fewest running goes first, then who was served longest
- * ago, then who has waited longest; an organization runs four at once (decisions.md §3).
+ * ago, then who has waited longest; an organization runs four at once.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { onNode } from '#src/platform/jobs.ts'

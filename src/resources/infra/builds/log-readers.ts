@@ -1,4 +1,4 @@
-/** A build's log as callers read it: its last entries, or followed from any entry without gap or repeat (decisions.md §4.9). */
+/** A build's log as callers read it: its last entries, or followed from any entry without gap or repeat. */
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'

@@ -2,7 +2,7 @@
 import type { Role } from '#src/platform/access.ts'
 import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
 
-/** Terminal: succeeded, failed, cancelled (decisions.md §4.9). */
+/** Terminal: succeeded, failed, cancelled. */
 export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
 
 /** What a build leaves behind: `artifact` and `function` as a file in the object store, `template` for VMs. */

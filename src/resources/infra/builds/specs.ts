@@ -1,4 +1,4 @@
-/** What a build is told to do: `berth.build/v1` (decisions.md §4.9). Kept sealed, because its environment may hold secrets. */
+/** What a build is told to do: `berth.build/v1`. Kept sealed, because its environment may hold secrets. */
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
@@ -24,7 +24,7 @@ export type BuildSpec = {
   timeout_seconds: number
 }
 
-/** Ours: the size of the machines that are kept warm. */
+/** The size of the machines that are kept warm. */
 const defaultResources = { vcpu: 2, memory_mb: 2048 }
 const noNul = (text: string): boolean => !text.includes('\0')
 const text = (most: number): z.ZodString => z.string().max(most).refine(noNul)

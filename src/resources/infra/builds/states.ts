@@ -1,4 +1,4 @@
-/** The states of a build, and the only place that moves one: row, event, end of the log and notice change together (decisions.md §4.9). */
+/** The states of a build, and the only place that moves one: row, event, end of the log and notice change together. */
 import { buildsFinished } from '#src/platform/metrics.ts'
 import { change, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'

@@ -1,4 +1,4 @@
-/** What a build's machine costs: a usage session from when the build has it until the build is over (decisions.md §4.4). */
+/** What a build's machine costs: a usage session from when the build has it until the build is over. */
 import { change, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Build } from './rows.ts'

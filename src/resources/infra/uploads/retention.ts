@@ -9,7 +9,7 @@ import { uploadKey } from '#src/resources/infra/uploads.ts'
 type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
 type UploadRow = { id: string; organizationId: string }
 
-/** Removes unfinished uploads after a day (decisions.md §4.10), and remembers which were finished. For housekeeping. */
+/** Removes unfinished uploads after a day, and remembers which were finished. For housekeeping. */
 export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
   const { db } = services
   await sweep(

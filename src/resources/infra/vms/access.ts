@@ -15,7 +15,7 @@ export const nodeTokenPurpose = 'node agent'
 
 /**
  * The running VM of this id.
- * @param ifNotRunning the status code where the documents name one; otherwise 400, because they list no 409 (decisions.md §4.3).
+ * @param ifNotRunning the status where the interface names one; otherwise 400, because it lists no 409.
  * @throws BerthError not_found; invalid_request when it does not run.
  */
 export async function reachVm(

@@ -1,4 +1,4 @@
-/** Network policies: where a VM may connect to (decisions.md §5, `networking`; `none` is ours). */
+/** Network policies: where a VM may connect to. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { exact, sentenceOf } from '#src/platform/shapes.ts'

@@ -1,4 +1,4 @@
-/** Background processes in a VM: a record that outlives them, output that can be read and followed (decisions.md §4.3). */
+/** Background processes in a VM: a record that outlives them, output that can be read and followed. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'

@@ -55,10 +55,10 @@ export type Vm = {
   deletedAt: string | null
 }
 
-/** A boot is tried this often before the VM is left in `error` (decisions.md §4.1: 2 retries). */
+/** A boot is tried this often before the VM is left in `error`. */
 export const bootTriesMax = 3
 
-/** Where a VM may connect to (decisions.md §5, `networking`). */
+/** Where a VM may connect to. */
 export type NetworkPolicy =
   | { type: 'unrestricted' }
   | { type: 'none' }

@@ -1,6 +1,5 @@
 /**
- * The states of a VM, and the only place that moves one: row, event, usage session and notice change together
- * (decisions.md §4.1 and §4.4).
+ * The states of a VM, and the only place that moves one: row, event, usage session and notice change together.
  */
 import { change, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'

@@ -10,7 +10,7 @@ import type { UserPart } from '#src/drivers/models/model.ts'
 /** A JSON object whose keys are not known yet. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What names of tools look like (decisions.md §7.2). */
+/** What names of tools look like. */
 export const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
 /** The 400 for what is wrong inside `messages`. The sentence begins with the place and quotes no value of the caller's. */

@@ -1,4 +1,4 @@
-/** The messages of `POST /v1/chat/completions` (decisions.md §7.2), read into the shapes that every upstream is asked with. */
+/** The messages of `POST /v1/chat/completions`, read into the shapes that every upstream is asked with. */
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import {

@@ -1,4 +1,4 @@
-/** The plain parameters that both chat routes take beside the messages (decisions.md §7.2): numbers, texts, switches. */
+/** The plain parameters that both chat routes take beside the messages: numbers, texts, switches. */
 import { reasoningLevels, type ModelRequest, type ReasoningLevel } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -51,7 +51,7 @@ function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelReq
   return all.length > 0 ? all : undefined
 }
 
-/** The answer's length at most: the newer name goes first. Ours: more than the model can write is as much as it can. */
+/** The answer's length at most: the newer name goes first. More than the model can write is as much as it can. */
 function readMaxTokens(body: Fields, { maxOutputTokens }: Model): number | null {
   const older = integerFrom(body, 'max_tokens', 1)
   const asked = integerFrom(body, 'max_completion_tokens', 1) ?? older
@@ -59,7 +59,7 @@ function readMaxTokens(body: Fields, { maxOutputTokens }: Model): number | null 
 }
 
 /**
- * `reasoning_effort`, which is streaming only, and of the levels that the model has. Ours: `none` suits every model
+ * `reasoning_effort`, which is streaming only, and of the levels that the model has. `none` suits every model
  * that does not reason, although it lists no levels.
  * @throws BerthError invalid_parameter, reasoning_requires_streaming, reasoning_effort_unsupported.
  */

@@ -1,6 +1,6 @@
 /**
- * Blocks of reasoning that a caller sends back. Each is bound to the model that made it (agents-and-gateway.md,
- * Versioning), which is checked here, before anything is sent: a provider would refuse it later and less clearly.
+ * Blocks of reasoning that a caller sends back. Each is bound to the model that made it. That is
+ * checked here, before anything is sent: a provider would refuse it later and less clearly.
  */
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -44,7 +44,7 @@ export function isComplete({ model }: Reader, { signature, encryptedContent }: R
   return model.reasoningReplay === 'none' || signature !== null || encryptedContent !== null
 }
 
-/** A `{type: "reasoning"}` element of an assistant's content (decisions.md §7.2). @throws BerthError 400. */
+/** A `{type: "reasoning"}` element of an assistant's content. @throws BerthError 400. */
 export function readReasoningPart(reader: Reader, part: Fields, place: string): ReasoningBlock {
   const block = replayed(
     reader,
@@ -68,7 +68,7 @@ export function readReasoningPart(reader: Reader, part: Fields, place: string): 
 
 /**
  * `reasoning_details` as clients of OpenRouter send it back. Details of one block share their id or, without ids, their
- * index. Ours: the model may be absent there, because that format has none; then the block is taken for the asked model's.
+ * index. The model may be absent there, because that format has none; then the block is taken for the asked model's.
  * @throws BerthError 400.
  */
 export function readReasoningDetails(reader: Reader, value: unknown, place: string): ReasoningBlock[] {

@@ -1,4 +1,4 @@
-/** Bodies of the two chat routes, read into what a model is asked (decisions.md §7.2 and §7.5). Every refusal is made here, before anything is sent. */
+/** Bodies of the two chat routes, read into what a model is asked. Every refusal is made here, before anything is sent. */
 import type { Message, ModelRequest } from '#src/drivers/models/model.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -20,7 +20,7 @@ export type ChatRequest = { model: Model; request: ModelRequest }
  * Reads the body of `POST /v1/chat/completions`; GraphQL's arguments are read as such a body too.
  * @param body JSON that parseJson or checkJson let through.
  * @returns also whether the stream ends with its usage.
- * @throws BerthError 400 with a code of decisions.md §2.3.
+ * @throws BerthError 400 with a code of the gateway.
  */
 export function readChatRequest(config: Config, body: unknown): ChatRequest & { includeUsage: boolean } {
   const fields = readBody(body)
@@ -35,7 +35,7 @@ export function readChatRequest(config: Config, body: unknown): ChatRequest & { 
  * Reads the body of `POST /v1/chat`: UI messages, and otherwise the same. What the clients' transport adds (`id`,
  * `trigger`, `messageId`) is ignored.
  * @returns also the id of the message that the answer continues: the last one, when it is the assistant's.
- * @throws BerthError 400 with a code of decisions.md §2.3; stream_required for `stream: false`.
+ * @throws BerthError 400 with a code of the gateway; stream_required for `stream: false`.
  */
 export function readUiChatRequest(config: Config, body: unknown): ChatRequest & { continuedId: string | null } {
   const fields = readBody(body)

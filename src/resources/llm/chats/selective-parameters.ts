@@ -1,4 +1,4 @@
-/** Parameters of OpenAI's that not every model's upstreams know: read, and refused by name where nobody would honour them (decisions.md §7.2). */
+/** Parameters of OpenAI's that not every model's upstreams know: read, and refused by name where nobody would honour them. */
 import type { ModelRequest } from '#src/drivers/models/model.ts'
 import { isUsualTier, knowsAll, knowsParameter } from '#src/drivers/models/known-parameters.ts'
 import type { PassedParameter, SelectiveParameter } from '#src/drivers/models/parameters.ts'

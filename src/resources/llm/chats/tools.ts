@@ -1,4 +1,4 @@
-/** The tools that a chat offers its model, in OpenAI's shape (decisions.md §7.2), for both chat routes. */
+/** The tools that a chat offers its model, in OpenAI's shape, for both chat routes. */
 import type { ModelRequest, Tool } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -8,7 +8,7 @@ import type { Model } from '#src/resources/llm/models/rows.ts'
 
 /**
  * `tools`, `tool_choice` and `parallel_tool_calls`.
- * @throws BerthError invalid_parameter; tools_require_streaming when the answer is not streamed (agents-and-gateway.md, Versioning).
+ * @throws BerthError invalid_parameter; tools_require_streaming when the answer is not streamed.
  */
 export function readTools(
   body: Fields,

@@ -1,4 +1,4 @@
-/** The messages of `POST /v1/chat`: `UIMessage[]` of ai 5, 6 and 7 (decisions.md §7.5), read into the shapes that every upstream is asked with. */
+/** The messages of `POST /v1/chat`: `UIMessage[]` of ai 5, 6 and 7, read into the shapes that every upstream is asked with. */
 import type { Message, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import {

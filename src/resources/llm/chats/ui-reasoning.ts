@@ -1,6 +1,6 @@
 /**
  * Reasoning in UI messages: what a provider wants back travels in `providerMetadata`, under the names that the AI SDK's
- * own providers use, with the model beside it (decisions.md §7.5).
+ * own providers use, with the model beside it.
  */
 import type { ReasoningBlock } from '#src/drivers/models/model.ts'
 import { optionalTextAt, fieldsAt, textAt, wrongMessage, type Fields } from './message-shapes.ts'

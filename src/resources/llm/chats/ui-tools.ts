@@ -1,4 +1,4 @@
-/** Tool parts of UI messages: `tool-<name>` and `dynamic-tool`, whose states say how far a call has come (decisions.md §7.5). */
+/** Tool parts of UI messages: `tool-<name>` and `dynamic-tool`, whose states say how far a call has come. */
 import type { ToolCall } from '#src/drivers/models/model.ts'
 import { idAt, textAt, toolName, wrongMessage, type Fields } from './message-shapes.ts'
 

@@ -201,12 +201,12 @@ function describe(
   | 'line'
 > {
   const able = (ability: (typeof modelAbilities)[number]): boolean =>
-    entry.capabilities?.includes(ability) ?? ability === 'tools' // ours: most servers can
+    entry.capabilities?.includes(ability) ?? ability === 'tools' // most servers can
   return {
     id,
     displayName: entry.display_name ?? bareName(id),
     ownedBy: entry.owned_by ?? id.slice(0, id.indexOf('/')),
-    createdAt: beginOf(entry.created_at ?? '1970-01-01'), // ours: not known
+    createdAt: beginOf(entry.created_at ?? '1970-01-01'), // not known
     reasoningLevels: entry.reasoning?.levels ?? [],
     defaultReasoningLevel: entry.reasoning?.default ?? null,
     capabilities: {
