@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import { callerName, type Caller } from './access.ts'
+import { createBoundedMap } from './caches/bounded-map.ts'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 import { getOne, sql, type Db } from './postgres.ts'
@@ -47,7 +48,7 @@ type Share = { tokens: number; allowance: Allowance; untilMs: number; refilling:
  * @param factor multiplies every limit: an operator's knob for a host that serves one team, or a benchmark.
  */
 export function createRateLimiter(db: Db, factor: number): RateLimiter {
-  const shares = new Map<string, Share>()
+  const shares = createBoundedMap<string, Share>({ entriesMax: heldBucketsMax })
 
   async function refill(share: Share, bucket: string, perMinute: number): Promise<void> {
     const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
@@ -100,7 +101,6 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
       let share = shares.get(bucket)
       if (share && share.tokens >= 1 && share.untilMs > performance.now()) return take(share)
       if (!share) {
-        if (shares.size >= heldBucketsMax) shares.clear()
         share = {
           tokens: 0,
           allowance: { limit: perMinute, remaining: 0, resetSeconds: 60 },

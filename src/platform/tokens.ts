@@ -14,6 +14,7 @@ import {
 } from 'jose'
 import { z } from 'zod'
 import { lesserRole, roles, type Role } from './access.ts'
+import { createBoundedMap } from './caches/bounded-map.ts'
 import { now, nowMs } from './clock.ts'
 import { BerthError } from './errors.ts'
 import { decodeId } from './ids.ts'
@@ -79,7 +80,7 @@ export function createTokenChecker(
   issuers: readonly TrustedIssuer[],
   hs256: { secret: string; audience: string } | null,
 ): TokenChecker {
-  const remembered = new Map<string, { token: Token; untilMs: number }>()
+  const remembered = createBoundedMap<string, { token: Token; untilMs: number }>({ entriesMax: rememberedTokensMax })
 
   async function verify(text: string): Promise<Token> {
     if (text.length > longestTokenCharacters) throw refused('it is longer than any token of ours')
@@ -121,7 +122,6 @@ export function createTokenChecker(
       const nowIs = nowMs()
       if (known && known.untilMs > nowIs) return known.token
       const token = await verify(text)
-      if (remembered.size >= rememberedTokensMax) remembered.clear()
       remembered.set(text, { token, untilMs: Math.min(nowIs + rememberedMsMax, token.expiresAtSeconds * 1000) })
       return token
     },

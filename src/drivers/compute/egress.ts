@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { connectGuarded, type OutboundTarget } from '../outbound.ts'
 import type { EgressAuthority } from './egress/authority.ts'
 import {
@@ -19,6 +20,7 @@ import {
   type Reached,
 } from './egress/passages.ts'
 import { judgeOf, type EgressJudge, type EgressPolicy } from './egress/policies.ts'
+import { secretsKept } from './egress/masking.ts'
 import { forward } from './egress/requests.ts'
 import type { FindSecretHosts, FindSecrets } from './egress/secrets.ts'
 import { createSecured } from './egress/secured.ts'
@@ -108,7 +110,7 @@ export function createEgress(options: EgressOptions): Egress {
 
   function serve(machineId: string, connection: Duplex): void {
     connection.on('error', () => connection.destroy()) // the guest went away; `close` follows and ends the rest
-    const machine = machines.get(machineId) ?? newMachine(machineId, judgeOf({ type: 'none' }, hostPorts))
+    const machine = machines.get(machineId) ?? newMachine(machineId, judgeOf({ type: 'none' }, hostPorts), node.limits)
     const guest: Guest = { connection, machine, node, open: true, underWay: 0, timer: undefined }
     rest(guest)
     connection.once('close', () => {
@@ -132,7 +134,7 @@ export function createEgress(options: EgressOptions): Egress {
 
   function setPolicy(machineId: string, policy: EgressPolicy): void {
     const judge = judgeOf(policy, hostPorts)
-    const machine = machines.get(machineId) ?? newMachine(machineId, judge)
+    const machine = machines.get(machineId) ?? newMachine(machineId, judge, node.limits)
     machines.set(machineId, machine)
     machine.judge = judge
     for (const passage of machine.passages) if (judge(passage.host, passage.port)) passage.stop.abort()
@@ -154,14 +156,14 @@ export function createEgress(options: EgressOptions): Egress {
   }
 }
 
-function newMachine(id: string, judge: EgressJudge): GuestMachine {
+function newMachine(id: string, judge: EgressJudge, { reachedPerVm }: EgressLimits): GuestMachine {
   return {
     id,
     judge,
     guests: new Set(),
     passages: new Set(),
-    reached: new Map(),
+    reached: createBoundedMap({ entriesMax: reachedPerVm }),
     secretHosts: null,
-    masked: { secrets: new Map(), key: '', masker: null },
+    masked: { secrets: createBoundedMap({ entriesMax: secretsKept }), key: '', masker: null },
   }
 }

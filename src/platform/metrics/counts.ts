@@ -1,5 +1,6 @@
 /** How many of something an organization may have: counted where one more is made. */
 import { sql, type RawBuilder } from 'kysely'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, getOne, type Db, type Tx } from '#src/platform/postgres.ts'
 
@@ -21,7 +22,7 @@ export async function checkCount(tx: Tx, organizationId: string, counted: Counte
   if ((await countUpTo(tx, counted)) >= counted.most) throw tooMany(counted)
 }
 
-const remembered = new Map<string, { count: number; untilMs: number }>()
+const remembered = createBoundedMap<string, { count: number; untilMs: number }>({ entriesMax: rememberedMax })
 
 /**
  * The same where so many are made that counting each time would be slow, or waiting: counted once a minute by each
@@ -30,10 +31,8 @@ const remembered = new Map<string, { count: number; untilMs: number }>()
 export async function checkRoughCount(db: Db, organizationId: string, counted: Counted): Promise<void> {
   const key = `${counted.nouns} ${organizationId}`
   let known = remembered.get(key)
-  if (!known || performance.now() > known.untilMs) {
-    if (remembered.size >= rememberedMax) remembered.clear()
+  if (!known || performance.now() > known.untilMs)
     remembered.set(key, (known = { count: await countUpTo(db, counted), untilMs: performance.now() + rememberedMs }))
-  }
   if (known.count >= counted.most) {
     remembered.delete(key) // somebody may have made room: the next one counts anew
     throw tooMany(counted)

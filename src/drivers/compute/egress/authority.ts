@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import type { X509Certificate } from '@peculiar/x509'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { fromNow, nowMs } from '#src/platform/clock.ts'
 import { readPrivately, storePrivately } from '#src/platform/secrets.ts'
 import { authorityPlace } from '#src/drivers/compute/places.ts'
@@ -37,7 +38,7 @@ type Leaf = { context: SecureContext; untilMs: number }
 export function createAuthority(dataDir: string): EgressAuthority {
   const file = authorityPlace(dataDir)
   let opening: Promise<Issuer> | undefined
-  const leaves = new Map<string, Leaf>()
+  const leaves = createBoundedMap<string, Leaf>({ entriesMax: leavesMax })
   const open = (): Promise<Issuer> => {
     opening ??= openIssuer(file).catch((error: unknown) => {
       opening = undefined
@@ -49,11 +50,8 @@ export function createAuthority(dataDir: string): EgressAuthority {
     certificate: async () => (await open()).pem,
     async contextFor(host) {
       const known = leaves.get(host)
-      leaves.delete(host) // set again, it is the latest
       const leaf = known && known.untilMs - nowMs() > leafLeftMs ? known : await makeLeaf(await open(), host)
       leaves.set(host, leaf)
-      const [oldest] = leaves.keys()
-      if (leaves.size > leavesMax && oldest !== undefined) leaves.delete(oldest)
       return leaf.context
     },
   }

@@ -10,7 +10,7 @@ import type { Answer, GuestMachine } from './passages.ts'
 import type { MachineSecret } from './secrets.ts'
 
 /** Secrets of a machine that are masked after they were rotated or archived; the one used longest ago makes room. */
-const secretsKept = 200
+export const secretsKept = 200
 /** Codings of one answer that are unpacked, one in the other. */
 const codingsMax = 3
 
@@ -26,11 +26,7 @@ const unpackers: Readonly<Record<string, () => Duplex>> = {
 /** What masks the secrets of a machine, those that it had before too. @throws BerthError when they are too many. */
 export async function maskerOf(machine: GuestMachine, secrets: readonly MachineSecret[]): Promise<Masker> {
   const { masked } = machine
-  for (const { credentialId, secret } of secrets) {
-    masked.secrets.delete(`${credentialId} ${secret}`)
-    masked.secrets.set(`${credentialId} ${secret}`, secret) // set again, it is the latest
-  }
-  for (const oldest of masked.secrets.keys()) if (masked.secrets.size > secretsKept) masked.secrets.delete(oldest)
+  for (const { credentialId, secret } of secrets) masked.secrets.set(`${credentialId} ${secret}`, secret)
   const key = JSON.stringify([...masked.secrets.values()].sort())
   if (masked.key === key && masked.masker) return masked.masker
   masked.key = key

@@ -3,6 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
+import type { BoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { now } from '#src/platform/clock.ts'
 import { connectGuarded, OutboundError, type OutboundTarget } from '#src/drivers/outbound.ts'
 import type { Masker } from '#src/platform/masking.ts'
@@ -47,14 +48,14 @@ export type Passage = { host: string; port: number; stop: AbortController }
 export type Answer = { status: number; rule: string; sentence: string }
 
 /** The secrets that a machine has had, and what masks them. */
-export type MaskedSecrets = { secrets: Map<string, string>; key: string; masker: Promise<Masker> | null }
+export type MaskedSecrets = { secrets: BoundedMap<string, string>; key: string; masker: Promise<Masker> | null }
 /** One VM, as the proxy knows it; `secretHosts` as they were known last. */
 export type GuestMachine = {
   id: string
   judge: EgressJudge
   guests: Set<Guest>
   passages: Set<Passage>
-  reached: Map<string, Reached>
+  reached: BoundedMap<string, Reached>
   secretHosts: Awaited<ReturnType<FindSecretHosts>> | null
   masked: MaskedSecrets
 }
@@ -150,10 +151,7 @@ function connectHost(target: OutboundTarget): Promise<Socket> {
 function note({ machine, node }: Guest, { host, port }: Passage, verdict: Reached['verdict']): void {
   const key = `${verdict} ${host} ${port}`
   const count = (machine.reached.get(key)?.count ?? 0) + 1
-  machine.reached.delete(key) // set again, it is the latest
   machine.reached.set(key, { host, port, verdict, count, lastAt: now() })
-  const [oldest] = machine.reached.keys()
-  if (machine.reached.size > node.limits.reachedPerVm && oldest !== undefined) machine.reached.delete(oldest)
   node.log.debug({ machineId: machine.id, host, port, verdict }, 'egress')
 }
 

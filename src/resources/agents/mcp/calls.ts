@@ -1,4 +1,5 @@
 /** The tools of an agent's tool servers within a session: listed once in a turn, called with the session's credentials. */
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { Session } from '#src/resources/agents/sessions/rows.ts'
@@ -22,8 +23,7 @@ const keptMax = 500
 const keptCharactersMax = 32 * 1024 * 1024
 
 /** In this process, by session and turn; who does not find one here lists once more. */
-const listings = new Map<string, McpListing & { characters: number }>()
-let keptCharacters = 0
+const listings = createBoundedMap<string, McpListing>({ entriesMax: keptMax, weightMax: keptCharactersMax })
 
 /** What was listed in this turn; undefined when it has to be asked, which may take 10 s. */
 export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
@@ -48,21 +48,8 @@ export async function listSessionTools(
     }),
   )
   signal.throwIfAborted()
-  keep(keyOf(session, turnId), tools)
+  listings.set(keyOf(session, turnId), { tools, errors: [] }, JSON.stringify([...tools]).length)
   return { tools, errors }
-}
-
-/** Keeps a listing, and as many of the newest others as have room. */
-function keep(key: string, tools: McpListing['tools']): void {
-  const characters = JSON.stringify([...tools]).length
-  keptCharacters += characters - (listings.get(key)?.characters ?? 0)
-  listings.delete(key) // so that it is the newest
-  listings.set(key, { tools, errors: [], characters })
-  for (const [oldest, { characters: freed }] of listings) {
-    if (oldest === key || (listings.size <= keptMax && keptCharacters <= keptCharactersMax)) return
-    listings.delete(oldest)
-    keptCharacters -= freed
-  }
 }
 
 /** Calls a tool. A server that cannot be reached is an error of the call, and of the session. */

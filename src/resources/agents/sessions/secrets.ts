@@ -3,6 +3,7 @@
  * of everything before it is stored, so every reader, and the model too, has the masked log. Whatever was once in reach
  * is kept, sealed, until the session is over: a credential that is rotated or archived was printed before.
  */
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { blankMasker, noMasker, prepareMasker, type Masker } from '#src/platform/masking.ts'
 import { change, findAll, sql, type Db } from '#src/platform/postgres.ts'
@@ -89,22 +90,20 @@ async function record({ db, sealer }: Opened, sessionId: string, secrets: Readon
 }
 
 /** The same secrets are looked for step after step; what looks for them takes a while to be made. */
-const kept = new Map<string, Promise<Masker>>()
 const keptBytesMax = 4 * 1024 * 1024
 const keptMax = 200
+const kept = createBoundedMap<string, Promise<Masker>>({ entriesMax: keptMax, weightMax: keptBytesMax })
 
 async function keptMasker(secrets: readonly string[]): Promise<Masker> {
   if (secrets.length === 0) return noMasker
   const key = sha256(JSON.stringify([...new Set(secrets)].sort())).toString('base64')
-  const making = kept.get(key) ?? prepareMasker(secrets)
-  kept.delete(key) // set again, it is the latest
+  const known = kept.get(key)
+  if (known) return known
+  const making = prepareMasker(secrets)
   kept.set(key, making)
   try {
     const masker = await making
-    let bytes = 0
-    for (const [other, one] of [...kept].reverse())
-      if ((bytes += (await one.catch(() => noMasker)).sizeBytes) > keptBytesMax || kept.size > keptMax)
-        kept.delete(other)
+    kept.set(key, making, masker.sizeBytes)
     return masker
   } catch (error) {
     kept.delete(key)

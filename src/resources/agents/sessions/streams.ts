@@ -1,5 +1,6 @@
 /** A session followed: its events from any position without gap or repeat, and its state. */
 import { allow } from '#src/platform/access.ts'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { patiently } from '#src/platform/patience.ts'
@@ -41,17 +42,16 @@ async function* nothing(): AsyncIterableIterator<never> {}
  * from the log, or was told by a notice while the pieces were read, may have that already.
  */
 function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
-  const said = new Set<unknown>()
+  const said = createBoundedMap<unknown, true>({ entriesMax: saidMax })
   let begun: string | null = null
   return ({ event, preview }) => {
     if (preview === null) {
-      if (isPreviewable(String(event['type']))) said.add(event['id'])
-      if (said.size > saidMax) said.delete(said.values().next().value)
+      if (isPreviewable(String(event['type']))) said.set(event['id'], true)
       return true
     }
-    if (event['type'] !== 'event_start') return preview === begun && !said.has(preview)
+    if (event['type'] !== 'event_start') return preview === begun && !said.peek(preview)
     const type = (event['event'] as { type: PreviewType }).type // session-previews.ts made it
-    begun = wanted.has(type) && !said.has(preview) ? preview : null
+    begun = wanted.has(type) && !said.peek(preview) ? preview : null
     return begun !== null
   }
 }

@@ -3,6 +3,7 @@ import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/valida
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
 import { runBounded } from '#src/platform/bounded.ts'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { AgentDefinition, AgentTool, ToolSetting } from '#src/resources/agents/agents/rows.ts'
@@ -55,7 +56,7 @@ const validators = new CfWorkerJsonSchemaValidator()
 /** A check of arguments takes a millisecond; a schema that needs longer than this is not checked again. */
 const checkMs = 40
 const slowMax = 1_000
-const slowSchemas = new Set<string>()
+const slowSchemas = createBoundedMap<string, true>({ entriesMax: slowMax })
 const problemLength = 1_000
 const invalidLength = 10_000
 
@@ -81,13 +82,12 @@ export function readArguments(
 /** How arguments do not fit a schema; null when they do. A schema that cannot be read, or that takes for ever, refuses nothing: its tool decides. */
 function problemWith(input: Record<string, unknown>, schema: Tool['parameters']): string | null {
   const name = sha256(JSON.stringify(schema)).toString('base64')
-  if (slowSchemas.has(name)) return null
+  if (slowSchemas.get(name)) return null
   try {
     const outcome = runBounded(checkMs, () =>
       validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input),
     )
-    if (!outcome) slowSchemas.add(name)
-    for (const oldest of slowSchemas) if (slowSchemas.size > slowMax) slowSchemas.delete(oldest)
+    if (!outcome) slowSchemas.set(name, true)
     return !outcome || outcome.valid
       ? null
       : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
