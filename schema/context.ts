@@ -1,5 +1,6 @@
 /** Who is calling: turns a bearer credential into a Caller, for GraphQL, web sockets and REST alike. */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { lesserRole, missingToken, type Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -7,7 +8,7 @@ import type { RateLimiter } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { createTokenChecker, remoteKeys, type TrustedIssuer } from '#src/platform/tokens.ts'
 import { createMembershipChecker } from '#src/resources/identity/memberships.ts'
-import { listPublicKeys } from '#src/resources/identity/signing-keys.ts'
+import { listPublicKeys, signingKeysNotice } from '#src/resources/identity/signing-keys.ts'
 import { createApiKeyChecker } from '#src/resources/identity/api-key-checker.ts'
 
 const rereadMs = 1_000
@@ -93,23 +94,19 @@ function trustedIssuers({ config, db, pubsub }: Services): TrustedIssuer[] {
 
 /** The built-in issuer's keys, read from our own table: no request to ourselves. */
 function builtInKeys(db: Services['db'], pubsub: Services['pubsub']): JWTVerifyGetKey {
-  let keys: ReturnType<typeof createLocalJWKSet> | null = null
-  let readAt = 0
-  let notices = 0
-  pubsub.listen('signing_keys', () => {
-    notices++
-    keys = null
+  const remembered = createNoticedCache<JWTVerifyGetKey>(pubsub, {
+    topic: signingKeysNotice.topic,
+    entriesMax: 1,
+    rememberedMs: Infinity,
   })
-  const read = async (): Promise<ReturnType<typeof createLocalJWKSet>> => {
+  let readAt = 0
+  const read = (): Promise<JWTVerifyGetKey> => {
     readAt = performance.now()
-    const noticesBefore = notices
-    const found = createLocalJWKSet({ keys: await listPublicKeys(db) })
-    if (notices === noticesBefore) keys = found // else it may have been read before what the notice tells of
-    return found
+    return remembered.read(signingKeysNotice.key, async () => createLocalJWKSet({ keys: await listPublicKeys(db) }))
   }
   return async (header, token) => {
     try {
-      return await (keys ?? (await read()))(header, token)
+      return await (remembered.find(signingKeysNotice.key)?.value ?? (await read()))(header, token)
     } catch (error) {
       // A key may be newer than what we read; look again, but not for every made-up key id.
       if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - readAt < rereadMs) throw error

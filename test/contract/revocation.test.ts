@@ -104,7 +104,10 @@ describe('a membership', () => {
       memberships: [{ membershipId, organizationId, role: 'member' as const }],
     }
     let hear: (id: string | null) => void = () => undefined
-    const checker = createMembershipChecker(berth.services.db, { listen: (_topic, onNotice) => void (hear = onNotice) })
+    const checker = createMembershipChecker(berth.services.db, {
+      connected: true,
+      listen: (_topic, onNotice) => void (hear = onNotice),
+    })
     const reading = checker.check(token)
     hear(membershipId)
     await reading // read before it was deactivated

@@ -1,5 +1,7 @@
 /** Who an organization key stands for: checked on every request, remembered for a moment, refused everywhere once revoked. */
 import type { Caller } from '#src/platform/access.ts'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
+import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -36,37 +38,28 @@ export function createApiKeyChecker(
   pubsub: Pick<Pubsub, 'connected' | 'listen'>,
   prefix: string,
 ): ApiKeyChecker {
-  const known = new Map<string, { row: KeyRow; readAtMs: number }>()
-  const notedAtMs = new Map<string, number>()
-  let notices = 0
-  pubsub.listen('api_key', (keyId) => {
-    notices++
-    if (keyId === null) known.clear()
-    else known.delete(keyId)
+  const known = createNoticedCache<KeyRow>(pubsub, {
+    topic: 'api_key',
+    entriesMax: rememberedMax,
+    rememberedMs,
+    unheardMs: 0,
   })
-
-  function remembered(keyId: string): KeyRow | undefined {
-    const entry = known.get(keyId)
-    return entry && pubsub.connected && nowMs() - entry.readAtMs < rememberedMs ? entry.row : undefined
-  }
+  const notedAtMs = createBoundedMap<string, number>({ entriesMax: rememberedMax })
 
   async function read(keyId: string): Promise<KeyRow | undefined> {
-    const entry = known.get(keyId)
-    const noticesBefore = notices
+    const before = known.findUnheard(keyId)
     try {
-      const readAtMs = nowMs()
-      const row = await findOne<KeyRow>(
-        db,
-        sql`
-        select k.key_id, k.organization_id, k.secret_sha256, k.scopes, k.expires_at, coalesce(k.revoked_at, o.deactivated_at) as revoked_at
-        from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`,
+      return await known.read(keyId, () =>
+        findOne<KeyRow>(
+          db,
+          sql`
+          select k.key_id, k.organization_id, k.secret_sha256, k.scopes, k.expires_at, coalesce(k.revoked_at, o.deactivated_at) as revoked_at
+          from api_keys k join organizations o on o.id = k.organization_id where k.key_id = ${keyId}`,
+        ),
       )
-      if (known.size >= rememberedMax) known.clear()
-      if (row && notices === noticesBefore) known.set(keyId, { row, readAtMs }) // a notice may have come before what it tells of was read
-      return row
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
-      if (entry && nowMs() - entry.readAtMs < rememberedMs) return entry.row
+      if (before) return before.value
       log.warn({ keyId }, 'a key could not be checked: the database is away')
       throw new BerthError('service_unavailable', 'Keys cannot be checked right now. Try again in a few seconds.', {
         retryAfterSeconds: 2,
@@ -76,7 +69,6 @@ export function createApiKeyChecker(
 
   function noteUse(keyId: string): void {
     if (nowMs() - (notedAtMs.get(keyId) ?? -Infinity) < useNotedMs) return
-    if (notedAtMs.size >= rememberedMax) notedAtMs.clear()
     notedAtMs.set(keyId, nowMs())
     change(
       db,
@@ -97,8 +89,8 @@ export function createApiKeyChecker(
     check(text) {
       const parts = parseApiKey(text, prefix)
       if (!parts) return refused('key_invalid', 'This key is not valid.')
-      const row = remembered(parts.keyId)
-      return row ? judge(parts.secret, row) : read(parts.keyId).then((found) => judge(parts.secret, found))
+      const kept = known.find(parts.keyId)
+      return kept ? judge(parts.secret, kept.value) : read(parts.keyId).then((found) => judge(parts.secret, found))
     },
   }
 }

@@ -1,5 +1,5 @@
 /** Organizations, users, and who belongs where. */
-import { nowMs } from '#src/platform/clock.ts'
+import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
@@ -71,22 +71,18 @@ type MembersToken = Pick<Token, 'userId' | 'memberships' | 'issuedAtSeconds'>
 type Known = { userId: string; organizationId: string; role: Role } | null // null: not active
 
 /** Makes the process's checker. An answer is remembered for 5 s, and until a notice says that it changed. */
-export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'listen'>): MembershipChecker {
-  const known = new Map<string, { membership: Known; readAtMs: number; readAtSeconds: number }>()
-  let notices = 0
-  pubsub.listen('membership', (id) => {
-    notices++
-    if (id === null) known.clear()
-    else known.delete(id)
+export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | 'listen'>): MembershipChecker {
+  const remembered = createNoticedCache<Known>(pubsub, {
+    topic: 'membership',
+    entriesMax: rememberedMax,
+    rememberedMs,
   })
   // What was read before a token was signed may be older than what the token says: a role that was just raised counts at once.
   const fresh =
     (issuedAtSeconds: number) =>
     (id: string): Known | undefined => {
-      const entry = known.get(id)
-      return entry && issuedAtSeconds < entry.readAtSeconds && performance.now() - entry.readAtMs < rememberedMs
-        ? entry.membership
-        : undefined
+      const entry = remembered.find(id)
+      return entry && issuedAtSeconds < Math.floor(entry.readAtMs / 1000) ? entry.value : undefined
     }
   const rolesOf = (
     { userId, memberships }: MembersToken,
@@ -108,20 +104,17 @@ export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'listen'>):
   }
   const read = async (token: MembersToken): Promise<ReadonlyMap<string, Role>> => {
     const ids = token.memberships.map(({ membershipId }) => membershipId)
-    const readAtMs = performance.now()
-    const readAtSeconds = Math.floor(nowMs() / 1000)
-    const noticesBefore = notices
-    const rows = await findAll<{ id: string; userId: string; organizationId: string; role: Role }>(
-      db,
-      sql`
-      select m.id, m.user_id, m.organization_id, m.role from memberships m join organizations o on o.id = m.organization_id
-      where m.id = any(${ids}) and m.deactivated_at is null and o.deactivated_at is null`,
-    )
-    const active = new Map<string, Known>(rows.map((row) => [row.id, row]))
-    if (known.size > rememberedMax) known.clear()
-    if (notices === noticesBefore)
-      for (const id of ids) known.set(id, { membership: active.get(id) ?? null, readAtMs, readAtSeconds }) // a notice may have come before what it tells of was read
-    return rolesOf(token, (id) => active.get(id) ?? null) ?? new Map()
+    const found = await remembered.readAll(async () => {
+      const rows = await findAll<{ id: string; userId: string; organizationId: string; role: Role }>(
+        db,
+        sql`
+        select m.id, m.user_id, m.organization_id, m.role from memberships m join organizations o on o.id = m.organization_id
+        where m.id = any(${ids}) and m.deactivated_at is null and o.deactivated_at is null`,
+      )
+      const active = new Map(rows.map((row) => [row.id, row]))
+      return new Map(ids.map((id) => [id, active.get(id) ?? null]))
+    })
+    return rolesOf(token, (id) => found.get(id) ?? null) ?? new Map()
   }
   return { check: (token) => rolesOf(token, fresh(token.issuedAtSeconds)) ?? read(token) }
 }

@@ -7,6 +7,9 @@ import type { Sealer } from '#src/platform/secrets.ts'
 /** Live at once: the one that signs and the one before it, whose tokens have not all expired. */
 const liveKeysMax = 2
 
+/** The notice of a new pair: it names all of them, since the newest also says which one is retired. */
+export const signingKeysNotice = { topic: 'signing_keys', key: 'all' } as const
+
 /** The public keys, newest first. */
 export async function listPublicKeys(db: Db): Promise<JWK[]> {
   const rows = await findAll<{ publicJwk: JWK }>(
@@ -43,6 +46,6 @@ export async function addSigningKey(
     await sql`update signing_keys set retired_at = now() where retired_at is null and kid not in (select kid from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax})`.execute(
       tx,
     )
-    await publish(tx, 'signing_keys', 'all')
+    await publish(tx, signingKeysNotice.topic, signingKeysNotice.key)
   })
 }
