@@ -172,7 +172,7 @@ function describeErrors(statuses: readonly number[]): Json {
   const described = { content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
   return Object.fromEntries(
     [...new Set([...statuses, ...errorsOfAll])]
-      .sort()
+      .sort((one, other) => one - other)
       .map((status) => [status, { description: meanings[status] ?? 'Error', ...described }]),
   )
 }

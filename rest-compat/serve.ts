@@ -159,7 +159,7 @@ function streamHandler(
       if (request.method === 'HEAD') return await describeStream(reply, events, gone)
       return await sendStream(request, reply, events, gone, scope.stopping, undefined, frames)
     } catch (error) {
-      if (error instanceof BerthError && error.code === 'log_over') return send(reply, nothingMore, null)
+      if (error instanceof BerthError && error.code === 'log_over') return await send(reply, nothingMore, null)
       throw error
     } finally {
       unwatch()

@@ -108,9 +108,9 @@ function written({ before, body }: Frame): string | Promise<Buffer> {
 }
 
 function plainFrame(event: Record<string, unknown>): Frame {
-  const body = event['body'] as { id?: unknown } | null | undefined // the documents of streams alias their event so
+  const body = event['body'] as { id?: string | null } | null | undefined // the documents of streams alias their event so
   return body && body.id !== undefined && body.id !== null
-    ? { before: `id: ${String(body.id)}\ndata: `, body }
+    ? { before: `id: ${body.id}\ndata: `, body }
     : { before: ': ping\n\n' }
 }
 

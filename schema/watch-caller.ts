@@ -31,7 +31,8 @@ export function watchCaller(
   }
   // It cannot be decided while the database is away; the next look will tell.
   const timer = setInterval(
-    () => check().catch((error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked')),
+    () =>
+      void check().catch((error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked')),
     everyMs,
   )
   timer.unref()

@@ -103,8 +103,8 @@ test('ten sessions end with whole logs and each effect once, while their worker 
   for (const [index, log] of logs.entries()) {
     const uses = log.filter(({ type }) => type === 'agent.tool_use')
     const results = log.filter(({ type }) => type === 'agent.tool_result')
-    expect(results.map((event) => event['tool_use_id']).sort(), `session ${index}`).toEqual(
-      uses.map((use) => use.id).sort(),
+    expect(results.map((event) => String(event['tool_use_id'])).sort(), `session ${index}`).toEqual(
+      uses.map((use) => String(use.id)).sort(),
     )
     expect(results.filter((event) => event['is_error']).map(textOf), `session ${index}`).toEqual([])
     expect(uses, types(log).join('\n')).toHaveLength(callCount)

@@ -70,7 +70,7 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
       try {
         const key = request.headers['idempotency-key']
         const claim = key === undefined ? undefined : await claimKey(services, caller, key, request)
-        if (claim?.kept) return sendKept(reply, chat, headers, claim.kept.body)
+        if (claim?.kept) return await sendKept(reply, chat, headers, claim.kept.body)
         const starting = startCompletion(
           services,
           { payer, model: chat.model, request: chat.request, route },

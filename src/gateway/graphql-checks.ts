@@ -14,7 +14,7 @@ const findingsMax = 10
  */
 export function parseDocument(source: string): DocumentNode {
   refuseManyLines(source)
-  const parser = new Parser(source, { maxTokens: limits.graphqlTokens })
+  const parser = new Parser(source, { maxLexicalTokens: limits.graphqlTokens })
   try {
     return parser.parseDocument()
   } catch (error) {

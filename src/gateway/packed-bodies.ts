@@ -47,7 +47,7 @@ function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.Read
   })
   packed.once('error', (error) => body.destroy(error))
   packed.pipe(unpacker)
-  unpacker.once('error', (error) => {
+  unpacker.once('error', (error: Error) => {
     log.debug({ requestId: request.id, reason: error.message }, 'a body could not be unpacked')
     packed.unpipe(unpacker)
     packed.resume() // a client that finds nobody reading never reads why

@@ -35,7 +35,7 @@ export type IdKind = keyof typeof idPrefixes
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const digitPairs = Array.from({ length: 1024 }, (_, value) => `${alphabet[value >> 5]}${alphabet[value & 31]}`)
-const digitOf = new Map([...alphabet].map((letter, value) => [letter, value]))
+const digitOf = new Map(Array.from(alphabet, (letter, value) => [letter, value]))
 const hexByte = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
 
 const randomPool = Buffer.alloc(10 * 512)

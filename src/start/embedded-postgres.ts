@@ -150,7 +150,7 @@ export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildPr
     env: { LC_ALL: 'C', TZ: 'UTC' },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true, // Ctrl-C reaches the whole process group of the terminal, and Postgres must stop last
-    ...(postgres.user ?? {}),
+    ...postgres.user,
   })
 }
 
@@ -262,7 +262,7 @@ async function initCluster({
         '--data-checksums',
         ...(durable ? [] : ['--no-sync']),
       ],
-      { cwd: making, env: { LC_ALL: 'C.UTF-8', TZ: 'UTC' }, timeout: initTimeoutMs, ...(user ?? {}) },
+      { cwd: making, env: { LC_ALL: 'C.UTF-8', TZ: 'UTC' }, timeout: initTimeoutMs, ...user },
     )
     renameSync(join(making, 'cluster'), clusterDir)
   } finally {

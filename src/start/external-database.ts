@@ -17,7 +17,7 @@ const usualPort = 5432
  */
 export async function waitForDatabase(url: string, say: (line: string) => void): Promise<void> {
   const where = placeOf(url)
-  let reason: string | null = null
+  let reason = null as string | null // a plain null would be taken for what it stays: it is set in a function
   let saidAtMs = performance.now()
   say(`Connecting to the database of DATABASE_URL at ${where}.`)
   await becomesTrue(

@@ -240,7 +240,10 @@ describe('making one', () => {
         call('POST', '', { auth: bearer({ mcp_server_url: 'https://race.example.com' }) }),
       ),
     )
-    expect(made.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(9).fill(409)])
+    expect(made.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      201,
+      ...Array<number>(9).fill(409),
+    ])
   })
 
   test('is refused once there are twenty in use, also when they come at once', async () => {

@@ -23,7 +23,7 @@ class Log {
   append(...events: NewEvent[]): TurnEvent[] {
     const stored = events.map(({ type, data = {}, id = newUuid() }): TurnEvent => {
       const queued = type.startsWith('user.') || type === 'system.message'
-      const to = String(data['tool_use_id'] ?? data['custom_tool_use_id'] ?? data['mcp_tool_use_id'] ?? '')
+      const to = (data['tool_use_id'] ?? data['custom_tool_use_id'] ?? data['mcp_tool_use_id'] ?? '') as string
       return {
         id,
         type,

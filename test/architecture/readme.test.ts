@@ -11,7 +11,7 @@ test('the table of settings has every setting, and nothing else', () => {
   const named = section
     .split('\n')
     .filter((line) => line.startsWith('| `'))
-    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1]))
+    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1] ?? ''))
   expect(named.toSorted()).toEqual(settingNames.toSorted())
 })
 

@@ -1,6 +1,15 @@
 /** The GraphQL schema is the product's documentation: everything in it says what it is, and its printed copy is current. */
 import { readFileSync } from 'node:fs'
-import { isEnumType, isInputObjectType, isInterfaceType, isObjectType, isUnionType, printSchema } from 'graphql'
+import {
+  type GraphQLField,
+  type GraphQLInputField,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  isUnionType,
+  printSchema,
+} from 'graphql'
 import { expect, test } from 'vitest'
 import { schema } from '#schema/schema.ts'
 import { listFiles, root } from './sources.ts'
@@ -48,7 +57,8 @@ test('names follow GraphQL: types in PascalCase, fields and arguments in camelCa
   for (const type of types) {
     if (!/^[A-Z][A-Za-z0-9]*$/.test(type.name)) wrong.push(type.name)
     if (!isObjectType(type) && !isInputObjectType(type)) continue
-    for (const field of Object.values(type.getFields())) {
+    const fields: (GraphQLField<unknown, unknown> | GraphQLInputField)[] = Object.values(type.getFields())
+    for (const field of fields) {
       if (!/^[a-z][A-Za-z0-9]*$/.test(field.name)) wrong.push(`${type.name}.${field.name}`)
       if ('args' in field)
         for (const argument of field.args)

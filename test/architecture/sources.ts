@@ -58,12 +58,10 @@ export function importsOf({ path, text, code }: Source): string[] {
 
 /** The text with comments and the insides of strings, templates and patterns replaced by spaces; lines and columns stay. */
 export function blankOut(text: string): string {
-  const out = [...text]
+  const out = text.split('') // by code unit, as positions count
   const blank = (from: number, to: number): void => {
     for (let i = from; i < to; i++) if (out[i] !== '\n') out[i] = ' '
   }
-  out.length = text.length
-  for (let i = 0; i < text.length; i++) out[i] = text[i] ?? '' // by code unit, as positions count
   const templates: number[] = [] // depth of braces at which each open template goes on
   let depth = 0
   let at = 0

@@ -79,8 +79,11 @@ function readStream({ url, headers, name }: Gateway, agent: Agent, body: string)
         headers: { ...headers, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       },
       (answer) => {
-        if (answer.statusCode !== 200)
-          return void (answer.resume(), reject(new Error(`${name} answered ${answer.statusCode}`)))
+        if (answer.statusCode !== 200) {
+          answer.resume()
+          reject(new Error(`${name} answered ${answer.statusCode}`))
+          return
+        }
         answer.on('data', (data: Buffer) => {
           const nowNs = process.hrtime.bigint()
           carry += data.toString('latin1')

@@ -9,13 +9,14 @@ import { decodeId, encodeId } from '#src/platform/ids.ts'
 
 const [port, databaseUrl, organizationId, connections, statements] = process.argv.slice(2)
 const pool = new pg.Pool({ connectionString: databaseUrl ?? '', max: Number(connections) })
-const bodyOf = (row: { id: string; status: string; ip_address: string | null }): object => ({
+type Row = { id: string; status: string; ip_address: string | null }
+const bodyOf = (row: Row): object => ({
   vm_id: encodeId('vm', row.id),
   status: row.status,
   ip_address: row.ip_address,
 })
-const query = async (name: string, text: string, values: unknown[]): Promise<pg.QueryResult> =>
-  pool.query(statements === 'named' ? { name, text, values } : { text, values })
+const query = async (name: string, text: string, values: unknown[]): Promise<pg.QueryResult<Row>> =>
+  pool.query<Row>(statements === 'named' ? { name, text, values } : { text, values })
 
 // The texts that src/resources/infra/vms.ts sends.
 const oneText = `select * from vms where id = $1 and organization_id = $2 and status <> 'deleted'`

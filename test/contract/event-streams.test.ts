@@ -316,7 +316,7 @@ test('GraphQL’s subscription resumes by the same cursors, and a VM tells its l
     return openStream(`${berth.url}/graphql?${query}`, { token: callers.owner })
   }
   const cursorOf = async (stream: EventStream): Promise<unknown> =>
-    ((await stream.next())?.data as { data: { vmEvents: { cursor: string } } }).data.vmEvents.cursor
+    ((await stream.next())?.data as { data: { vmEvents: { cursor: string } } } | undefined)?.data.vmEvents.cursor
   const middle = await follow('3')
   expect([await cursorOf(middle), await cursorOf(middle), await cursorOf(middle)]).toEqual(['4', '5', '6'])
   const latest = await follow('6')

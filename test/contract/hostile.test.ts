@@ -333,11 +333,8 @@ describe('GraphQL', () => {
   }
   const argumentsOf = (rootField: string): string[] => {
     const [operation = '', name = ''] = rootField.split(' ')
-    return (
-      (operation === 'query' ? schema.getQueryType() : schema.getMutationType())
-        ?.getFields()
-        [name]?.args.map((one) => one.name) ?? []
-    )
+    const root = operation === 'query' ? schema.getQueryType() : schema.getMutationType()
+    return root?.getFields()[name]?.args.map((one) => one.name) ?? []
   }
 
   test.each(

@@ -52,7 +52,7 @@ export function problemsOf(
   if (types.length > 0 && !types.some((type) => kinds[type]?.(value)))
     return [`${at}: ${JSON.stringify(value)?.slice(0, 80)} is not ${types.join(' or ')}`]
   if (Array.isArray(schema['enum']) && value !== null && !schema['enum'].includes(value))
-    return [`${at}: ${String(value)} is not one of ${schema['enum'].join(', ')}`]
+    return [`${at}: ${JSON.stringify(value)} is not one of ${schema['enum'].join(', ')}`]
   const choices = schema['oneOf'] as Schema[] | undefined
   if (choices && choices.filter((one) => problemsOf(value, one, document, { closed, at }).length === 0).length !== 1)
     return [`${at}: fits none of its forms, or more than one`]

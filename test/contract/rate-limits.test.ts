@@ -122,7 +122,10 @@ describe('an organization', () => {
           return list(token, url)
         }),
       )
-      for (const { status } of answers) status === 200 ? passed++ : refused++
+      for (const { status } of answers) {
+        if (status === 200) passed++
+        else refused++
+      }
     }
     const cameBack = Math.ceil(((performance.now() - from) / 60_000) * limits.otherPerMinute)
     expect(passed).toBeLessThanOrEqual(limits.otherPerMinute + cameBack + 1)

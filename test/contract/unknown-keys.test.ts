@@ -358,7 +358,7 @@ describe('the nearest key', () => {
   })
 
   test('is that of an object’s own keys, not of those that it inherits', () => {
-    expect(findUnknownKey(Object.create({ a: 1 }), new Set())).toBeUndefined()
+    expect(findUnknownKey(Object.create({ a: 1 }) as object, new Set())).toBeUndefined()
     expect(findUnknownKey(JSON.parse('{"__proto__": 1}') as object, new Set(['a']))).toBe('__proto__')
   })
 })

@@ -139,8 +139,8 @@ describe('Apollo’s persisted queries', () => {
           headers: { authorization: `Bearer ${token}` },
           fetch: (input, init) => {
             const body = init?.body
-              ? (JSON.parse(String(init.body)) as { query?: string })
-              : { query: new URL(String(input)).searchParams.get('query') ?? undefined }
+              ? (JSON.parse(init.body as string) as { query?: string })
+              : { query: new URL(input as string).searchParams.get('query') ?? undefined }
             sent.push(body.query)
             return fetch(input, init)
           },

@@ -13,7 +13,7 @@ afterAll(() => running.stop())
 
 describe('GraphQL over HTTP, as its specification has it', () => {
   for (const audit of serverAudits({ url: () => `${running.url}/graphql` })) {
-    it(audit.name, async () => {
+    it(`${audit.name}`, async () => {
       const outcome = await audit.fn()
       expect(outcome.status, 'reason' in outcome ? outcome.reason : '').toBe('ok')
     })

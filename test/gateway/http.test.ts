@@ -45,7 +45,7 @@ function exchange(bytes: string): Promise<{ said: string; afterMs: number }> {
     const socket = connect(running.port, '127.0.0.1', () => socket.write(bytes))
     socket
       .setEncoding('utf8')
-      .on('data', (text) => (said += text))
+      .on('data', (text: string) => (said += text))
       .on('error', () => {
         /* told by the close */
       })

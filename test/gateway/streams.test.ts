@@ -27,7 +27,7 @@ const soon = (question: () => boolean): Promise<boolean> => becomesTrue(question
 const notify = (id: string): Promise<void> => transaction(running.services.db, (tx) => publish(tx, 'thing', id))
 
 /** Reads an event stream block by block. */
-async function* blocks(answer: Response): AsyncGenerator<string> {
+async function* blocks(answer: Response): AsyncGenerator<string, undefined> {
   let rest = ''
   for await (const chunk of answer.body!.pipeThrough(new TextDecoderStream())) {
     rest += chunk
@@ -153,7 +153,7 @@ describe('a web socket', () => {
   ): Promise<{ socket: WebSocket; closed: Promise<{ code: number; reason: string }>; said: string[] }> => {
     const socket = new WebSocket(`ws://127.0.0.1:${running.port}/graphql`, protocol)
     const said: string[] = []
-    socket.on('message', (data) => said.push(String(data)))
+    socket.on('message', (data: Buffer) => said.push(data.toString()))
     socket.on('error', () => {
       /* told by the close */
     })

@@ -132,7 +132,7 @@ describe('local sign-in', () => {
       )
       socket
         .setEncoding('utf8')
-        .on('data', (chunk) => (text += chunk))
+        .on('data', (chunk: string) => (text += chunk))
         .on('close', () => resolve(text))
     })
     expect(said).toMatch(/ 403 /)
@@ -209,7 +209,7 @@ describe('another user of this machine', () => {
     const script = `process.setgid(${nobody}); process.setuid(${nobody}); const { url, body, headers } = JSON.parse(process.argv[1]); require('node:http').request(url, { method: 'POST', headers }, (answer) => { let text = ''; answer.on('data', (piece) => (text += piece)).on('end', () => console.log(JSON.stringify({ status: answer.statusCode, body: JSON.parse(text) }))) }).end(body)`
     return new Promise((resolve, reject) =>
       execFile(process.execPath, ['-e', script, JSON.stringify(page(body))], (error, said) =>
-        error ? reject(error) : resolve(JSON.parse(said) as { status: number; body: Record<string, string> }),
+        error ? reject(error as Error) : resolve(JSON.parse(said) as { status: number; body: Record<string, string> }),
       ),
     )
   }

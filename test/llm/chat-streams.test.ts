@@ -169,7 +169,7 @@ test.each(['test/plain', 'test/signed'])(
   'who leaves before the first word of %s pays for what its provider has read, not for what it refused',
   async (model) => {
     const { db } = world.berth.services
-    const [{ last = null } = {}] = await findAll<{ last: string | null }>(
+    const [before] = await findAll<{ last: string }>(
       db,
       sql`select id as last from inference_requests where model = ${model} order by id desc limit 1`,
     ) // of a test before this one
@@ -177,7 +177,7 @@ test.each(['test/plain', 'test/signed'])(
       findOne<{ status: string; upstream: string | null; inputTokens: number; outputTokens: number }>(
         db,
         sql`
-    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} and id > coalesce(${last}::uuid, '00000000-0000-0000-0000-000000000000') order by id desc limit 1`,
+    select status, upstream, input_tokens, output_tokens from inference_requests where model = ${model} and id > coalesce(${before?.last ?? null}::uuid, '00000000-0000-0000-0000-000000000000') order by id desc limit 1`,
       )
     world.mock.script({ parts: [{ hang: true }] })
     const leaving = new AbortController()

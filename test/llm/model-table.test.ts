@@ -282,7 +282,7 @@ describe('a file that is wrong', () => {
     expect(
       said(
         fileOf(
-          `a: &a [x,x,x,x,x,x,x,x,x]\n${[...'bcdefghij'].map((name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[at]}`).join()}]`).join('\n')}`,
+          `a: &a [x,x,x,x,x,x,x,x,x]\n${Array.from('bcdefghij', (name, at) => `${name}: &${name} [${Array(9).fill(`*${'abcdefghi'[at]}`).join()}]`).join('\n')}`,
         ),
       ),
     ).toContain('aliases')

@@ -49,7 +49,9 @@ describe('a VM', () => {
     const [check] = await query<{ text: string }>(
       "select pg_get_constraintdef(oid) as text from pg_constraint where conname = 'vms_status_check'",
     )
-    expect([...(check?.text.matchAll(/'(\w+)'/g) ?? [])].map((match) => match[1]).sort()).toEqual([...statuses].sort())
+    expect([...(check?.text.matchAll(/'(\w+)'/g) ?? [])].map((match) => match[1] ?? '').sort()).toEqual(
+      [...statuses].sort(),
+    )
   })
 
   test('may always be deleted, and leaves no transient status but to a steady one or deletion', () => {

@@ -57,7 +57,8 @@ function buildGraph(source: string, flags: string): Graph & { first: number; acc
   const builder = new Builder(samplesOf(pattern, flags), flags)
   const first = builder.add()
   const accept = builder.alternatives(pattern.alternatives, first)
-  return { ...builder, first, accept }
+  const { nodes, samples } = builder
+  return { nodes, samples, flags, first, accept }
 }
 
 class Builder implements Graph {

@@ -43,7 +43,7 @@ export type MockAnswer = {
   parts?: readonly MockPart[]
   /** The headers are sent after this; `never` hangs before them. */
   before?: Promise<unknown> | 'never'
-  finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | string | null
+  finish?: string | null
   /** `exact` (default) tells what was counted; `none` tells nothing. */
   usage?: 'exact' | 'none'
   cacheReadTokens?: number

@@ -108,7 +108,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #isClosed = false
   /** The reader wants no more. */
   #isLeft = false
-  #failure: unknown = null
+  #failure: Error | null = null
   #drainTimer: NodeJS.Timeout | null = null
   #resolve: ((isThere: boolean) => void) | null = null
   #reject: ((error: unknown) => void) | null = null
@@ -176,7 +176,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** The caller's signal. */
   handleEvent(): void {
-    this.#fail(this.#signal.reason)
+    this.#fail(this.#signal.reason as Error) // of a timeout, or the reason of whoever left
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -237,14 +237,14 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     resolve?.(isThere)
   }
 
-  #throw(error: unknown): void {
+  #throw(error: Error): void {
     const reject = this.#reject
     this.#resolve = this.#reject = null
     reject?.(error)
   }
 
   /** Ends it from our side. What has come and was not read is dropped. */
-  #fail(error: unknown): void {
+  #fail(error: Error): void {
     if (this.#failure !== null || this.#isClosed) return
     this.#failure = error
     this.#chunks = []
@@ -265,7 +265,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     if (this.#drainTimer) clearTimeout(this.#drainTimer)
   }
 
-  #describe(error: Error & { code?: string }): unknown {
+  #describe(error: Error & { code?: string }): Error {
     const { slug } = this.#target
     const code = error.code ?? error.name
     log.warn({ upstream: slug, code, answered: this.status }, 'an upstream failed')

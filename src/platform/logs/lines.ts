@@ -24,17 +24,22 @@ export function prettyLine(json: string): string {
   const parts = [
     String(time).slice(timeOfDay.from, timeOfDay.to),
     (levels[Number(level)] ?? String(level)).padEnd(levelWidth),
-    printable(String(msg ?? '')),
+    printable(textOf(msg)),
     ...Object.entries(rest).map(
       ([name, value]) =>
         `${printable(name)}=${printable(typeof value === 'string' && /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value))}`,
     ),
   ]
-  const below = String(error?.stack ?? error?.message ?? '')
+  const below = textOf(error?.stack ?? error?.message)
     .split('\n')
     .filter(Boolean)
     .map((line) => `    ${printable(line)}\n`)
   return `${parts.filter(Boolean).join(' ')}\n${below.join('')}`
+}
+
+/** A text as it is, nothing for nothing, and anything else as JSON. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 /** Without what a terminal takes for a command. */

@@ -159,7 +159,8 @@ async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]
 }
 
 function answeredText({ data = {} }: NewEvent): string {
-  return String(data['tool_use_id'] ?? data['custom_tool_use_id'] ?? '')
+  const id = data['tool_use_id'] ?? data['custom_tool_use_id']
+  return typeof id === 'string' ? id : ''
 }
 
 /** Which events a list shows, and in which order; the oldest first without it. */

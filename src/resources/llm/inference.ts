@@ -178,7 +178,7 @@ function keepTime(db: Background['db'], accounts: Accounts, running: Running, wr
     setInterval(sweep, sweepMs),
     setInterval(
       () =>
-        beat().catch((error: Error) =>
+        void beat().catch((error: Error) =>
           log.debug({ reason: error.message }, 'the database could not be told that this process lives'),
         ),
       heartbeatMs,

@@ -25,10 +25,15 @@ async function follow(session: string): Promise<{
 }> {
   const bells = new Map<string, (said: string | null) => void>()
   const pubsub: Pubsub = { ...berth.services.pubsub, hear: (topic, _, __, onNotice) => bells.set(topic, onNotice) }
-  const emissions: AsyncIterator<Emission> = followEmissions({ db: berth.services.db, pubsub }, session, 0, () => true)
+  const emissions: AsyncIterator<Emission, undefined> = followEmissions(
+    { db: berth.services.db, pubsub },
+    session,
+    0,
+    () => true,
+  )
   const types = async (count: number): Promise<unknown[]> => {
     const seen: unknown[] = []
-    while (seen.length < count) seen.push((await emissions.next()).value.event.type)
+    while (seen.length < count) seen.push((await emissions.next()).value?.event.type)
     return seen
   }
   await append(berth.services.db, session, { type: 'agent.thinking' })

@@ -212,7 +212,7 @@ describe('a secret of a session’s vault', () => {
   })
 
   test('is not previewed, however a model cuts it into pieces', async () => {
-    const pieces = [...`so: ${canary}, and ${canary.slice(0, 5)}.`]
+    const pieces = Array.from(`so: ${canary}, and ${canary.slice(0, 5)}.`)
     const shown = Promise.withResolvers<void>()
     mock.script({
       parts: [

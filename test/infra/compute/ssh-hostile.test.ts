@@ -157,8 +157,8 @@ function misbehave(connection: Connection, attack: Attack): void {
     const { windowBytes, packetBytes } = attack.confirms
     raw.channelOpenConfirm = (remote, local) => confirm(remote, local, windowBytes, packetBytes)
   }
-  raw._handlers['CHANNEL_OPEN_CONFIRMATION'] = (_own: never, { sender }: { sender: number } & never) =>
-    attack.onOpened?.(guest, sender)
+  raw._handlers['CHANNEL_OPEN_CONFIRMATION'] = ((_own: unknown, { sender }: { sender: number }) =>
+    attack.onOpened?.(guest, sender)) as never
   connection.on('ready', () => {
     connection.on('session', (accept) => {
       const session = accept()

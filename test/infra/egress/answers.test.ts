@@ -54,7 +54,7 @@ describe('a secret in an answer', () => {
 
   test('is masked when it comes byte by byte, and what is none comes as it is', async () => {
     const body = await answered((res, key) => {
-      const pieces = [...`${key} the-sec ond ${key.slice(0, -1)}! ${key}${key}`]
+      const pieces = Array.from(`${key} the-sec ond ${key.slice(0, -1)}! ${key}${key}`)
       const next = (): unknown => (pieces.length > 0 ? res.write(pieces.shift(), () => setImmediate(next)) : res.end())
       next()
     })

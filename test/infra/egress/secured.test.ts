@@ -92,7 +92,7 @@ describe('towards the host of a secret', () => {
     let next: (event: string) => void = () => undefined
     secured.handler = (req, res) => {
       res.writeHead(200, { 'content-type': 'text/event-stream' })
-      res.write(`data: ${req.headers['x-key']}\n\n`)
+      res.write(`data: ${String(req.headers['x-key'])}\n\n`)
       next = (event) => res.write(event)
     }
     const inside = await secured.inside()

@@ -15,7 +15,8 @@ export function sentTokens(format: WireFormat, body: Values): number {
 export function lastUserText(body: Values): string {
   const { content } = messagesOf(body).findLast((message) => message['role'] === 'user') ?? {}
   if (typeof content === 'string') return content
-  return String((content as Values[] | undefined)?.findLast((part) => typeof part['text'] === 'string')?.['text'] ?? '')
+  const texts = (content as Values[] | undefined)?.map((part) => part['text'])
+  return texts?.findLast((text) => typeof text === 'string') ?? ''
 }
 
 function messagesOf(body: Values): Values[] {

@@ -225,7 +225,7 @@ function createGate(socket: Socket, client: Client, protocol: Protocol): (channe
   client.on('handshake', () => setImmediate(goOn)) // what ssh2 has queued goes first
   return (channel) => {
     const write = channel._write.bind(channel)
-    channel._write = (piece, encoding, done) => {
+    channel._write = (piece: Buffer, encoding, done) => {
       if (socket.writableLength > unsentBytesMax || protocol._kexinit !== undefined)
         waiting.push(() => channel._write(piece, encoding, done))
       else write(piece, encoding, done)

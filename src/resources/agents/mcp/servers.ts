@@ -62,7 +62,7 @@ export async function askMcpServer<Result>(
       if (!newer) throw error
       return { status: 'ok', result: await ask(newer.token) }
     }
-  } catch (error) {
+  } catch {
     if (noticed.refused())
       return {
         status: 'auth_required',
