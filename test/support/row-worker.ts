@@ -5,7 +5,7 @@ import { sql } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { findVmRow, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 
 const nextOf: Partial<Record<VmStatus, VmStatus>> = {
   creating: 'running',

@@ -17,7 +17,7 @@ import { prepareEnvironment } from '#src/resources/agents/environments/vms.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
 import { findVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
-import { moveTowards } from '#src/resources/infra/vms.ts'
+import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { machineId, type VmWork } from '../infra/vms.ts'
 
 const environmentsAtOnce = 6

@@ -8,7 +8,7 @@ import { buildsOfNode } from '#src/resources/infra/builds/runs.ts'
 import { isFolder } from '#src/resources/infra/folders.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
 import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import { buildMachineId, stirBuilds } from './build-machines.ts'
 import { machineId, vmIdOf, type VmWork } from './vms.ts'
 

@@ -20,7 +20,7 @@ import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/processes.ts'
 import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { moveVm, type Move } from '#src/resources/infra/vms/states.ts'
-import { reconcileVm } from '#src/resources/infra/vms.ts'
+import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import type { GuestEnv } from './guest-env.ts'
 

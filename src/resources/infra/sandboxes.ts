@@ -11,7 +11,8 @@ import { findNode } from './nodes.ts'
 import { languageAliases, sandboxLanguages } from './templates.ts'
 import { nodeTokenPurpose } from './vms/access.ts'
 import { readOrder, readTimeout } from './vm-commands.ts'
-import { createVm, markDeleted } from './vms.ts'
+import { createVm } from './vms.ts'
+import { markDeleted } from './vms/lifecycle.ts'
 import type { Vm } from './vms/rows.ts'
 
 /** Exactly one of `code` (with its language) or `command`. Seconds. */

@@ -1,73 +1,21 @@
 /** VMs: made, found, listed, changed and deleted. The work itself is the node's: see workers/infra/vms.ts. */
-import assert from 'node:assert'
-import { z } from 'zod'
-import { allow, type Scope } from '#src/platform/access.ts'
+import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
-import { job, onNode } from '#src/platform/jobs.ts'
+import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listWindow, page, pageSize, wholeNumber, type Page, type PageWindow } from '#src/platform/pages.ts'
-import {
-  findAll,
-  findOne,
-  getOne,
-  isSqlState,
-  sql,
-  sqlState,
-  transaction,
-  type Db,
-  type Tx,
-} from '#src/platform/postgres.ts'
-import type { Background, Call } from '#src/platform/services.ts'
+import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db } from '#src/platform/postgres.ts'
+import type { Call } from '#src/platform/services.ts'
 import { wrongState } from '#src/platform/states.ts'
-import { folderSizeMb, readFolder, setFolderUse } from './folders.ts'
-import { readGitRepos } from './git-repos.ts'
-import { defaultVm, holdsMemory, reserveRoom } from './organization-room.ts'
-import { readTemplate } from './templates.ts'
-import type { EndReason } from './usage.ts'
-import { checkEnv, writeVariables } from './vm-env.ts'
+import { markDeleted, moveTowards, reconcileVm, type WantedStatus } from './vms/lifecycle.ts'
 import { readNetworkPolicy } from './vms/network-policies.ts'
-import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
-import { addEvent, moveVm, vmStates } from './vms/states.ts'
-
-/** Brings one VM to the status its row wants. Runs on the VM's node. */
-export const reconcileVm = job<{ vmId: string }>('vms-reconcile', { retryLimit: 20, expireInSeconds: 300 })
-
-/** What a VM may be made of; absent and null mean the default. Units in the names. */
-export type VmOrder = {
-  name?: string | null
-  templateId?: string | null
-  vmId?: string | null
-  env?: Readonly<Record<string, string>> | null
-  folderId?: string | null
-  skipFolderCreate?: boolean | null
-  gitRepoUrl?: string | null
-  gitBranch?: string | null
-  gitRepos?: unknown
-  externalRef?: string | null
-  vcpuCount?: number | null
-  memoryMb?: number | null
-  diskMb?: number | null
-  metadata?: unknown
-  networkPolicy?: unknown
-  ttlSeconds?: number | null
-}
+import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
+import { findVmRow, knownVms, lockVm, type Vm } from './vms/rows.ts'
+import { addEvent, vmStates } from './vms/states.ts'
 
 /** The part of a VM that the documented lists show. */
 export type VmSummary = Pick<Vm, 'id' | 'name' | 'status' | 'ipAddress' | 'externalRef' | 'createdAt'>
-
-const sizes = {
-  vcpuCount: z.int().min(1).max(16),
-  memoryMb: z.int().min(256).max(65_536),
-  diskMb: z
-    .int()
-    .min(10 * 1024)
-    .max(200 * 1024),
-}
-const sizeNames = { vcpuCount: 'vcpu_count', memoryMb: 'memory_mb', diskMb: 'disk_mb' }
-const metadataShape = z
-  .record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength))
-  .refine((map) => Object.keys(map).length <= limits.metadataPairs)
 
 /**
  * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
@@ -162,26 +110,8 @@ export async function deleteVm(call: Call, publicId: string): Promise<void> {
   })
 }
 
-/** Marks a locked VM for deletion, in the caller's transaction. */
-export async function markDeleted(
-  { jobs, config }: Pick<Background, 'jobs' | 'config'>,
-  tx: Tx,
-  vm: Pick<Vm, 'id' | 'nodeId'>,
-  reason: EndReason,
-): Promise<void> {
-  const marked = await moveVm(tx, { config }, vm.id, 'deleting', {
-    usageEnd: reason,
-    set: sql`desired_status = 'deleted', end_reason = ${reason}`,
-  })
-  if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
-}
-
 /** Asks for a VM to run, stop or pause; its node brings it there. @throws BerthError not_found; invalid_transition where it cannot go; as reserveRoom. */
-export async function requestStatus(
-  call: Call,
-  publicId: string,
-  wanted: 'running' | 'stopped' | 'paused',
-): Promise<Vm> {
+export async function requestStatus(call: Call, publicId: string, wanted: WantedStatus): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
@@ -191,29 +121,6 @@ export async function requestStatus(
     if (!moved) throw wrongState(vmStates, vm.status, wanted)
     return moved
   })
-}
-
-/**
- * Moves a locked VM towards a status, in the caller's transaction; undefined where it cannot go. One that is at rest
- * gave its memory back, so a start asks for it again.
- * @throws BerthError as reserveRoom; nothing is changed then.
- */
-export async function moveTowards(
-  services: Background,
-  tx: Tx,
-  vm: Vm,
-  wanted: 'running' | 'stopped' | 'paused',
-): Promise<Vm | undefined> {
-  const next = nextStatus(vm.status, wanted)
-  if (!next) return undefined
-  if (wanted === 'running' && !holdsMemory(vm))
-    await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
-  const moved = await moveVm(tx, services, vm.id, next, {
-    usageEnd: 'request',
-    set: sql`desired_status = ${wanted}, boot_failures = 0`,
-  })
-  if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
-  return moved
 }
 
 /** Sets the name, metadata or network policy; a new policy applies to a running VM at once. @throws BerthError not_found, invalid_request. */
@@ -263,83 +170,6 @@ async function waitUntil(
   return vm
 }
 
-/**
- * Makes a VM in the caller's transaction, and does not wait for it.
- * @param id the new stored uuid.
- * @param ownerUserId whose alone it is; null: everybody's in the organization. One that is a person's has no folder, which would be everybody's.
- * @throws BerthError as createVm, for the order and when no node can take it.
- */
-export async function insertVm(
-  call: Background,
-  tx: Tx,
-  scope: Scope,
-  id: string,
-  order: VmOrder,
-  ownerUserId: string | null = null,
-): Promise<void> {
-  assert(
-    ownerUserId === null || (order.skipFolderCreate && !order.folderId),
-    'a folder of a person’s VM would be everybody’s',
-  )
-  const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
-  checkName(name)
-  const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) =>
-    readSize(part, order[part]),
-  ) as [number, number, number] // one for each of the three
-  const repos = readGitRepos(order)
-  const env = order.env ?? {}
-  checkEnv(env, 'secret')
-  const [metadata, policy] = [readMetadata(order.metadata), readNetworkPolicy(order.networkPolicy)].map((part) =>
-    JSON.stringify(part),
-  )
-  const externalRef = readExternalRef(order.externalRef)
-  if (typeof order.ttlSeconds === 'number')
-    wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
-  const template = await readTemplate(tx, scope, order.templateId)
-  const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
-  const wantsFolder = folder !== null || !order.skipFolderCreate
-  const node = await reserveRoom(
-    call,
-    tx,
-    scope.organizationId,
-    { memoryMb, diskMb: diskMb + (wantsFolder ? folderSizeMb : 0), vms: 1, folders: wantsFolder && !folder ? 1 : 0 },
-    nodeOf(folder, template),
-  )
-  if (folder) await setFolderUse(tx, folder.id, 0)
-  const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
-  const vm = await getOne<Vm>(
-    tx,
-    sql`
-    insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
-      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
-    values (${id}, ${scope.organizationId}, ${scope.userId}, ${ownerUserId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
-      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
-      ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
-    returning *`,
-  )
-  await writeVariables(call, tx, id, 'provision', env, 'secret')
-  await addEvent(tx, vm)
-  await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
-}
-
-/** The node that has the disks this VM needs, or null when any will do. */
-function nodeOf(folder: { nodeId: string } | null, template: { nodeId: string | null }): string | null {
-  if (folder && template.nodeId && folder.nodeId !== template.nodeId)
-    throw new BerthError(
-      'invalid_template',
-      'The folder and the template are on different nodes. Use another folder, or none.',
-    )
-  return folder?.nodeId ?? template.nodeId
-}
-
-/** What a request for a status moves a VM to now; undefined when it must wait or cannot. */
-function nextStatus(status: VmStatus, wanted: 'running' | 'stopped' | 'paused'): VmStatus | undefined {
-  if (wanted === 'running')
-    return status === 'stopped' || status === 'error' ? 'starting' : status === 'paused' ? 'resuming' : undefined
-  if (status !== 'running') return undefined
-  return wanted === 'stopped' ? 'stopping' : 'pausing'
-}
-
 async function spendLifecycle({ limiter }: Call, vmId: string): Promise<void> {
   await limiter.spend(`vm-lifecycle:${vmId}`, limits.vmLifecyclePerMinute)
 }
@@ -362,33 +192,4 @@ function unusableId(): BerthError {
     'invalid_request',
     'vm_id cannot be used: it must be a new id, vm_ and 26 characters, that nothing had before. Leave it out to get one.',
   )
-}
-
-function checkName(name: string): void {
-  if (name.length < 1 || name.length > limits.nameLength)
-    throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
-}
-
-function readExternalRef(given: string | null | undefined): string | null {
-  if (given === null || given === undefined) return null
-  if (given.trim() === '' || given.length > limits.externalRefLength)
-    throw new BerthError('invalid_request', `external_ref must have 1 to ${limits.externalRefLength} characters.`)
-  return given
-}
-
-function readSize(part: keyof typeof sizes, given: number | null | undefined): number {
-  const outcome = sizes[part].safeParse(given ?? defaultVm[part])
-  if (outcome.success) return outcome.data
-  const { minValue, maxValue } = sizes[part]
-  throw new BerthError('invalid_request', `${sizeNames[part]} must be a whole number from ${minValue} to ${maxValue}.`)
-}
-
-function readMetadata(given: unknown): Record<string, string> {
-  const outcome = metadataShape.safeParse(given ?? {})
-  if (!outcome.success)
-    throw new BerthError(
-      'invalid_request',
-      `metadata must be a flat object: at most ${limits.metadataPairs} keys of ${limits.metadataKeyLength} characters, values of ${limits.metadataValueLength}.`,
-    )
-  return outcome.data
 }

@@ -1,0 +1,54 @@
+/** Where a VM goes when somebody asks: to another status or away. The way there is its node's: see workers/infra/vms.ts. */
+import { job, onNode } from '#src/platform/jobs.ts'
+import { sql, type Tx } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
+import type { EndReason } from '#src/resources/infra/usage.ts'
+import type { Vm, VmStatus } from './rows.ts'
+import { moveVm } from './states.ts'
+
+/** The statuses that a caller may ask for. */
+export type WantedStatus = 'running' | 'stopped' | 'paused'
+
+/** Brings one VM to the status its row wants. Runs on the VM's node. */
+export const reconcileVm = job<{ vmId: string }>('vms-reconcile', { retryLimit: 20, expireInSeconds: 300 })
+
+/** Marks a locked VM for deletion, in the caller's transaction. */
+export async function markDeleted(
+  { jobs, config }: Pick<Background, 'jobs' | 'config'>,
+  tx: Tx,
+  vm: Pick<Vm, 'id' | 'nodeId'>,
+  reason: EndReason,
+): Promise<void> {
+  const marked = await moveVm(tx, { config }, vm.id, 'deleting', {
+    usageEnd: reason,
+    set: sql`desired_status = 'deleted', end_reason = ${reason}`,
+  })
+  if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+}
+
+/**
+ * Moves a locked VM towards a status, in the caller's transaction; undefined where it cannot go. One that is at rest
+ * gave its memory back, so a start asks for it again.
+ * @throws BerthError as reserveRoom; nothing is changed then.
+ */
+export async function moveTowards(services: Background, tx: Tx, vm: Vm, wanted: WantedStatus): Promise<Vm | undefined> {
+  const next = nextStatus(vm.status, wanted)
+  if (!next) return undefined
+  if (wanted === 'running' && !holdsMemory(vm))
+    await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
+  const moved = await moveVm(tx, services, vm.id, next, {
+    usageEnd: 'request',
+    set: sql`desired_status = ${wanted}, boot_failures = 0`,
+  })
+  if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+  return moved
+}
+
+/** What a request for a status moves a VM to now; undefined when it must wait or cannot. */
+function nextStatus(status: VmStatus, wanted: WantedStatus): VmStatus | undefined {
+  if (wanted === 'running')
+    return status === 'stopped' || status === 'error' ? 'starting' : status === 'paused' ? 'resuming' : undefined
+  if (status !== 'running') return undefined
+  return wanted === 'stopped' ? 'stopping' : 'pausing'
+}

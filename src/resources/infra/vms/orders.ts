@@ -1,0 +1,153 @@
+/** What a VM is ordered with: read, checked against the organization's room, and put into its row. */
+import assert from 'node:assert'
+import { z } from 'zod'
+import type { Scope } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { limits } from '#src/platform/limits.ts'
+import { wholeNumber } from '#src/platform/pages.ts'
+import { getOne, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
+import { folderSizeMb, readFolder, setFolderUse } from '#src/resources/infra/folders.ts'
+import { readGitRepos } from '#src/resources/infra/git-repos.ts'
+import { defaultVm, reserveRoom } from '#src/resources/infra/organization-room.ts'
+import { readTemplate } from '#src/resources/infra/templates.ts'
+import { checkEnv, writeVariables } from '#src/resources/infra/vm-env.ts'
+import { reconcileVm } from './lifecycle.ts'
+import { readNetworkPolicy } from './network-policies.ts'
+import type { Vm } from './rows.ts'
+import { addEvent } from './states.ts'
+
+/** What a VM may be made of; absent and null mean the default. Units in the names. */
+export type VmOrder = {
+  name?: string | null
+  templateId?: string | null
+  vmId?: string | null
+  env?: Readonly<Record<string, string>> | null
+  folderId?: string | null
+  skipFolderCreate?: boolean | null
+  gitRepoUrl?: string | null
+  gitBranch?: string | null
+  gitRepos?: unknown
+  externalRef?: string | null
+  vcpuCount?: number | null
+  memoryMb?: number | null
+  diskMb?: number | null
+  metadata?: unknown
+  networkPolicy?: unknown
+  ttlSeconds?: number | null
+}
+
+const sizes = {
+  vcpuCount: z.int().min(1).max(16),
+  memoryMb: z.int().min(256).max(65_536),
+  diskMb: z
+    .int()
+    .min(10 * 1024)
+    .max(200 * 1024),
+}
+const sizeNames = { vcpuCount: 'vcpu_count', memoryMb: 'memory_mb', diskMb: 'disk_mb' }
+const metadataShape = z
+  .record(z.string().max(limits.metadataKeyLength), z.string().max(limits.metadataValueLength))
+  .refine((map) => Object.keys(map).length <= limits.metadataPairs)
+
+/**
+ * Makes a VM in the caller's transaction, and does not wait for it.
+ * @param id the new stored uuid.
+ * @param ownerUserId whose alone it is; null: everybody's in the organization. One that is a person's has no folder, which would be everybody's.
+ * @throws BerthError as createVm, for the order and when no node can take it.
+ */
+export async function insertVm(
+  call: Background,
+  tx: Tx,
+  scope: Scope,
+  id: string,
+  order: VmOrder,
+  ownerUserId: string | null = null,
+): Promise<void> {
+  assert(
+    ownerUserId === null || (order.skipFolderCreate && !order.folderId),
+    'a folder of a person’s VM would be everybody’s',
+  )
+  const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
+  checkName(name)
+  const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) =>
+    readSize(part, order[part]),
+  ) as [number, number, number] // one for each of the three
+  const repos = readGitRepos(order)
+  const env = order.env ?? {}
+  checkEnv(env, 'secret')
+  const [metadata, policy] = [readMetadata(order.metadata), readNetworkPolicy(order.networkPolicy)].map((part) =>
+    JSON.stringify(part),
+  )
+  const externalRef = readExternalRef(order.externalRef)
+  if (typeof order.ttlSeconds === 'number')
+    wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
+  const template = await readTemplate(tx, scope, order.templateId)
+  const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
+  const wantsFolder = folder !== null || !order.skipFolderCreate
+  const node = await reserveRoom(
+    call,
+    tx,
+    scope.organizationId,
+    { memoryMb, diskMb: diskMb + (wantsFolder ? folderSizeMb : 0), vms: 1, folders: wantsFolder && !folder ? 1 : 0 },
+    nodeOf(folder, template),
+  )
+  if (folder) await setFolderUse(tx, folder.id, 0)
+  const sealedRepos = repos.length > 0 ? call.sealer.seal(JSON.stringify(repos), `vms.git_repos:${id}`) : null
+  const vm = await getOne<Vm>(
+    tx,
+    sql`
+    insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
+      external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
+    values (${id}, ${scope.organizationId}, ${scope.userId}, ${ownerUserId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
+      ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
+      ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
+    returning *`,
+  )
+  await writeVariables(call, tx, id, 'provision', env, 'secret')
+  await addEvent(tx, vm)
+  await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
+}
+
+/** The node that has the disks this VM needs, or null when any will do. */
+function nodeOf(folder: { nodeId: string } | null, template: { nodeId: string | null }): string | null {
+  if (folder && template.nodeId && folder.nodeId !== template.nodeId)
+    throw new BerthError(
+      'invalid_template',
+      'The folder and the template are on different nodes. Use another folder, or none.',
+    )
+  return folder?.nodeId ?? template.nodeId
+}
+
+/** @throws BerthError invalid_request for a name that a VM cannot have. */
+export function checkName(name: string): void {
+  if (name.length < 1 || name.length > limits.nameLength)
+    throw new BerthError('invalid_request', `name must have 1 to ${limits.nameLength} characters.`)
+}
+
+function readExternalRef(given: string | null | undefined): string | null {
+  if (given === null || given === undefined) return null
+  if (given.trim() === '' || given.length > limits.externalRefLength)
+    throw new BerthError('invalid_request', `external_ref must have 1 to ${limits.externalRefLength} characters.`)
+  return given
+}
+
+function readSize(part: keyof typeof sizes, given: number | null | undefined): number {
+  const outcome = sizes[part].safeParse(given ?? defaultVm[part])
+  if (outcome.success) return outcome.data
+  const { minValue, maxValue } = sizes[part]
+  throw new BerthError('invalid_request', `${sizeNames[part]} must be a whole number from ${minValue} to ${maxValue}.`)
+}
+
+/** The metadata of a VM; none is an empty object. @throws BerthError invalid_request. */
+export function readMetadata(given: unknown): Record<string, string> {
+  const outcome = metadataShape.safeParse(given ?? {})
+  if (!outcome.success)
+    throw new BerthError(
+      'invalid_request',
+      `metadata must be a flat object: at most ${limits.metadataPairs} keys of ${limits.metadataKeyLength} characters, values of ${limits.metadataValueLength}.`,
+    )
+  return outcome.data
+}
