@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import type { UidRange } from '../platform/config.ts'
+import type { UidRange } from '../platform/settings/readers.ts'
 
 /** A user as the kernel knows it: what `spawn` and `chown` take. */
 export type SystemUser = { uid: number; gid: number }

@@ -1,7 +1,8 @@
 /** What this host lacks to run VMs: programs (with the Debian packages that bring them) and users for machines. */
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { arch, platform } from 'node:process'
-import { isRoot, type UidRange } from '../platform/config.ts'
+import { isRoot } from '../platform/settings/places.ts'
+import type { UidRange } from '../platform/settings/readers.ts'
 import { takenUids } from './system-users.ts'
 
 /** What is missing: packages that would bring it (none, when a package is not the remedy), and what to tell a person. */

@@ -4,7 +4,7 @@
  */
 import { pino, type Logger } from 'pino'
 import { prettyLine } from './logs/lines.ts'
-import type { LogFormat } from './settings.ts'
+import type { LogFormat } from './settings/readers.ts'
 
 /** Longest line kept; the rest of a longer one is dropped. Unit: characters. */
 const longestLine = 16_384

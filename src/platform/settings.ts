@@ -1,174 +1,287 @@
-/** The names of all settings: how the text of each is read, and the sentence that says what it wants. config.ts reads them. */
-import { z } from 'zod'
+/**
+ * Every setting once: its name in the environment, how its text is read, its default, and what it is for. config.ts
+ * makes the process's configuration of this table, and the documentation's table is written from it.
+ */
+import { besidePort, isLoopback, optional, setting } from './settings/entries.ts'
+import { defaultCacheDir, defaultDataDir, isRoot } from './settings/places.ts'
+import {
+  baseUrl,
+  count,
+  dollars,
+  factor,
+  hostsWithPorts,
+  httpUrl,
+  issuers,
+  keyOf,
+  logFormats,
+  logLevels,
+  onOff,
+  oneOf,
+  origins,
+  path,
+  port,
+  ports,
+  sealingKey,
+  text,
+  textLike,
+  uidRange,
+} from './settings/readers.ts'
 
-/** How log lines are written. */
-export const logFormats = ['auto', 'json', 'pretty'] as const
-export type LogFormat = (typeof logFormats)[number]
+/** Numbers that no system gives away: above what useradd takes for users and their containers, and what systemd takes for its own. */
+const defaultVmUids = { first: 1_900_000_000, last: 1_900_065_535 }
 
-const portText = z
-  .string()
-  .regex(/^\d{1,5}$/)
-  .transform(Number)
-  .refine((port) => port >= 1 && port <= 65_535)
-const moneyText = z
-  .string()
-  .regex(/^\d+(\.\d+)?$/)
-  .transform(Number)
-const countText = z
-  .string()
-  .regex(/^\d{1,6}$/)
-  .transform(Number)
-const connectionCount = countText.refine((count) => count >= 8)
-const switchText = z
-  .enum(['0', '1', 'true', 'false', 'on', 'off'])
-  .transform((text) => ['1', 'true', 'on'].includes(text))
-const portList = z
-  .string()
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
-  .pipe(z.array(portText))
-/** Users as a range: above those of people, and within what a process can be. */
-const uidRange = z
-  .string()
-  .regex(/^\d{4,10}-\d{4,10}$/)
-  .transform((text) => {
-    const [first = 0, last = 0] = text.split('-').map(Number)
-    return { first, last }
-  })
-  .refine(({ first, last }) => first > 1000 && last < 2 ** 31 && last - first >= 99)
-const hostPortList = z
-  .string()
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim().toLowerCase())
-      .filter(Boolean),
-  )
-  .pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100))
-/** As a browser writes them in the header Origin: nothing behind the port, none of them a pattern. */
-const originList = z
-  .string()
-  .transform((text) =>
-    text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean),
-  )
-  .pipe(z.array(z.string().refine(isOrigin)).max(100))
-/** What may stand in a header. */
-export const upstreamKey = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
-const issuerList = z
-  .string()
-  .transform((text, ctx) => {
-    try {
-      return JSON.parse(text) as unknown
-    } catch {
-      ctx.addIssue('not JSON')
-      return z.NEVER
-    }
-  })
-  .pipe(z.array(z.object({ issuer: z.url(), jwks_uri: z.url(), audience: z.string().min(1).default('berth') })))
-
-/** name, how it is read, what it wants: the sentence shown when the value is wrong. */
-/** The table. */
+/** The table, by the names in the code; units are in them. Columns: name, reader, default, what for, and the default in words where it is not plain. */
 export const settings = {
-  PORT: [portText, 'a port from 1 to 65535'],
-  BERTH_HOST: [z.string().min(1), 'an address to listen on, such as 127.0.0.1 or 0.0.0.0'],
-  BERTH_PUBLIC_URL: [z.url({ protocol: /^https?$/ }), 'the http(s) address where callers reach Berth'],
-  BERTH_DATA_DIR: [z.string().min(1), 'a folder'],
-  BERTH_CACHE_DIR: [z.string().min(1), 'a folder'],
-  DATABASE_URL: [z.string().regex(/^postgres(ql)?:\/\//), 'a postgres:// address'],
-  BERTH_WEB_PROCESSES: [
-    z
-      .string()
-      .regex(/^\d{1,2}$/)
-      .transform(Number)
-      .refine((count) => count >= 1 && count <= 64),
-    'how many web processes share the port, 1 to 64',
-  ],
-  BERTH_METRICS_PORT: [portText, 'a port from 1 to 65535'],
-  BERTH_WORKER_METRICS_PORT: [portText, 'a port from 1 to 65535'],
-  BERTH_VM_HOST_PORTS: [portList, 'host ports separated by commas, such as 3000,8080'],
-  BERTH_PRIVATE_HOSTS: [hostPortList, 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443'],
-  BERTH_VMS: [switchText, 'on or off'],
-  BERTH_VM_POOL: [countText, 'how many machines to keep warm, 0 or more'],
-  BERTH_VM_MEMORY_MB: [countText, 'megabytes that all VMs may be promised together'],
-  BERTH_VM_DISK_GB: [countText, 'gigabytes that all disks of VMs may be promised together'],
-  BERTH_ORG_MEMORY_MB: [countText, 'megabytes of memory that one organization may hold, or 0 for no limit'],
-  BERTH_ORG_DISK_GB: [countText, 'gigabytes of disk that one organization may be promised, or 0 for no limit'],
-  BERTH_ORG_VMS: [countText, 'how many VMs one organization may have, or 0 for no limit'],
-  BERTH_ORG_FILES_GB: [
-    countText,
-    'gigabytes of uploads and build outputs that one organization may store, or 0 for no limit',
-  ],
-  BERTH_DISK_FLOOR_MB: [countText, 'megabytes that must stay free on a disk before anything large is stored there'],
-  BERTH_VM_UIDS: [uidRange, 'a range of at least 100 numbers of system users that nobody has, such as 50000-59999'],
-  BERTH_ISSUERS: [issuerList, 'a JSON list of {"issuer","jwks_uri","audience"}'],
-  BERTH_BUILT_IN_ISSUER: [switchText, 'on or off'],
-  BERTH_LOCAL_SIGN_IN: [switchText, 'on or off'],
-  BERTH_AUDIENCE: [z.string().min(1), 'the audience that tokens must name'],
-  BERTH_JWT_HS256_SECRET: [z.string().min(32), 'at least 32 characters'],
-  BERTH_SECRET_KEY: [
-    z.string().refine((text) => Buffer.from(text, 'base64').length === 32),
-    '32 bytes as base64: openssl rand -base64 32',
-  ],
-  BERTH_KEY_PREFIX: [
-    z.string().regex(/^[a-z][a-z0-9_]{0,30}_$/),
-    'lower-case letters, digits and underscores, ending in one',
-  ],
-  BERTH_S3_ENDPOINT: [z.url({ protocol: /^https?$/ }), 'the http(s) address of an S3-compatible service'],
-  BERTH_S3_BUCKET: [
-    z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/),
-    'the name of a bucket that is there already',
-  ],
-  BERTH_S3_REGION: [z.string().min(1), 'the region of the bucket, such as us-east-1'],
-  BERTH_S3_ACCESS_KEY_ID: [z.string().min(1), 'the id of a key that may read, write and delete in the bucket'],
-  BERTH_S3_SECRET_ACCESS_KEY: [z.string().min(1), 'the secret of that key'],
-  BERTH_ARTIFACT_DAYS: [countText, 'how many days the artifacts of builds are kept; 0 keeps them for ever'],
-  BERTH_UPLOAD_DAYS: [
-    countText,
-    'how many days an upload is kept after a build last asked for it; 0 keeps it for ever',
-  ],
-  BERTH_MODELS_FILE: [z.string().min(1), 'a file of models and upstreams; see "Chat with a model" in the README'],
-  BERTH_SEARCH_URL: [
-    z.url({ protocol: /^https?$/ }),
-    'the http(s) address of a SearXNG search, such as http://localhost:8888/search',
-  ],
-  OPENAI_API_KEY: [upstreamKey, 'a key of the OpenAI API'],
-  ANTHROPIC_API_KEY: [upstreamKey, 'a key of the Anthropic API'],
-  BERTH_COST_PER_VCPU_HOUR: [moneyText, 'US dollars, such as 0.04'],
-  BERTH_COST_PER_GB_HOUR: [moneyText, 'US dollars, such as 0.005'],
-  BERTH_CORS_ORIGINS: [
-    originList,
-    'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not taken',
-  ],
-  BERTH_CONNECTIONS_PER_ADDRESS: [connectionCount, 'how many connections one address may have open, from 8 up'],
-  BERTH_CONNECTIONS: [connectionCount, 'how many connections may be open together, from 8 up'],
-  BERTH_LOG_FORMAT: [z.enum(logFormats), 'auto, json or pretty'],
-  BERTH_LOG_LEVEL: [
-    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
-    'trace, debug, info, warn, error, fatal or silent',
-  ],
-  BERTH_RATE_LIMIT_FACTOR: [
-    z
-      .string()
-      .regex(/^[1-9]\d{0,6}$/)
-      .transform(Number),
-    'a whole number from 1: how many times the usual limits',
-  ],
-  BERTH_DATABASE_CONNECTIONS: [countText, 'a number of connections'],
-} as const satisfies Record<string, readonly [z.ZodType, string]>
+  port: setting('PORT', port, 4000, 'the public port'),
+  host: setting(
+    'BERTH_HOST',
+    text('an address to listen on, such as 127.0.0.1 or 0.0.0.0'),
+    '127.0.0.1',
+    'the address to listen on; `0.0.0.0` opens it to the network',
+  ),
+  publicUrl: setting(
+    'BERTH_PUBLIC_URL',
+    baseUrl('the http(s) address where callers reach Berth'),
+    (earlier) => `http://localhost:${earlier.port}`,
+    'where callers reach Berth; also the issuer of its tokens',
+    '`http://localhost:PORT`',
+  ),
+  dataDir: setting(
+    'BERTH_DATA_DIR',
+    path('a folder'),
+    defaultDataDir,
+    'database, VM disks, keys. As root below a folder that only root may enter: `/var/lib/berth/<hash>`',
+    '`.berth`',
+  ),
+  cacheDir: setting(
+    'BERTH_CACHE_DIR',
+    path('a folder'),
+    defaultCacheDir,
+    'VM templates, shared by checkouts',
+    '`~/.cache/berth`, for root `/var/cache/berth`',
+  ),
+  databaseUrl: optional(
+    'DATABASE_URL',
+    textLike(/^postgres(ql)?:\/\//, 'a postgres:// address'),
+    'a Postgres of your own, 15 or newer, with a session connection',
+    'the embedded Postgres',
+  ),
+  vmHostPorts: setting(
+    'BERTH_VM_HOST_PORTS',
+    ports,
+    [],
+    'ports of this host that VMs may reach as `host.berth.internal:PORT`',
+  ),
+  privateHosts: setting(
+    'BERTH_PRIVATE_HOSTS',
+    hostsWithPorts,
+    [],
+    "hosts of a private network, as `host:port`, where agents' tool servers and their authorization servers may be; `http://` is taken for these only",
+  ),
+  runsVms: setting('BERTH_VMS', onOff, true, 'whether this host runs VMs'),
+  vmPoolSize: setting(
+    'BERTH_VM_POOL',
+    count('how many machines to keep warm, 0 or more'),
+    2,
+    'VMs kept warm for each template and size',
+  ),
+  vmMemoryMb: setting(
+    'BERTH_VM_MEMORY_MB',
+    count('megabytes that all VMs may be promised together'),
+    0,
+    'what all VMs may be promised together',
+    "1.6 × this host's memory",
+  ),
+  vmDiskGb: setting(
+    'BERTH_VM_DISK_GB',
+    count('gigabytes that all disks of VMs may be promised together'),
+    0,
+    'what the disks of all VMs, folders and templates may be promised together; they take what is written',
+    "4 × the data folder's file system, at least 1000",
+  ),
+  orgMemoryMb: optional(
+    'BERTH_ORG_MEMORY_MB',
+    count('megabytes of memory that one organization may hold, or 0 for no limit'),
+    'what one organization may hold of that memory; `0` is no limit',
+    'what leaves a quarter for others',
+  ),
+  orgDiskGb: optional(
+    'BERTH_ORG_DISK_GB',
+    count('gigabytes of disk that one organization may be promised, or 0 for no limit'),
+    'what one organization may hold of that disk; `0` is no limit',
+    'what leaves a quarter for others',
+  ),
+  orgVms: setting(
+    'BERTH_ORG_VMS',
+    count('how many VMs one organization may have, or 0 for no limit'),
+    200,
+    'VMs of one organization, stopped ones too; `0` is no limit',
+  ),
+  orgFilesGb: optional(
+    'BERTH_ORG_FILES_GB',
+    count('gigabytes of uploads and build outputs that one organization may store, or 0 for no limit'),
+    'uploads and outputs of builds that one organization may store; `0` is no limit',
+    'a quarter of the disk for files; with S3 none',
+  ),
+  diskFloorMb: optional(
+    'BERTH_DISK_FLOOR_MB',
+    count('megabytes that must stay free on a disk before anything large is stored there'),
+    'what stays free: below it nothing large is stored, and no VM begins',
+    '5 % of the disk, 64 MB to 5 GB',
+  ),
+  vmUids: setting(
+    'BERTH_VM_UIDS',
+    uidRange,
+    () => (isRoot() ? defaultVmUids : null),
+    'as root: numbers of system users that nobody has; each VM runs as one of its own',
+    `\`${defaultVmUids.first}-${defaultVmUids.last}\``,
+  ),
+  issuers: setting('BERTH_ISSUERS', issuers, [], 'other identity providers: `[{"issuer", "jwks_uri", "audience"}]`'),
+  builtInIssuer: setting('BERTH_BUILT_IN_ISSUER', onOff, true, 'whether Berth signs tokens itself'),
+  localSignIn: setting(
+    'BERTH_LOCAL_SIGN_IN',
+    onOff,
+    ({ builtInIssuer, host }) => builtInIssuer && isLoopback(host),
+    'whether GraphiQL may mint a token for the user of this machine who started Berth, or for who has the code that the start printed',
+    '`on` while listening on loopback',
+  ),
+  audience: setting(
+    'BERTH_AUDIENCE',
+    text('the audience that tokens must name'),
+    'berth',
+    'the audience that tokens must name',
+  ),
+  hs256Secret: optional(
+    'BERTH_JWT_HS256_SECRET',
+    text('at least 32 characters', 32),
+    'development only: accept tokens signed with this secret',
+  ),
+  secretKey: optional(
+    'BERTH_SECRET_KEY',
+    sealingKey,
+    'seals stored secrets: 32 bytes as base64',
+    '`secret.key` in the data folder',
+  ),
+  apiKeyPrefix: setting(
+    'BERTH_KEY_PREFIX',
+    textLike(/^[a-z][a-z0-9_]{0,30}_$/, 'lower-case letters, digits and underscores, ending in one'),
+    'svc_live_ak_',
+    'what organization keys begin with',
+  ),
+  s3Endpoint: optional(
+    'BERTH_S3_ENDPOINT',
+    baseUrl('the http(s) address of an S3-compatible service'),
+    'an S3-compatible service for uploads and what builds leave behind: this and the next three, or none of them',
+    'none: the data folder',
+  ),
+  s3Bucket: optional(
+    'BERTH_S3_BUCKET',
+    textLike(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'the name of a bucket that is there already'),
+    'a bucket that is there already',
+  ),
+  s3AccessKeyId: optional(
+    'BERTH_S3_ACCESS_KEY_ID',
+    text('the id of a key that may read, write and delete in the bucket'),
+    'the id of a key that may read, write and delete in it',
+  ),
+  s3SecretAccessKey: optional('BERTH_S3_SECRET_ACCESS_KEY', text('the secret of that key'), 'the secret of that key'),
+  s3Region: setting(
+    'BERTH_S3_REGION',
+    text('the region of the bucket, such as us-east-1'),
+    'us-east-1',
+    "the bucket's region",
+  ),
+  openaiApiKey: optional('OPENAI_API_KEY', keyOf('OpenAI'), 'switches on the models of OpenAI'),
+  anthropicApiKey: optional('ANTHROPIC_API_KEY', keyOf('Anthropic'), 'switches on the models of Anthropic'),
+  modelsFile: optional(
+    'BERTH_MODELS_FILE',
+    path('a file of models and upstreams; see "Chat with a model" in the README'),
+    'your models and upstreams, in the form of [models.yaml](src/resources/llm/models/models.yaml)',
+    "none: Berth's own table",
+  ),
+  searchUrl: optional(
+    'BERTH_SEARCH_URL',
+    httpUrl('the http(s) address of a SearXNG search, such as http://localhost:8888/search'),
+    'a SearXNG search for agents, such as `http://localhost:8888/search`; it may be at a private address',
+    'none: agents have no `web_search`',
+  ),
+  artifactDays: setting(
+    'BERTH_ARTIFACT_DAYS',
+    count('how many days the artifacts of builds are kept; 0 keeps them for ever'),
+    30,
+    'how long the artifacts of builds are kept; `0` is for ever',
+  ),
+  uploadDays: setting(
+    'BERTH_UPLOAD_DAYS',
+    count('how many days an upload is kept after a build last asked for it; 0 keeps it for ever'),
+    30,
+    'how long an upload is kept after a build last asked for it; `0` is for ever',
+  ),
+  costPerVcpuHour: setting('BERTH_COST_PER_VCPU_HOUR', dollars('0.04'), 0.04, 'US dollars, for usage'),
+  costPerGbHour: setting('BERTH_COST_PER_GB_HOUR', dollars('0.005'), 0.005, 'US dollars, for usage'),
+  rateLimitFactor: setting(
+    'BERTH_RATE_LIMIT_FACTOR',
+    factor,
+    1,
+    'multiplies every rate limit, and how many environments of an organization may be on their way at once',
+  ),
+  webProcesses: setting(
+    'BERTH_WEB_PROCESSES',
+    count('how many web processes share the port, 1 to 64', 1, 64),
+    1,
+    'web processes that `npm start` runs on the one port (Linux shares connections out); one can use one processor',
+  ),
+  databaseConnections: setting(
+    'BERTH_DATABASE_CONNECTIONS',
+    count('a number of connections'),
+    10,
+    'connections of one process',
+  ),
+  corsOrigins: setting(
+    'BERTH_CORS_ORIGINS',
+    origins,
+    [],
+    'origins whose pages may call Berth from a browser: exact ones, separated by commas, such as `https://app.example.com`',
+  ),
+  connectionsPerAddress: setting(
+    'BERTH_CONNECTIONS_PER_ADDRESS',
+    count('how many connections one address may have open, from 8 up', 8),
+    512,
+    'connections to one web process from one address; loopback has eight times as many',
+  ),
+  connectionsMax: setting(
+    'BERTH_CONNECTIONS',
+    count('how many connections may be open together, from 8 up', 8),
+    8192,
+    'connections to one web process from all addresses together',
+  ),
+  webMetricsPort: setting(
+    'BERTH_METRICS_PORT',
+    port,
+    (earlier) => besidePort(earlier.port, 10_000),
+    'the private port of `/metrics` of the web process; the next free one is taken when it is busy',
+    '`PORT` + 10000',
+  ),
+  workerMetricsPort: setting(
+    'BERTH_WORKER_METRICS_PORT',
+    port,
+    (earlier) => besidePort(earlier.port, 20_000),
+    'the same of the worker',
+    '`PORT` + 20000',
+  ),
+  logFormat: setting(
+    'BERTH_LOG_FORMAT',
+    oneOf(logFormats),
+    'auto',
+    '`json` lines, `pretty` ones for people, or `auto`: pretty in a terminal, JSON elsewhere',
+  ),
+  logLevel: setting('BERTH_LOG_LEVEL', oneOf(logLevels), 'info', logLevels.join(', ')),
+}
 
-function isOrigin(text: string): boolean {
-  const url = URL.parse(text)
-  return (
-    url !== null &&
-    (url.protocol === 'https:' || url.protocol === 'http:') &&
-    url.origin === text &&
-    !text.includes('*')
+/** The table of settings in Markdown. @param toRoot the way from the document's folder to the checkout, for its links. */
+export function settingsTable(toRoot: string): string {
+  const rows = Object.values(settings).map(
+    ({ name, shownDefault, what }) => `| \`${name}\` | ${shownDefault} | ${what.replace('](', `](${toRoot}`)} |`,
   )
+  return ['| name | default | what |', '|---|---|---|', ...rows].join('\n')
 }

@@ -20,7 +20,7 @@ import {
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { isRoot } from '../platform/config.ts'
+import { isRoot } from '../platform/settings/places.ts'
 import { randomToken } from '../platform/ids.ts'
 import { ensureSystemUser, type SystemUser } from '../drivers/system-users.ts'
 import { postgresFolder } from './postgres-binaries.ts'

@@ -17,7 +17,7 @@ import {
 import { createRequire } from 'node:module'
 import { arch } from 'node:process'
 import { basename, dirname, join } from 'node:path'
-import { isRoot, othersMayEnter } from '../platform/config.ts'
+import { isRoot, othersMayEnter } from '../platform/settings/places.ts'
 import { StartError } from './start-error.ts'
 
 type Link = { source: string; target: string }

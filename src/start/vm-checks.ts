@@ -3,7 +3,8 @@ import { probeAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import { createMachineUsers } from '#src/drivers/compute/qemu/machine-users.ts'
 import { currentTemplate, templateStatus } from '../drivers/compute/templates.ts'
 import { missingRequirements } from '../drivers/vm-requirements.ts'
-import type { Config, UidRange } from '../platform/config.ts'
+import type { Config } from '../platform/config.ts'
+import type { UidRange } from '../platform/settings/readers.ts'
 import { verdict, type Check } from './checks.ts'
 
 const megabyte = 1024 ** 2

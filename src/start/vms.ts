@@ -1,6 +1,7 @@
 /** Gets this host ready for VMs: packages and templates. What is missing afterwards is said, and Berth goes on without. */
 import { isDebianFamily, missingRequirements } from '../drivers/vm-requirements.ts'
-import { isRoot, type Config } from '../platform/config.ts'
+import { isRoot } from '../platform/settings/places.ts'
+import type { Config } from '../platform/config.ts'
 import { log } from '../platform/log.ts'
 import { installPackages } from './packages.ts'
 import { showProgress, type Screen } from './progress.ts'

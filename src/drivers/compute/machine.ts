@@ -4,7 +4,7 @@
  */
 import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Logger } from 'pino'
-import type { UidRange } from '#src/platform/config.ts'
+import type { UidRange } from '#src/platform/settings/readers.ts'
 
 /** What a machine must be. A second request with the same id and another shape is a bug of the caller. */
 export type MachineSpec = {

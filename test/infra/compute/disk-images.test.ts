@@ -15,7 +15,8 @@ import {
 import { createMachineUsers, giveTo } from '#src/drivers/compute/qemu/machine-users.ts'
 import { takenUids } from '#src/drivers/system-users.ts'
 import { missingRequirements } from '#src/drivers/vm-requirements.ts'
-import { isRoot, readConfig } from '#src/platform/config.ts'
+import { isRoot } from '#src/platform/settings/places.ts'
+import { readConfig } from '#src/platform/config.ts'
 
 const sizeMb = 64
 const folder = mkdtempSync(join(tmpdir(), 'berth-disks-'))

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { UidRange } from '#src/platform/config.ts'
+import type { UidRange } from '#src/platform/settings/readers.ts'
 import { formerQemuUser } from '#src/drivers/system-users.ts'
 
 /** Where the numbers that are held are written down, for all instances on this host. */

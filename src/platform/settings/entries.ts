@@ -1,0 +1,57 @@
+/** What an entry of the table of settings is made of. */
+import type { Reader } from './readers.ts'
+
+/** What stands further up in the table, and the defaults of others follow from. */
+export type EarlierSettings = { port: number; host: string; builtInIssuer: boolean }
+
+/** One setting. `shownDefault` and `what` are Markdown for the table of settings. */
+export type Setting<Value> = {
+  name: string
+  reader: Reader<Value>
+  defaultOf(earlier: EarlierSettings): Value | null
+  shownDefault: string
+  what: string
+}
+
+/** A setting with a default, which may follow from others. `shownDefault` is for one that is not plain. */
+export function setting<Value>(
+  name: string,
+  reader: Reader<Value>,
+  byDefault: NoInfer<Value> | ((earlier: EarlierSettings) => NoInfer<Value>),
+  what: string,
+  shownDefault = shown(byDefault),
+): Setting<Value> & { defaultOf(earlier: EarlierSettings): Value } {
+  const isMade = (one: unknown): one is (earlier: EarlierSettings) => Value => typeof one === 'function'
+  return {
+    name,
+    reader,
+    defaultOf: (earlier) => (isMade(byDefault) ? byDefault(earlier) : byDefault),
+    what,
+    shownDefault,
+  }
+}
+
+/** A setting without a default: null unless it is set. */
+export function optional<Value>(
+  name: string,
+  reader: Reader<Value>,
+  what: string,
+  shownDefault = 'none',
+): Setting<Value> & { defaultOf(earlier: EarlierSettings): null } {
+  return { name, reader, defaultOf: () => null, what, shownDefault }
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return 'none'
+  return `\`${typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)}\``
+}
+
+/** Whether this address is one that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+/** A port that follows from the public one and stays below the ports that outgoing connections take (32768). */
+export function besidePort(publicPort: number, by: number): number {
+  return publicPort + by < 32_768 ? publicPort + by : ((publicPort + by) % 19_999) + 10_000 // a modulus for which no port is beside itself
+}

@@ -1,0 +1,181 @@
+/** How the text of a setting is read, and the sentence that says what it must be. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { withoutEnding } from '#src/platform/texts.ts'
+import { isRoot } from './places.ts'
+
+/** Reads one kind of text; `wanted` ends the sentence that begins with the setting's name and "must be". */
+export type Reader<Value> = { kind: z.ZodType<Value, string>; wanted: string }
+
+/** An identity provider whose tokens are accepted. */
+export type Issuer = { issuer: string; jwksUri: string; audience: string }
+
+/** Numbers of system users, both ends included. */
+export type UidRange = { first: number; last: number }
+
+/** How log lines are written. */
+export const logFormats = ['auto', 'json', 'pretty'] as const
+export type LogFormat = (typeof logFormats)[number]
+/** How much is logged. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+/** What may stand in a header. */
+export const headerText = z.string().regex(/^[\x21-\x7e]{1,4096}$/)
+
+const portText = z
+  .string()
+  .regex(/^\d{1,5}$/)
+  .transform(Number)
+  .refine((port) => port >= 1 && port <= 65_535)
+const moneyText = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/)
+  .transform(Number)
+const countText = z
+  .string()
+  .regex(/^\d{1,6}$/)
+  .transform(Number)
+
+/** A text that only has to be there. */
+export const text = (wanted: string, lengthMin = 1): Reader<string> => ({ kind: z.string().min(lengthMin), wanted })
+
+/** A text of this form. */
+export const textLike = (form: RegExp, wanted: string): Reader<string> => ({ kind: z.string().regex(form), wanted })
+
+/** A file or folder; what is not absolute counts from the folder in which the process was started. */
+export const path = (wanted: string): Reader<string> => ({
+  kind: z
+    .string()
+    .min(1)
+    .transform((given) => resolve(given)),
+  wanted,
+})
+
+/** An address of the web. */
+export const httpUrl = (wanted: string): Reader<string> => ({ kind: z.url({ protocol: /^https?$/ }), wanted })
+
+/** An address of the web to which paths are added: without slashes at its end. */
+export const baseUrl = (wanted: string): Reader<string> => ({
+  kind: z.url({ protocol: /^https?$/ }).transform((url) => withoutEnding(url, '/')),
+  wanted,
+})
+
+/** A key of a service, which must fit into a header. */
+export const keyOf = (service: string): Reader<string> => ({ kind: headerText, wanted: `a key of the ${service} API` })
+
+/** A whole number, at least this one and at most 999,999. */
+export const count = (wanted: string, least = 0, most = 999_999): Reader<number> => ({
+  kind: countText.refine((number) => number >= least && number <= most),
+  wanted,
+})
+
+/** US dollars. */
+export const dollars = (example: string): Reader<number> => ({
+  kind: moneyText,
+  wanted: `US dollars, such as ${example}`,
+})
+
+/** One of these words. */
+export const oneOf = <Word extends string>(words: readonly [Word, ...Word[]]): Reader<Word> => ({
+  kind: z.enum(words) as z.ZodType<Word, string>, // zod names the words as an object
+  wanted: `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+})
+
+/** A port. */
+export const port: Reader<number> = { kind: portText, wanted: 'a port from 1 to 65535' }
+
+/** On or off. */
+export const onOff: Reader<boolean> = {
+  kind: z
+    .enum(['0', '1', 'true', 'false', 'on', 'off'])
+    .transform((word) => ['1', 'true', 'on'].includes(word)) as z.ZodType<boolean, string>, // any other text is refused
+  wanted: 'on or off',
+}
+
+/** A whole number that multiplies. */
+export const factor: Reader<number> = {
+  kind: z
+    .string()
+    .regex(/^[1-9]\d{0,6}$/)
+    .transform(Number),
+  wanted: 'a whole number from 1: how many times the usual limits',
+}
+
+/** Ports with commas between them. */
+export const ports: Reader<readonly number[]> = {
+  kind: z.string().transform(parts).pipe(z.array(portText)),
+  wanted: 'host ports separated by commas, such as 3000,8080',
+}
+
+/** Hosts with their ports, with commas between them. */
+export const hostsWithPorts: Reader<readonly string[]> = {
+  kind: z
+    .string()
+    .transform((given) => parts(given.toLowerCase()))
+    .pipe(z.array(z.string().regex(/^(?:\[[0-9a-f:.]+\]|[a-z0-9_.-]{1,253}):\d{1,5}$/)).max(100)),
+  wanted: 'hosts with ports separated by commas, such as 10.0.0.5:8080,tools.internal:443',
+}
+
+/** As a browser writes them in the header Origin: nothing behind the port, none of them a pattern. */
+export const origins: Reader<readonly string[]> = {
+  kind: z
+    .string()
+    .transform(parts)
+    .pipe(z.array(z.string().refine(isOrigin)).max(100)),
+  wanted:
+    'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not taken',
+}
+
+/** Users as a range: above those of people, and within what a process can be. Without root there is none. */
+export const uidRange: Reader<UidRange | null> = {
+  kind: z
+    .string()
+    .regex(/^\d{4,10}-\d{4,10}$/)
+    .transform((given) => {
+      const [first = 0, last = 0] = given.split('-').map(Number)
+      return { first, last }
+    })
+    .refine(({ first, last }) => first > 1000 && last < 2 ** 31 && last - first >= 99)
+    .transform((range) => (isRoot() ? range : null)),
+  wanted: 'a range of at least 100 numbers of system users that nobody has, such as 50000-59999',
+}
+
+/** Identity providers as JSON. */
+export const issuers: Reader<readonly Issuer[]> = {
+  kind: z
+    .string()
+    .transform((given, ctx) => {
+      try {
+        return JSON.parse(given) as unknown
+      } catch {
+        ctx.addIssue('not JSON')
+        return z.NEVER
+      }
+    })
+    .pipe(z.array(z.object({ issuer: z.url(), jwks_uri: z.url(), audience: z.string().min(1).default('berth') })))
+    .transform((all) => all.map(({ issuer, jwks_uri: jwksUri, audience }) => ({ issuer, jwksUri, audience }))),
+  wanted: 'a JSON list of {"issuer","jwks_uri","audience"}',
+}
+
+/** The key that seals secrets. */
+export const sealingKey: Reader<string> = {
+  kind: z.string().refine((given) => Buffer.from(given, 'base64').length === 32),
+  wanted: '32 bytes as base64: openssl rand -base64 32',
+}
+
+function parts(given: string): string[] {
+  return given
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+}
+
+function isOrigin(given: string): boolean {
+  const url = URL.parse(given)
+  return (
+    url !== null &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    url.origin === given &&
+    !given.includes('*')
+  )
+}
