@@ -9,15 +9,19 @@ import {
   Kind,
   typeFromAST,
   type FieldNode,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
   type GraphQLOutputType,
   type GraphQLSchema,
   type GraphQLType,
-  type OperationDefinitionNode,
   type SelectionSetNode,
   type VariableDefinitionNode,
 } from 'graphql'
+import { memberWord, snakeCase, tagOf } from '#schema/wire.ts'
+import { listVariables, type RestList } from './lists.ts'
 import type { HandWritten, Route, Surface } from './routes.ts'
-import type { Runner } from './run.ts'
+import type { Operation, Runner } from './run.ts'
+import { filledByPath } from './variables.ts'
 
 type Json = Record<string, unknown>
 
@@ -29,6 +33,9 @@ const scalars: Readonly<Record<string, Json>> = {
   Boolean: { type: 'boolean' },
   DateTime: { type: 'string', format: 'date-time' },
   TextMap: { type: 'object', additionalProperties: { type: 'string' } },
+  TextMapPatch: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
+  BigInt: { type: 'integer' },
+  Decimal: { type: 'string' },
   JSON: {},
   Bytes: { type: 'string', contentEncoding: 'base64' },
   ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
@@ -57,10 +64,10 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
   const paths: Record<string, Json> = {}
   for (const [key, route] of Object.entries(surface.routes)) {
     const [method = '', path = ''] = key.split(' ')
-    const { definition } = runner.prepare(route.operation)
+    const operation = runner.prepare(route.operation)
     paths[path] = {
       ...paths[path],
-      [method.toLowerCase()]: describeRoute(method, path, route, definition, runner.schema),
+      [method.toLowerCase()]: describeRoute(method, path, route, operation, runner.schema),
     }
   }
   for (const [key, written] of Object.entries(surface.handlers)) {
@@ -91,15 +98,15 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
   }
 }
 
-function describeRoute(
-  method: string,
-  path: string,
-  route: Route,
-  definition: OperationDefinitionNode,
-  schema: GraphQLSchema,
-): Json {
+function describeRoute(method: string, path: string, route: Route, operation: Operation, schema: GraphQLSchema): Json {
+  const { definition } = operation
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
-  const variables = (definition.variableDefinitions ?? []).filter((one) => !inPath.includes(one.variable.name.value))
+  const declared = definition.variableDefinitions ?? []
+  const isSpecial = (name: string): boolean =>
+    (name === 'filter' && route.filter !== undefined) || (route.list !== undefined && listVariables.has(name))
+  const variables = declared.filter(
+    ({ variable }) => !inPath.includes(variable.name.value) && !isSpecial(variable.name.value),
+  )
   const hasBody = method !== 'GET' && method !== 'DELETE'
   const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
   const inBody = variables.filter((one) => !inQuery.includes(one))
@@ -108,7 +115,7 @@ function describeRoute(
     content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } },
   }
   const responses: Json = {
-    [route.status]: describeSuccess(route, definition, schema),
+    [route.status]: describeSuccess(route, operation, schema),
     ...(route.deletes ? { 200: deleted } : {}),
     ...(route.ends ? { 204: { description: 'Nothing follows: the stream had ended here' } } : {}),
     ...describeErrors(method === 'POST' ? [...route.errors, ...errorsOfKeyed] : route.errors),
@@ -126,6 +133,8 @@ function describeRoute(
         required: one.type.kind === Kind.NON_NULL_TYPE,
         schema: inputSchema(typeOf(one, schema)),
       })),
+      ...filterParameters(route, declared, schema),
+      ...(route.list ? listSchemas(route.list) : []),
       ...(route.tokenInQuery
         ? [
             {
@@ -141,16 +150,54 @@ function describeRoute(
       ...(route.cursor ? [{ name: 'Last-Event-ID', in: 'header', required: false, schema: { type: 'string' } }] : []),
       ...(method === 'POST' ? [idempotencyKey] : []),
     ],
-    ...(inBody.length > 0
-      ? {
-          requestBody: {
-            required: inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE),
-            content: { 'application/json': { schema: bodySchema(inBody, route, schema) } },
-          },
-        }
-      : {}),
+    ...requestBody(inBody, inPath, route, declared, schema),
     responses,
   }
+}
+
+function filterParameters(
+  { filter }: Route,
+  declared: readonly VariableDefinitionNode[],
+  schema: GraphQLSchema,
+): Json[] {
+  const variable = declared.find((one) => one.variable.name.value === 'filter')
+  const type = variable && getNamedType(typeOf(variable, schema))
+  if (!filter || !isInputObjectType(type)) return []
+  return Object.entries(filter).map(([name, field]) => {
+    const { description, type: shape } = type.getFields()[field] ?? {}
+    return { name, in: 'query', required: false, description, schema: shape ? inputSchema(shape) : {} }
+  })
+}
+
+function listSchemas({ shape, most, usual }: RestList): Json[] {
+  const limit = { type: 'integer', minimum: 1, maximum: most, default: usual }
+  const page = { type: 'string', description: '`next_page` of the page before' }
+  return [
+    { name: 'limit', in: 'query', required: false, schema: limit },
+    ...(shape === 'rows' ? [] : [{ name: 'page', in: 'query', required: false, schema: page }]),
+  ]
+}
+
+function requestBody(
+  inBody: readonly VariableDefinitionNode[],
+  inPath: readonly string[],
+  route: Route,
+  declared: readonly VariableDefinitionNode[],
+  schema: GraphQLSchema,
+): Json {
+  const input = inBody.find(
+    (one) => one.variable.name.value === 'input' && isInputObjectType(getNamedType(typeOf(one, schema))),
+  )
+  const named = input && getNamedType(typeOf(input, schema))
+  if (!isInputObjectType(named)) {
+    if (inBody.length === 0) return {}
+    const required = inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE)
+    return { requestBody: { required, content: { 'application/json': { schema: bodySchema(inBody, route, schema) } } } }
+  }
+  const filled = filledByPath(inPath, route, new Set(declared.map((one) => one.variable.name.value)))
+  const whole = inputObjectSchema(named, new Set(filled.map(({ field }) => field)), route.neverNull)
+  if (Object.keys(whole['properties'] as Json).length === 0) return {}
+  return { requestBody: { required: 'required' in whole, content: { 'application/json': { schema: whole } } } }
 }
 
 function deletedSchema(kind: string): Json {
@@ -198,7 +245,7 @@ function describeHandWritten(
   }
 }
 
-function describeSuccess(route: Route, definition: OperationDefinitionNode, schema: GraphQLSchema): Json {
+function describeSuccess(route: Route, { definition, bodyAt }: Operation, schema: GraphQLSchema): Json {
   if (route.status === 204) return { description: 'Done; no body' }
   const root =
     definition.operation === 'query'
@@ -208,8 +255,8 @@ function describeSuccess(route: Route, definition: OperationDefinitionNode, sche
         : schema.getSubscriptionType()
   if (!root) return { description: route.summary }
   const whole = selectionSchema(root, definition.selectionSet, schema)
-  const properties = whole['properties'] as Json
-  const content = 'body' in properties ? (properties['body'] as Json) : whole
+  const at = bodyAt.reduce<Json>((one, key) => (one['properties'] as Json)[key] as Json, whole)
+  const content = route.list ? listSchema(route.list, at) : at
   // A named frame has the event in its data, and the position in its id: see namedFrames in stream.ts.
   const shown = route.frames === 'named' ? (content['properties'] as Json)['event'] : content
   return {
@@ -218,6 +265,15 @@ function describeSuccess(route: Route, definition: OperationDefinitionNode, sche
       [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown },
     },
   }
+}
+
+/** The documented list of a connection. */
+function listSchema({ shape }: RestList, connection: Json): Json {
+  const data = (connection['properties'] as Json)['nodes']
+  if (shape === 'rows') return data as Json
+  const place = { type: ['string', 'null'] }
+  const properties = { data, has_more: { type: 'boolean' }, next_page: place }
+  return { type: 'object', properties: shape === 'page' ? properties : { ...properties, prev_page: place } }
 }
 
 function bodySchema(
@@ -260,23 +316,50 @@ function bodyFieldSchema(type: GraphQLType): Json {
 function inputSchema(type: GraphQLType): Json {
   if (isNonNullType(type)) return inputSchema(type.ofType)
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType) }
-  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map((one) => one.name) }
-  if (isInputObjectType(type)) {
-    const fields = Object.values(type.getFields())
-    const required = fields.filter((field) => isNonNullType(field.type)).map((field) => field.name)
-    return {
-      type: 'object',
-      properties: Object.fromEntries(
-        fields.map((field) => [
-          field.name,
-          { ...bodyFieldSchema(field.type), ...(field.description ? { description: field.description } : {}) },
-        ]),
-      ),
-      ...(required.length > 0 ? { required } : {}),
-      additionalProperties: false,
-    }
-  }
+  if (isEnumType(type)) return { type: 'string', enum: type.getValues().map((one) => one.value as string) }
+  if (isInputObjectType(type)) return tagOf(type) ? taggedSchema(type) : inputObjectSchema(type)
   return isScalarType(type) ? (scalars[type.name] ?? {}) : {}
+}
+
+/** An input object as REST spells it. `without`: fields that the path fills. `neverNull`: keys that may be left out, but are no null. */
+function inputObjectSchema(
+  type: GraphQLInputObjectType,
+  without: ReadonlySet<string> = new Set(),
+  neverNull: readonly string[] = [],
+): Json {
+  const fields = Object.values(type.getFields()).filter((field) => !without.has(field.name))
+  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snakeCase(field.name))
+  const shapeOf = (field: GraphQLInputField): Json =>
+    neverNull.includes(snakeCase(field.name)) ? inputSchema(field.type) : bodyFieldSchema(field.type)
+  const described = (field: GraphQLInputField): Json => ({
+    ...shapeOf(field),
+    ...(field.description ? { description: field.description } : {}),
+  })
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [snakeCase(field.name), described(field)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  }
+}
+
+/** A `@oneOf` input that REST shows as one object with a tag. */
+function taggedSchema(type: GraphQLInputObjectType): Json {
+  const tag = tagOf(type) ?? ''
+  return {
+    oneOf: Object.values(type.getFields()).map((field) => {
+      const named = getNamedType(field.type)
+      const word = { type: 'string', enum: [memberWord(type, field.name)] }
+      if (!isInputObjectType(named))
+        return { type: 'object', properties: { [tag]: word }, required: [tag], additionalProperties: false }
+      const whole = inputObjectSchema(named)
+      return {
+        ...whole,
+        properties: { [tag]: word, ...(whole['properties'] as Json) },
+        required: [tag, ...((whole['required'] as string[] | undefined) ?? [])],
+      }
+    }),
+  }
 }
 
 function outputSchema(type: GraphQLOutputType, selections: SelectionSetNode | undefined, schema: GraphQLSchema): Json {

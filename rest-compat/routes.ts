@@ -4,13 +4,15 @@ import type { GraphQLSchema } from 'graphql'
 import type { Authenticator } from '#schema/context.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import type { Services } from '#src/platform/services.ts'
+import type { RestList } from './lists.ts'
 
 /** One documented path. The key of a table of routes is `METHOD /path/{parameter}`. */
 export type Route = {
   /**
    * The document. Variables carry the documented request names (path, query, body keys; `$body` is the whole body);
-   * aliases carry the documented response names; a root field aliased `body` is the whole body of the answer,
-   * otherwise the data object is. A subscription is an event stream.
+   * aliases carry the documented response names; `$input` is a mutation's input, read from the body in snake_case and
+   * from the path. A field aliased `body`, at the root or inside a payload, is the whole body of the answer; otherwise
+   * the data object is. A subscription is an event stream.
    */
   operation: string
   /** The documented success status; 204 sends no body. */
@@ -23,6 +25,12 @@ export type Route = {
   query?: readonly string[]
   /** Variables that may be left out of the body, and are no null there. Every other one may be. */
   neverNull?: readonly string[]
+  /** Parameters of the path that fill a field of `$input` with another name than theirs. */
+  into?: Readonly<Record<string, string>>
+  /** Parameters of the query that fill fields of the variable `$filter`, and which. */
+  filter?: Readonly<Record<string, string>>
+  /** For a connection: how it is shown. Its document has the variables `$first` and `$after`, and those of `last` where it goes both ways. */
+  list?: RestList
   /** For a stream: the variable that `Last-Event-ID` fills. */
   cursor?: string
   /** For a stream that browsers open by themselves: the credential may also stand in the query, as `token`; the header goes before it. */

@@ -7,21 +7,32 @@ import {
   createSourceEventStream,
   execute,
   getOperationAST,
+  isInputType,
+  Kind,
   parse,
+  typeFromAST,
   validate,
   type ExecutionResult,
   type DocumentNode,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  type SelectionSetNode,
 } from 'graphql'
 import mercurius, { type MercuriusOptions } from 'mercurius'
 import type { Context } from '#schema/builder.ts'
 import { shownError } from '#schema/public-error.ts'
-import { findWrongVariable, typeInWords } from '#schema/variables.ts'
+import { findWrongVariable, typeInWords, type WrongVariable } from '#schema/variables.ts'
+import { wirePlace } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 
 /** A document, checked against the schema. */
-export type Operation = { source: string; document: DocumentNode; definition: OperationDefinitionNode }
+export type Operation = {
+  source: string
+  document: DocumentNode
+  definition: OperationDefinitionNode
+  /** The keys of the data that lead to the field aliased `body`; none where the data is the body. */
+  bodyAt: readonly string[]
+}
 
 /** Variables by the names that the document declares. */
 export type Variables = Record<string, unknown>
@@ -79,7 +90,7 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
           `a REST document does not fit the schema: ${problems.map((one) => one.message).join(' ')}\n${source}`,
         )
       refuseVariablesInLiterals(document, source)
-      return { source, document, definition }
+      return { source, document, definition, bodyAt: bodyAt(definition.selectionSet) }
     },
     async execute(operation, variables, context) {
       checkVariables(schema, operation, variables)
@@ -100,6 +111,18 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
     },
     close: () => inner.close(),
   }
+}
+
+/** Where the field aliased `body` is: at the root, or one level below it, inside a payload. */
+function bodyAt({ selections }: SelectionSetNode, depth = 0): string[] {
+  for (const field of selections) {
+    if (field.kind !== Kind.FIELD) continue
+    const key = field.alias?.value ?? field.name.value
+    if (key === 'body') return [key]
+    const below = field.selectionSet && depth === 0 ? bodyAt(field.selectionSet, depth + 1) : []
+    if (below.length > 0) return [key, ...below]
+  }
+  return []
 }
 
 type Inner = {
@@ -152,13 +175,24 @@ function dataOf({ data, errors }: ExecutionResult, requestId: string): Record<st
 function checkVariables(schema: GraphQLSchema, { definition }: Operation, variables: Variables): void {
   const wrong = findWrongVariable(schema, definition.variableDefinitions ?? [], variables)
   if (!wrong) return
-  const { at, fault, type } = wrong
+  const { fault, type } = wrong
+  const at = placeOf(schema, wrong)
   if (fault === 'unknown')
-    throw new BerthError('invalid_request', `${at} is not known here. Take it out, or look at its spelling.`)
+    throw new BerthError('invalid_request', `${at} is not known here. Take it out, or look at its spelling.`, {
+      field: at,
+    })
   throw new BerthError(
     'invalid_request',
     fault === 'absent' ? `${at} is required: it must be ${typeInWords(type)}.` : `${at} must be ${typeInWords(type)}.`,
+    { field: at },
   )
+}
+
+/** Where a fault is, as REST's callers know it: a mutation's input is their body, and a filter their query. */
+function placeOf(schema: GraphQLSchema, { definition, name, at }: WrongVariable): string {
+  const type: unknown = typeFromAST(schema, definition.type as never) // graphql's types tell a list's node from a name's
+  if ((name !== 'input' && name !== 'filter') || !isInputType(type)) return at
+  return at === name ? 'The body' : wirePlace(at.slice(name.length + 1), type)
 }
 
 /** The compiler turns an absent variable inside an object literal into null from the second run on, so none may stand there. */

@@ -14,6 +14,7 @@ import { beginStream } from '#src/platform/streams/open-streams.ts'
 import { spendRequest } from '#src/platform/rate-limits.ts'
 import type { Services } from '#src/platform/services.ts'
 import { claimKey, contextOf, send, sendError, setAllowance } from './answers.ts'
+import { listBody, listError } from './lists.ts'
 import type { Handler, Route, Surface, SurfaceParts } from './routes.ts'
 import type { Operation, Runner, Variables } from './run.ts'
 import { eventStreamHeaders, namedFrames, plainFrames, sendStream } from './stream.ts'
@@ -194,10 +195,11 @@ async function answer(
   context: Context,
 ): Promise<string | Buffer | null> {
   const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
-    throw error instanceof BerthError ? asListed(error, route) : error
+    throw error instanceof BerthError ? asListed(route.list ? listError(error) : error, route) : error
   })
   if (route.status === 204) return null
-  const body = 'body' in data ? data['body'] : data
+  const whole = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
+  const body = route.list ? listBody(route.list, whole as Parameters<typeof listBody>[1]) : whole // a list's document selects a connection
   return route.large ? bodyText(body) : JSON.stringify(body)
 }
 

@@ -1,6 +1,7 @@
 /** The three documented surfaces: where each is mounted, its routes, and its envelope for errors. */
 import type { FastifyInstance } from 'fastify'
 import { keepText, sendKept } from '#src/platform/compression.ts'
+import { wireSchema } from '#schema/schema.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { agentsRoutes } from './agents/routes.ts'
@@ -70,7 +71,7 @@ export const surfaces: readonly Surface[] = [
 
 /** Adds every documented path, and each surface's description, to the app. */
 export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts): Promise<void> {
-  const runner = await createRunner(parts.schema)
+  const runner = await createRunner(wireSchema)
   app.addHook('onClose', () => runner.close())
   for (const surface of surfaces) {
     const description = keepText(

@@ -1,12 +1,26 @@
 /** From a request to the variables of a document: by name, from the path, the query or the body. What no variable takes is refused by name. */
 import type { FastifyRequest } from 'fastify'
-import { getNamedType, isInputObjectType, Kind, typeFromAST, type GraphQLSchema, type TypeNode } from 'graphql'
+import {
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isInputType,
+  isListType,
+  Kind,
+  typeFromAST,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+  type GraphQLSchema,
+  type TypeNode,
+} from 'graphql'
+import { fromWire, snakeCase } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import { listParameters, listVariables, readList } from './lists.ts'
 import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
 
-type Source = 'path' | 'query' | 'body' | 'whole'
+type Source = 'path' | 'query' | 'body' | 'whole' | 'input' | 'filter' | 'list'
 /** `fields`: the keys of the variable's object, or of each object in its list; undefined for what is no input object. */
 type Reader = {
   name: string
@@ -14,6 +28,7 @@ type Reader = {
   queryName: string
   scalar: string
   list: boolean
+  type: GraphQLInputType
   fields: ReadonlySet<string> | undefined
 }
 
@@ -43,29 +58,29 @@ export function variableReader(
   { definition }: Operation,
   { schema, lenient }: ReaderParts,
 ): (request: FastifyRequest) => Variables {
-  const inPath = new Set([...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]))
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
   const readers: Reader[] = (definition.variableDefinitions ?? []).map(({ variable, type }) => {
     const name = variable.name.value
-    const source = inPath.has(name)
-      ? 'path'
-      : name === 'body'
-        ? 'whole'
-        : route.query?.includes(name) || !methodsWithBody.has(method)
-          ? 'query'
-          : 'body'
+    const queryName = route.queryNames?.[name] ?? name
+    const source = sourceOf(name, inputTypeOf(type, schema), method, inPath, route)
     return {
       name,
       source,
-      queryName: route.queryNames?.[name] ?? name,
+      queryName,
       ...shapeOf(type),
+      type: inputTypeOf(type, schema),
       fields: fieldsOf(type, schema),
     }
   })
+  const readInput = inputReader(inPath, route, readers)
   const refuseUnknown = lenient ? undefined : unknownRefuser(readers, route)
   return (request) => {
     refuseUnknown?.(request)
     const variables: Variables = {}
     for (const reader of readers) readOne(reader, request, variables)
+    if (readInput) variables['input'] = readInput(request)
+    if (route.filter) variables['filter'] = readFilter(route.filter, readers, request.query as Query) // Fastify's own shape of a query
+    if (route.list) Object.assign(variables, readList(route.list, request.query as Query)) // as above
     if (route.cursor) {
       const position = request.headers['last-event-id'] // a browser that reconnects sends it with the first address
       if (typeof position === 'string' && position !== '') variables[route.cursor] = position
@@ -74,9 +89,93 @@ export function variableReader(
   }
 }
 
+type Query = Readonly<Record<string, string | string[]>>
+
+function sourceOf(
+  name: string,
+  type: GraphQLInputType,
+  method: string,
+  inPath: readonly string[],
+  route: Route,
+): Source {
+  if ((name === 'input' && isInputObjectType(getNamedType(type))) || (name === 'filter' && route.filter)) return name
+  if (route.list && listVariables.has(name)) return 'list'
+  if (inPath.includes(name)) return 'path'
+  if (name === 'body') return 'whole'
+  return route.query?.includes(name) || !methodsWithBody.has(method) ? 'query' : 'body'
+}
+
+/** The reader of a mutation's input: the body's keys, and the parameters of the path that no variable takes. */
+function inputReader(
+  inPath: readonly string[],
+  route: Route,
+  readers: readonly Reader[],
+): ((request: FastifyRequest) => Record<string, unknown>) | undefined {
+  const type = readers.find(({ source }) => source === 'input')?.type
+  if (!type) return undefined
+  const filled = filledByPath(inPath, route, new Set(readers.map(({ name }) => name)))
+  const named = getNamedType(type)
+  if (!isInputObjectType(named)) throw new Error(`the input of ${route.summary} is no input object`)
+  const taken = wireKeys(named).filter((key) => !filled.some(({ field }) => snakeCase(field) === key))
+  return ({ body, params }) => {
+    const read = fromWire(bodyOf(body, taken), type, '') as Record<string, unknown> // a JSON object becomes one
+    for (const { parameter, field } of filled) read[field] = (params as Record<string, string>)[parameter] // Fastify's own shape of path parameters
+    return read
+  }
+}
+
+/** The parameters of the path that fill fields of the input, and which: the same name unless the route says otherwise. */
+export function filledByPath(
+  inPath: readonly string[],
+  { into }: Route,
+  variables: ReadonlySet<string>,
+): { parameter: string; field: string }[] {
+  const free = inPath.filter((parameter) => !variables.has(parameter))
+  const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return free.map((parameter) => ({ parameter, field: into?.[parameter] ?? camelCase(parameter) }))
+}
+
+function bodyOf(body: unknown, taken: readonly string[]): object {
+  if (body === undefined || body === null) return {}
+  if (typeof body !== 'object' || Array.isArray(body))
+    throw new BerthError(
+      'invalid_request',
+      taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',
+    )
+  const unknown = findUnknownKey(body, new Set(taken))
+  if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken))
+  return body
+}
+
+function readFilter(
+  filter: NonNullable<Route['filter']>,
+  readers: readonly Reader[],
+  query: Query,
+): Record<string, unknown> {
+  const type = getNamedType(readers.find(({ source }) => source === 'filter')?.type)
+  if (!isInputObjectType(type)) throw new Error('a route with a filter has a variable $filter of an input object')
+  const read: Record<string, unknown> = {}
+  for (const [parameter, name] of Object.entries(filter)) {
+    const field = type.getFields()[name]
+    if (!field) throw new Error(`${type.name} has no field ${name}`)
+    const value = query[parameter] ?? query[parameter.replace(/\[\]$/, '')]
+    if (value === undefined) continue
+    const scalar = getNamedType(field.type).name
+    read[name] = fromWire(
+      fromText(parameter, value, scalar, isListType(getNullableType(field.type))),
+      field.type,
+      parameter,
+    )
+  }
+  return read
+}
+
 function unknownRefuser(readers: readonly Reader[], route: Route): (request: FastifyRequest) => void {
   const inQuery = readers.filter(({ source }) => source === 'query')
+  const filtered = Object.keys(route.filter ?? {})
   const parameters = new Set([
+    ...filtered.flatMap((name) => [name, name.replace(/\[\]$/, '')]),
+    ...(route.list ? listParameters(route.list) : []),
     ...inQuery.flatMap(({ name, queryName }) => [queryName, name]),
     ...(route.tokenInQuery ? ['token'] : []),
     ...Object.keys(ignoredParameters),
@@ -84,8 +183,12 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
   const inBody = readers.filter(({ source }) => source === 'body')
   const fields = new Set(inBody.map(({ name }) => name))
   const nested = inBody.flatMap(({ name, fields: known }) => (known ? [{ name, known }] : []))
-  const isWhole = readers.some(({ source }) => source === 'whole')
-  const suggested = inQuery.map(({ queryName }) => queryName)
+  const isWhole = readers.some(({ source }) => source === 'whole' || source === 'input')
+  const suggested = [
+    ...inQuery.map(({ queryName }) => queryName),
+    ...filtered,
+    ...(route.list ? listParameters(route.list) : []),
+  ]
   return ({ query, body, headers }) => {
     if (headers[workspaceHeader] !== undefined)
       throw new BerthError(
@@ -118,7 +221,7 @@ function refuseInside(value: unknown, place: string, known: ReadonlySet<string>)
 }
 
 function readOne(
-  { name, source, queryName, scalar, list }: Reader,
+  { name, source, queryName, scalar, list, type }: Reader,
   request: FastifyRequest,
   variables: Variables,
 ): void {
@@ -129,15 +232,15 @@ function readOne(
     if (queryName !== name && query[queryName] !== undefined && query[name] !== undefined)
       throw new BerthError('invalid_request', `${queryName} and ${name} are one parameter; give one of them.`)
     const value = query[queryName] ?? query[name]
-    if (value !== undefined) variables[name] = fromText(queryName, value, scalar, list)
+    if (value !== undefined) variables[name] = fromWire(fromText(queryName, value, scalar, list), type, queryName)
   } else if (source === 'whole') {
     if (request.body !== undefined) variables[name] = request.body
-  } else {
+  } else if (source === 'body') {
     const { body } = request
     if (body === undefined) return
     if (typeof body !== 'object' || body === null || Array.isArray(body))
       throw new BerthError('invalid_request', 'The body must be a JSON object.')
-    if (Object.hasOwn(body, name)) variables[name] = (body as Record<string, unknown>)[name]
+    if (Object.hasOwn(body, name)) variables[name] = fromWire((body as Record<string, unknown>)[name], type, name)
   }
 }
 
@@ -161,6 +264,17 @@ function shapeOf(type: TypeNode): { scalar: string; list: boolean } {
   if (type.kind === Kind.NON_NULL_TYPE) return shapeOf(type.type)
   if (type.kind === Kind.LIST_TYPE) return { scalar: shapeOf(type.type).scalar, list: true }
   return { scalar: type.name.value, list: false }
+}
+
+function inputTypeOf(node: TypeNode, schema: GraphQLSchema): GraphQLInputType {
+  const type: unknown = typeFromAST(schema, node as Parameters<typeof typeFromAST>[1]) // any type will do
+  if (!isInputType(type)) throw new Error('a variable of a document has a type that no variable may have')
+  return type
+}
+
+/** The keys that REST takes of an input object. */
+export function wireKeys(type: GraphQLInputObjectType): string[] {
+  return Object.keys(type.getFields()).map(snakeCase)
 }
 
 function fieldsOf(node: TypeNode, schema: GraphQLSchema): ReadonlySet<string> | undefined {

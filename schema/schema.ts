@@ -1,6 +1,7 @@
 /** The whole schema: every noun's file is loaded, then built once. */
-import { getNullableType, type GraphQLSchema } from 'graphql'
+import { getNullableType, isEnumType, type GraphQLSchema } from 'graphql'
 import { builder } from './builder.ts'
+import './scalars.ts'
 import './agents/agents.ts'
 import './agents/built-in-tools.ts'
 import './agents/environments.ts'
@@ -29,13 +30,24 @@ import './llm/credits.ts'
 import './llm/models.ts'
 import './llm/usage.ts'
 
-/** The schema that yoga and mercurius share. */
+/** The schema as it is published: yoga serves it at /graphql. */
 export const schema: GraphQLSchema = withNullableRoots(builder.toSchema())
+
+/** The same for REST: enums answer the word that is stored, which is the one that REST shows, and not its GraphQL name. */
+export const wireSchema: GraphQLSchema = withWords(withNullableRoots(builder.toSchema()))
 
 /** Every field of Query and Mutation may be null: one that fails then leaves what its siblings did or found in the answer. */
 function withNullableRoots(built: GraphQLSchema): GraphQLSchema {
   for (const root of [built.getQueryType(), built.getMutationType()]) {
     for (const field of Object.values(root?.getFields() ?? {})) field.type = getNullableType(field.type)
+  }
+  return built
+}
+
+// Compiled documents do not serialize leaves, interpreted ones do: both must answer the same.
+function withWords(built: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(built.getTypeMap())) {
+    if (isEnumType(type) && !type.name.startsWith('__')) type.serialize = (word) => word as string // what resolvers answer
   }
   return built
 }

@@ -1,9 +1,10 @@
-/** Vaults; their credentials are in credentials.ts. */
+/** Vaults over REST. */
+import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 
 const vault =
   'id type display_name: displayName metadata created_at: createdAt updated_at: updatedAt archived_at: archivedAt'
-const update = `mutation ($id: ID!, $display_name: String, $metadata: JSON) { body: updateVault(id: $id, displayName: $display_name, metadata: $metadata) { ${vault} } }`
+const update = `mutation updateVault ($input: UpdateVaultInput!) { updateVault(input: $input) { body: vault { ${vault} } } }`
 
 /** Vaults. */
 export const vaultRoutes: Routes = {
@@ -11,20 +12,22 @@ export const vaultRoutes: Routes = {
     status: 200,
     errors: [400],
     summary: 'The caller’s vaults, newest first',
-    operation: `query ($include_archived: Boolean, $limit: Int, $page: String) {
-      body: vaultList(includeArchived: $include_archived, limit: $limit, page: $page) { data { ${vault} } has_more: hasMore next_page: nextPage } }`,
+    list: { shape: 'page', most: 100, usual: 100 },
+    filter: { include_archived: 'includeArchived' },
+    operation: `query listVaults ($first: Int, $after: String, $filter: VaultFilter) {
+      body: vaults(first: $first, after: $after, filter: $filter) { nodes { ${vault} } ${pageInfo} } }`,
   },
   'POST /v1/vaults': {
     status: 201,
     errors: [400],
     summary: 'Makes a vault',
-    operation: `mutation ($display_name: String!, $metadata: JSON) { body: createVault(displayName: $display_name, metadata: $metadata) { ${vault} } }`,
+    operation: `mutation createVault ($input: CreateVaultInput!) { createVault(input: $input) { body: vault { ${vault} } } }`,
   },
   'GET /v1/vaults/{id}': {
     status: 200,
     errors: [404],
     summary: 'One vault',
-    operation: `query ($id: ID!) { body: vault(id: $id) { ${vault} } }`,
+    operation: `query getVault ($id: ID!) { body: vault(id: $id) { ${vault} } }`,
   },
   'PUT /v1/vaults/{id}': {
     status: 200,
@@ -46,12 +49,12 @@ export const vaultRoutes: Routes = {
     errors: [404],
     deletes: 'vault',
     summary: 'Deletes a vault with its credentials',
-    operation: 'mutation ($id: ID!) { deleteVault(id: $id) }',
+    operation: 'mutation deleteVault ($input: DeleteVaultInput!) { deleteVault(input: $input) { deletedId } }',
   },
   'POST /v1/vaults/{id}/archive': {
     status: 200,
     errors: [404],
     summary: 'Archives a vault and purges its secrets',
-    operation: `mutation ($id: ID!) { body: archiveVault(id: $id) { ${vault} } }`,
+    operation: `mutation archiveVault ($input: ArchiveVaultInput!) { archiveVault(input: $input) { body: vault { ${vault} } } }`,
   },
 }

@@ -1,25 +1,29 @@
 /** Vaults in GraphQL. */
-import { archivedArguments, idArguments } from '../arguments.ts'
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
+import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { followVault, vaultEventTypes, type VaultEvent } from '#src/resources/agents/vaults/events.ts'
-import type { Vault } from '#src/resources/agents/vaults/rows.ts'
+import { followVault, type VaultEvent, type VaultEventType } from '#src/resources/agents/vaults/events.ts'
 import {
   archiveVault,
   createVault,
   deleteVault,
+  findVaults,
   getVault,
-  listVaults,
   pageVaults,
   updateVault,
 } from '#src/resources/agents/vaults.ts'
 
-const vaultType = builder.objectRef<Vault>('Vault').implement({
+/** A vault. */
+export const vaultType = nodeOf('Vault', '`vlt_` and 26 characters.', findVaults)
+
+builder.objectType(vaultType, {
   description: 'Where a person keeps credentials for agents. Nobody else sees it.',
   fields: (t) => ({
-    id: t.id({ description: '`vlt_` and 26 characters.', resolve: ({ id }) => encodeId('vault', id) }),
     type: t.string({ description: 'Always `vault`.', resolve: () => 'vault' }),
     displayName: t.exposeString('displayName', { description: 'Its name for people.' }),
     metadata: t.expose('metadata', { type: 'TextMap', description: 'Up to 16 pairs of text of your own.' }),
@@ -37,6 +41,18 @@ const vaultType = builder.objectRef<Vault>('Vault').implement({
   }),
 })
 
+const vaultEventType = enumOf('VaultEventType', 'What happened to a vault or one of its credentials.', {
+  'vault.created': 'The vault was made.',
+  'vault.updated': 'Its name or metadata changed.',
+  'vault.archived': 'It was archived, and its secrets purged.',
+  'vault_credential.created': 'A credential was added.',
+  'vault_credential.updated': 'A credential changed.',
+  'vault_credential.archived': 'A credential was archived, and its secrets purged.',
+  'vault_credential.deleted': 'A credential was deleted.',
+  'vault_credential.refreshed': 'An access token was renewed.',
+  'vault_credential.refresh_failed': 'An access token could not be renewed.',
+} satisfies Record<VaultEventType, string>)
+
 const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
   description: 'Something that happened to a vault or one of its credentials.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'vaultId' in value,
@@ -46,10 +62,13 @@ const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
       resolve: ({ position }) => String(position),
     }),
     vaultId: t.id({ description: 'Which vault.', resolve: ({ vaultId }) => encodeId('vault', vaultId) }),
-    type: t.string({
-      description: `What: ${vaultEventTypes.map((type) => `\`${type}\``).join(', ')}.`,
-      resolve: ({ type }) => type,
+    vault: t.field({
+      type: vaultType,
+      nullable: true,
+      description: 'The vault as it is now; null once it is deleted.',
+      resolve: ({ vaultId }) => vaultId,
     }),
+    type: t.field({ type: vaultEventType, description: 'What.', resolve: ({ type }) => type }),
     credentialId: t.id({
       nullable: true,
       description: 'Which credential, when it is about one.',
@@ -63,8 +82,13 @@ const vaultEventOrHeartbeat = builder.unionType('VaultEventOrHeartbeat', {
   description: 'An event of a vault, or a sign of life.',
   types: [vaultEvent, heartbeat],
 })
-const vaultConnection = connectionOf('Vault', vaultType)
-const vaultList = listTypeOf('Vault', vaultType)
+
+const vaultFilter = builder.inputType('VaultFilter', {
+  description: 'Which vaults a list shows.',
+  fields: (t) => ({
+    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+  }),
+})
 
 builder.queryFields((t) => ({
   vault: t.field({
@@ -74,53 +98,46 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => getVault(call, id),
   }),
   vaults: t.field({
-    type: vaultConnection,
+    type: connectionOf('Vault', vaultType),
     description: 'The caller’s vaults, newest first.',
-    args: { ...pageArguments, ...archivedArguments },
-    resolve: (_, page, call) => pageVaults(call, page) as never,
-  }), // see pages.ts
-  vaultList: t.field({
-    type: vaultList,
-    description: 'The caller’s vaults as REST lists them, newest first.',
-    args: { ...listArguments, ...archivedArguments },
-    resolve: (_, page, call) => listVaults(call, page) as never,
-  }), // see pages.ts
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: vaultFilter, description: 'Which ones.' }),
+      orderBy: t.arg({ type: orderOf('Vault'), description: 'Newest first without it.' }),
+    },
+    resolve: (_, { filter, orderBy, ...window }, call) => pageVaults(call, window, filter, orderBy?.direction),
+  }),
 }))
 
-builder.mutationFields((t) => ({
-  createVault: t.field({
-    type: vaultType,
-    description: 'Makes a vault. Errors: INVALID_REQUEST.',
-    args: {
-      displayName: t.arg.string({ required: true, description: '1 to 255 characters.' }),
-      metadata: t.arg({ type: 'JSON', description: 'Up to 16 pairs of text.' }),
-    },
-    resolve: (_, input, call) => createVault(call, input),
+const vault = { field: 'vault', type: vaultType }
+mutationOf(
+  'createVault',
+  vault,
+  'Makes a vault. Errors: INVALID_REQUEST.',
+  (t) => ({
+    displayName: t.string({ required: true, description: '1 to 255 characters.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
   }),
-  updateVault: t.field({
-    type: vaultType,
-    description: 'Changes what is given. Errors: NOT_FOUND, VAULT_ARCHIVED, INVALID_REQUEST.',
-    args: {
-      ...idArguments,
-      displayName: t.arg.string({ description: '1 to 255 characters.' }),
-      metadata: t.arg({ type: 'JSON', description: 'Pairs to set; null as a value deletes its key.' }),
-    },
-    resolve: (_, { id, ...input }, call) => updateVault(call, id, input),
+  createVault,
+)
+mutationOf(
+  'updateVault',
+  vault,
+  'Changes what is given. Errors: NOT_FOUND, VAULT_ARCHIVED, INVALID_REQUEST.',
+  (t) => ({
+    ...idField(t),
+    displayName: t.string({ description: '1 to 255 characters.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
   }),
-  archiveVault: t.field({
-    type: vaultType,
-    description:
-      'Archives a vault with its credentials and purges their secrets. What is in a VM already stays there. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => archiveVault(call, id),
-  }),
-  deleteVault: t.field({
-    type: 'ID',
-    description: 'Deletes a vault with its credentials. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: async (_, { id }, call) => (await deleteVault(call, id), id),
-  }),
-}))
+  (call, { id, ...changes }) => updateVault(call, id, changes),
+)
+actionOn(
+  'archiveVault',
+  vault,
+  'Archives a vault with its credentials and purges their secrets. What is in a VM already stays there. Errors: NOT_FOUND.',
+  archiveVault,
+)
+deletionOf('deleteVault', 'Deletes a vault with its credentials. Errors: NOT_FOUND.', deleteVault)
 
 builder.subscriptionFields((t) => ({
   vaultEvents: t.field({

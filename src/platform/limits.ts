@@ -30,6 +30,7 @@ export const limits = {
 
   // Pages.
   infraListMax: 1000,
+  nodesMax: 100, // ours: ids of one `nodes`
   connectionFirstMax: 100,
   connectionFirstDefault: 50,
   usagePageDefault: 50,

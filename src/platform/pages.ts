@@ -2,14 +2,17 @@
 import { BerthError } from './errors.ts'
 import { decodeId, encodeId, type IdKind } from './ids.ts'
 import { limits } from './limits.ts'
+import type { RawBuilder } from 'kysely'
+import { getOne, sql, type Db } from './postgres.ts'
 
 /** Which part of a list is asked for, as the agents service asks: how many, and `nextPage` of the page before. */
 export type ListWindow = { limit?: number | null; page?: string | null }
-/** The same as Relay asks: how many, and the cursor behind which they begin. */
-export type PageWindow = { first?: number | null; after?: string | null }
+/** The same as Relay asks: how many from the beginning or the end, and the cursors between which they lie. */
+export type PageWindow = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
-/** A page of a Relay connection. */
+/** A page of a Relay connection. `count` counts the whole list, for whoever asks. */
 export type Page<Node> = {
+  count?: () => Promise<number>
   edges: { cursor: string; node: Node }[]
   nodes: Node[]
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
@@ -18,6 +21,90 @@ export type Page<Node> = {
 /** Reads `first`: 1 to 100, default 50. */
 export function pageSize(first: number | null | undefined): number {
   return wholeNumber('first', first ?? limits.connectionFirstDefault, 1, limits.connectionFirstMax)
+}
+
+/** Which rows of a list a page needs: `most` of those between two keys, counted from the end of the list or from its beginning. */
+export type PageReading<Key = string> = { most: number; after: Key | null; before: Key | null; fromEnd: boolean }
+
+/**
+ * Reads a page of a connection whose cursors are the public ids of its rows.
+ * @param read reads the rows; `pageSql` writes what the reading says.
+ * @param count counts all rows of the list.
+ * @throws BerthError invalid_request.
+ */
+export function readPage<Row extends { id: string }>(
+  kind: IdKind,
+  window: PageWindow,
+  read: (reading: PageReading) => Promise<Row[]>,
+  count: () => Promise<number>,
+): Promise<Page<Row>> {
+  const cursors = { keyOf: (cursor: string) => decodeId(kind, cursor), cursorOf: ({ id }: Row) => encodeId(kind, id) }
+  return readPageBy(cursors, window, read, count)
+}
+
+/** The same for rows whose cursors are something else: `keyOf` answers undefined for a text that is no cursor. */
+export async function readPageBy<Row, Key>(
+  { keyOf, cursorOf }: { keyOf: (cursor: string) => Key | undefined; cursorOf: (row: Row) => string },
+  { first, after, last, before }: PageWindow,
+  read: (reading: PageReading<Key>) => Promise<Row[]>,
+  count: () => Promise<number>,
+  most: number = limits.connectionFirstMax,
+): Promise<Page<Row>> {
+  const isGiven = (one: unknown): boolean => one !== null && one !== undefined
+  if (isGiven(first) && isGiven(last))
+    throw new BerthError('invalid_request', 'first and last exclude each other; give one of them.', { field: 'last' })
+  const fromEnd = isGiven(last)
+  const size = fromEnd
+    ? wholeNumber('last', last ?? 0, 1, most)
+    : wholeNumber('first', first ?? Math.min(limits.connectionFirstDefault, most), 1, most)
+  const keyAt = (name: 'after' | 'before', cursor: string | null | undefined): Key | null => {
+    if (cursor === null || cursor === undefined) return null
+    const key = keyOf(cursor)
+    if (key !== undefined) return key
+    throw new BerthError(
+      'invalid_request',
+      `${name} is not a cursor of this list; pass ${name === 'after' ? 'endCursor' : 'startCursor'} of a page of it.`,
+      { field: name },
+    )
+  }
+  const rows = await read({ most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd })
+  const isCut = rows.length > size
+  const nodes = fromEnd ? rows.slice(0, size).reverse() : rows.slice(0, size)
+  const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }))
+  return {
+    edges,
+    nodes,
+    pageInfo: {
+      hasNextPage: fromEnd ? isGiven(before) : isCut,
+      hasPreviousPage: fromEnd ? isCut : isGiven(after),
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+    count,
+  }
+}
+
+/** The order of a list by one key that only grows, such as ids, which grow with time. */
+export type Direction = 'asc' | 'desc'
+
+/** Writes a page's reading for `where` and for the end of the statement. */
+export function pageSql(
+  key: RawBuilder<unknown>,
+  { most, after, before, fromEnd }: PageReading,
+  direction: Direction = 'desc',
+): { within: RawBuilder<unknown>; cut: RawBuilder<unknown> } {
+  const isRising = direction === 'asc'
+  const beyond = (rising: boolean, bound: string | null): RawBuilder<unknown> =>
+    bound === null ? sql`true` : rising ? sql`${key} > ${bound}` : sql`${key} < ${bound}`
+  return {
+    within: sql`${beyond(isRising, after)} and ${beyond(!isRising, before)}`,
+    cut: sql`order by ${key} ${isRising === fromEnd ? sql`desc` : sql`asc`} limit ${most}`,
+  }
+}
+
+/** Counts the rows of `<table> where …`. */
+export async function countRows(db: Db, rows: RawBuilder<unknown>): Promise<number> {
+  return (await getOne<{ count: number }>(db, sql`select count(*) from ${rows}`)).count
 }
 
 /** Reads limit and offset of a plain list. */
@@ -163,6 +250,6 @@ export function eventPosition(after: string): number {
 /** The number, when it is whole and within its bounds. */
 export function wholeNumber(name: string, value: number, least: number, most: number): number {
   if (!Number.isInteger(value) || value < least || value > most)
-    throw new BerthError('invalid_request', `${name} must be a whole number from ${least} to ${most}.`)
+    throw new BerthError('invalid_request', `${name} must be a whole number from ${least} to ${most}.`, { field: name })
   return value
 }

@@ -232,5 +232,5 @@ test('what happens to a vault can be followed from any position, until it is del
     }
     return seen
   }
-  expect(await follow('1')).toEqual(['2 vault_credential.created', '3 vault.updated', '4 vault.archived'])
+  expect(await follow('1')).toEqual(['2 VAULT_CREDENTIAL_CREATED', '3 VAULT_UPDATED', '4 VAULT_ARCHIVED'])
 })

@@ -87,7 +87,8 @@ test('every subscription takes a cursor and answers a union with heartbeats', ()
 test('every connection has edges, nodes and pageInfo, and pages by first and after', () => {
   const connections = types.filter(isObjectType).filter((type) => type.name.endsWith('Connection'))
   expect(connections.length).toBeGreaterThan(0)
-  for (const type of connections) expect(Object.keys(type.getFields()).sort()).toEqual(['edges', 'nodes', 'pageInfo'])
+  for (const type of connections)
+    expect(Object.keys(type.getFields()).sort()).toEqual(['edges', 'nodes', 'pageInfo', 'totalCount'])
   const paged = [schema.getQueryType(), ...types.filter(isObjectType)]
     .flatMap((type) => Object.values(type?.getFields() ?? {}))
     .filter((field) => String(field.type).includes('Connection'))

@@ -3,7 +3,17 @@ import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listOf, page, pageSize, readListPage, type List, type Page } from '#src/platform/pages.ts'
+import {
+  cursorId,
+  listOf,
+  page,
+  pageSize,
+  readListPage,
+  type List,
+  type ListWindow,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import {
   change,
   findAll,
@@ -21,7 +31,6 @@ import { archivedColumns, readCredential, sealSecrets, type Credential } from '.
 import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
-import type { ListInput, PageInput } from './vaults.ts'
 
 /** What a credential is made of, or changed to; an absent key stays as it is. */
 export type CredentialInput = { displayName?: unknown; auth?: unknown; metadata?: unknown }
@@ -69,6 +78,11 @@ export async function createCredential(call: Call, vaultId: string, input: Crede
 export async function getCredential(call: Call, vaultId: string, id: string): Promise<Credential> {
   return readCredential(call.db, allow(call.caller, 'vaults:read'), vaultId, id)
 }
+
+/** How a list is asked for. */
+type ListInput = ListWindow & { includeArchived?: boolean | null }
+/** How a connection is asked for. */
+type PageInput = PageWindow & { includeArchived?: boolean | null }
 
 /** A vault's credentials as REST lists them, newest first. @throws BerthError not_found, invalid_request. */
 export async function listCredentials(call: Call, vaultId: string, input: ListInput): Promise<List<Credential>> {

@@ -1,20 +1,10 @@
 /** Vaults: where a person keeps credentials for agents. They belong to people; an organization key opens none. */
-import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  cursorId,
-  listOf,
-  page,
-  pageSize,
-  readListPage,
-  type List,
-  type ListWindow,
-  type Page,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import { change, findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { archiveCredentialsOf } from './credentials/rows.ts'
@@ -24,10 +14,8 @@ import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.t
 
 /** What a vault is made of, or changed to; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
-/** How a list is asked for. */
-export type ListInput = ListWindow & { includeArchived?: boolean | null }
-/** How a connection is asked for. */
-export type PageInput = PageWindow & { includeArchived?: boolean | null }
+/** Which vaults a list shows. */
+export type VaultFilter = { includeArchived?: boolean | null }
 
 /** Makes a vault. @throws BerthError invalid_request. */
 export async function createVault(call: Call, input: VaultInput): Promise<Vault> {
@@ -56,37 +44,29 @@ export async function getVault(call: Call, publicId: string): Promise<Vault> {
   return readVault(call.db, allow(call.caller, 'vaults:read'), publicId)
 }
 
-/** The caller's vaults as REST lists them, newest first. @throws BerthError invalid_request. */
-export async function listVaults(call: Call, input: ListInput): Promise<List<Vault>> {
+/** The vaults of these stored ids that are the caller's. */
+export async function findVaults(call: Call, ids: readonly string[]): Promise<Vault[]> {
   const scope = allow(call.caller, 'vaults:read')
-  const { limit, after } = readListPage('vault', input)
-  return listOf('vault', await readVaults(call.db, scope, after, limit + 1, input.includeArchived), limit)
+  return findAll(call.db, sql`select * from vaults where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
 }
 
-/** The same as a connection. @throws BerthError invalid_request. */
-export async function pageVaults(call: Call, { first, after, includeArchived }: PageInput): Promise<Page<Vault>> {
+/** The caller's vaults, newest first. @throws BerthError invalid_request. */
+export async function pageVaults(
+  call: Call,
+  window: PageWindow,
+  filter?: VaultFilter | null,
+  direction: Direction = 'desc',
+): Promise<Page<Vault>> {
   const scope = allow(call.caller, 'vaults:read')
-  const size = pageSize(first)
-  return page(
+  const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null)`
+  return readPage(
     'vault',
-    await readVaults(call.db, scope, cursorId('vault', after), size + 1, includeArchived),
-    size,
-    after,
-  )
-}
-
-function readVaults(
-  db: Db,
-  scope: Scope,
-  after: string | null,
-  most: number,
-  includeArchived: boolean | null | undefined,
-): Promise<Vault[]> {
-  return findAll(
-    db,
-    sql`
-    select * from vaults where ${ownedByCaller(scope)} and (${after}::uuid is null or id < ${after}) and (${includeArchived ?? false} or archived_at is null)
-    order by id desc limit ${most}`,
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll(call.db, sql`select * from vaults where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`vaults where ${chosen}`),
   )
 }
 

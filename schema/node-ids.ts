@@ -1,0 +1,47 @@
+/** Ids as nodes have them: the same that REST shows, so the prefix says which type an id is of. */
+import { decodeId, encodeId, idPrefixes, type IdKind } from '#src/platform/ids.ts'
+
+/** The types that are nodes, by what their ids are called; null where ids have no prefix. */
+const kinds = {
+  Agent: 'agent',
+  ApiKey: null,
+  Build: 'build',
+  Environment: 'environment',
+  Folder: 'folder',
+  InferenceRequest: 'inferenceRequest',
+  Machine: 'node',
+  Member: 'membership',
+  Model: null,
+  Organization: 'organization',
+  Session: 'session',
+  Template: 'template',
+  User: 'user',
+  Vault: 'vault',
+  VaultCredential: 'credential',
+  Vm: 'vm',
+  VmProcess: 'process',
+} as const satisfies Record<string, IdKind | null>
+
+/** The name of a type that is a node. */
+export type NodeName = keyof typeof kinds
+
+const names = new Map<string, { name: string; kind: IdKind }>(
+  Object.entries(kinds).flatMap(([name, kind]) => (kind ? [[idPrefixes[kind], { name, kind }] as const] : [])),
+)
+const keyId = /^[A-Za-z0-9]{16}$/
+
+/** The public id of a node. */
+export function encodeNodeId(name: string, id: string): string {
+  const kind = kinds[name as NodeName] // only nodes are encoded
+  return kind ? encodeId(kind, id) : id
+}
+
+/** Which node an id names, by its form; undefined for a text that is no node's id. */
+export function decodeNodeId(id: string): { typename: NodeName; id: string } | undefined {
+  const known = names.get(id.slice(0, id.lastIndexOf('_')))
+  if (known) {
+    const stored = decodeId(known.kind, id)
+    return stored === undefined ? undefined : { typename: known.name as NodeName, id: stored } // from the table above
+  }
+  return { typename: keyId.test(id) ? 'ApiKey' : 'Model', id }
+}

@@ -1,0 +1,27 @@
+/** Nodes: every noun that can be asked for by its id alone, through `node` and `nodes`, and through the objects beside ids. */
+import { builder } from './builder.ts'
+import type { Call } from '#src/platform/services.ts'
+import type { NodeName } from './node-ids.ts'
+
+const batchMax = 1000 // ids of one statement
+
+/**
+ * The type of a noun. Fields may answer with a stored id instead of a row: all that one level of a query needs are then
+ * loaded by one call of `load`, which leaves out what is not the caller's, and those are null.
+ * Nothing is kept from one batch to the next: a subscription lives for hours with one context.
+ * @param load finds rows by their stored ids, in any order. It lets the caller through, as every resource function does.
+ */
+export function nodeOf<Row extends { id: string }>(
+  name: NodeName,
+  idForm: string,
+  load: (call: Call, ids: readonly string[]) => Promise<readonly Row[]>,
+) {
+  return builder.loadableNodeRef(name, {
+    id: { description: idForm, resolve: ({ id }: Row) => id },
+    load: async (ids: string[], call): Promise<Row[]> => {
+      const rows = new Map((await load(call, [...new Set(ids)])).map((row) => [row.id, row]))
+      return ids.map((id) => rows.get(id) ?? (null as never)) // every field that loads by id is nullable
+    },
+    loaderOptions: { cache: false, maxBatchSize: batchMax },
+  })
+}

@@ -1,0 +1,117 @@
+/** Scalars: what is neither text nor a number of GraphQL's own. */
+import { GraphQLError, Kind, type ValueNode } from 'graphql'
+import { timestamp } from '#src/platform/clock.ts'
+import { builder, type TextMap, type TextMapPatch } from './builder.ts'
+
+builder.scalarType('DateTime', {
+  description: 'A moment: RFC 3339, UTC, three fractional digits: `2026-04-07T04:27:43.197Z`.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
+  serialize: (value) => value, // rows carry wire text already
+  parseValue: readMoment,
+})
+
+builder.scalarType('TextMap', {
+  description: 'A flat object from text to text: `{"KEY": "value"}`.',
+  serialize: (value) => value,
+  parseValue: readTextMap,
+  parseLiteral: (node) => readTextMap(objectOf(node)),
+})
+
+builder.scalarType('TextMapPatch', {
+  description: 'A change of a TextMap: `{"SET": "value", "REMOVED": null}`. Keys that it does not name stay.',
+  serialize: (value) => value,
+  parseValue: readTextMapPatch,
+  parseLiteral: (node) => readTextMapPatch(objectOf(node)),
+})
+
+builder.scalarType('JSON', {
+  description: 'Any JSON value.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc8259',
+  serialize: (value) => value,
+  parseValue: (value) => value,
+})
+
+builder.scalarType('Bytes', {
+  description: 'Bytes as base64 text.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc4648#section-4',
+  serialize: (value) => value,
+  parseValue: (value) => {
+    if (typeof value !== 'string' || !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value))
+      throw new GraphQLError('bytes are base64 text')
+    return value
+  },
+})
+
+builder.scalarType('ByteList', {
+  description: 'Bytes as a list of whole numbers from 0 to 255.',
+  serialize: (value) => value,
+  parseValue: (value) => value, // whoever takes it says in its own words what is wrong with it
+})
+
+builder.scalarType('BigInt', {
+  description: 'A whole number that may pass 2³¹: a JSON number, exact to 2⁵³.',
+  serialize: (value) => value,
+  parseValue: readBigInt,
+  parseLiteral: (node) => readBigInt(node.kind === Kind.INT ? Number(node.value) : undefined),
+})
+
+builder.scalarType('Decimal', {
+  description:
+    'A decimal number as text, so that no digit is lost: money is in US dollars with nine decimals, `"0.000125000"`.',
+  serialize: (value) => value,
+  parseValue: readDecimal,
+  parseLiteral: (node) =>
+    readDecimal(
+      node.kind === Kind.STRING || node.kind === Kind.INT || node.kind === Kind.FLOAT ? node.value : undefined,
+    ),
+})
+
+// The engine reads dates of many kinds, and days that no month has; Postgres refuses them with an error of its own.
+const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2}))?$/
+
+const firstMs = Date.parse('0001-01-01T00:00:00.000Z')
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
+
+function readMoment(value: unknown): string {
+  const ms = typeof value === 'string' && moment.test(value) ? Date.parse(value) : Number.NaN
+  if (!(ms >= firstMs && ms <= lastMs))
+    throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
+  return timestamp(ms)
+}
+
+function readTextMapPatch(value: unknown): TextMapPatch {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new GraphQLError('must be an object from text to text or null')
+  for (const text of Object.values(value))
+    if (text !== null && typeof text !== 'string') throw new GraphQLError('every value must be text or null')
+  return value as TextMapPatch // checked just above
+}
+
+/** The object that a literal writes; what is neither text nor null in it becomes undefined. */
+function objectOf(node: ValueNode): unknown {
+  if (node.kind !== Kind.OBJECT) return undefined
+  const textOf = (value: ValueNode): unknown =>
+    value.kind === Kind.STRING ? value.value : value.kind === Kind.NULL ? null : undefined
+  return Object.fromEntries(node.fields.map(({ name, value }) => [name.value, textOf(value)]))
+}
+
+function readTextMap(value: unknown): TextMap {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new GraphQLError('must be an object from text to text')
+  for (const text of Object.values(value))
+    if (typeof text !== 'string') throw new GraphQLError('every value must be text')
+  return value as TextMap // checked just above
+}
+
+function readBigInt(value: unknown): number {
+  if (!Number.isSafeInteger(value)) throw new GraphQLError('must be a whole number, at most 2⁵³ - 1')
+  return value as number // checked just above
+}
+
+const decimal = /^-?\d{1,15}(?:\.\d{1,9})?$/
+
+function readDecimal(value: unknown): string {
+  if (typeof value !== 'string' || !decimal.test(value))
+    throw new GraphQLError('must be a decimal number as text, such as "12.50", with at most nine decimals')
+  return value
+}

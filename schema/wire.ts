@@ -1,0 +1,167 @@
+/**
+ * Between REST and the schema's input types, by the type alone: keys (`memory_mb`, `memoryMb`), words of enums
+ * (`running`, `RUNNING`), and REST's tagged objects (`{"type": "limited", "allowed_hosts": []}`), which are `@oneOf`
+ * inputs here (`{limited: {allowedHosts: []}}`) whose extension `tag` names the key that says which.
+ */
+import {
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  type GraphQLEnumType,
+  type GraphQLInputObjectType,
+  type GraphQLInputType,
+} from 'graphql'
+import { BerthError } from '#src/platform/errors.ts'
+import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+
+type Shape = { byKey: Map<string, { name: string; type: GraphQLInputType }>; tag: string | undefined }
+
+/** A key as REST spells it. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The tag of a `@oneOf` input that REST shows as one object; undefined for any other input. */
+export function tagOf(type: GraphQLInputObjectType): string | undefined {
+  const tag = type.isOneOf ? type.extensions['tag'] : undefined
+  return typeof tag === 'string' ? tag : undefined
+}
+
+/** The word that REST has for a member of a tagged input: its extension `word`, or its name. */
+export function memberWord(type: GraphQLInputObjectType, name: string): string {
+  const word = type.getFields()[name]?.extensions['word']
+  return typeof word === 'string' ? word : snakeCase(name)
+}
+
+const shapes = new WeakMap<GraphQLInputObjectType, Shape>()
+const words = new WeakMap<GraphQLEnumType, Map<unknown, string>>()
+
+/** The keys of an input object as REST spells them; the members' words where it is tagged. */
+function shapeOf(type: GraphQLInputObjectType): Shape {
+  const known = shapes.get(type)
+  if (known) return known
+  const tag = tagOf(type)
+  const keyOf = (name: string): string => (tag ? memberWord(type, name) : snakeCase(name))
+  const fields = Object.values(type.getFields())
+  const shape = {
+    byKey: new Map(fields.map((field) => [keyOf(field.name), { name: field.name, type: field.type }])),
+    tag,
+  }
+  shapes.set(type, shape)
+  return shape
+}
+
+/** The names of an enum by their words. */
+export function namesByWord(type: GraphQLEnumType): Map<unknown, string> {
+  const known = words.get(type)
+  if (known) return known
+  const made = new Map<unknown, string>(type.getValues().map(({ name, value }) => [value, name]))
+  words.set(type, made)
+  return made
+}
+
+/**
+ * A value of REST as an input type takes it. What does not fit is left as it is where the type's own check says more.
+ * @param place what the caller calls it, such as `network_policy`; empty for the whole body.
+ * @throws BerthError invalid_request for a key that the type does not have, or a word that is none of its own.
+ */
+export function fromWire(value: unknown, type: GraphQLInputType, place: string): unknown {
+  if (value === null || value === undefined) return value
+  const inner = getNullableType(type)
+  if (isListType(inner)) {
+    const item = inner.ofType as GraphQLInputType // a list of an input type
+    return Array.isArray(value) ? value.map((one, index) => fromWire(one, item, `${place}[${index}]`)) : value
+  }
+  if (isEnumType(inner)) return nameOf(inner, value, place)
+  if (!isInputObjectType(inner)) return value
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new BerthError('invalid_request', `${place || 'The body'} must be a JSON object.`, fieldAt(place))
+  const shape = shapeOf(inner)
+  return shape.tag ? fromTagged(value, shape, shape.tag, place) : fromObject(value, shape.byKey, place)
+}
+
+function nameOf(type: GraphQLEnumType, value: unknown, place: string): unknown {
+  const names = namesByWord(type)
+  const name = names.get(value)
+  if (name !== undefined) return name
+  throw new BerthError('invalid_request', `${place} must be one of ${[...names.keys()].join(', ')}.`, fieldAt(place))
+}
+
+function fieldAt(place: string): { field?: string } {
+  return place === '' ? {} : { field: place }
+}
+
+function fromObject(value: object, byKey: Shape['byKey'], place: string, except?: string): Record<string, unknown> {
+  const before = place === '' ? '' : `${place}.`
+  const known = except === undefined ? new Set(byKey.keys()) : new Set([...byKey.keys(), except])
+  const unknown = findUnknownKey(value, known)
+  if (unknown !== undefined)
+    throw new BerthError('invalid_request', unknownKeySentence('field', unknown, known, before), {
+      field: before + unknown.slice(0, placeLength),
+    })
+  const read: Record<string, unknown> = {}
+  for (const [key, { name, type }] of byKey) {
+    if (Object.hasOwn(value, key)) read[name] = fromWire((value as Record<string, unknown>)[key], type, before + key)
+  }
+  return read
+}
+
+const placeLength = 200 // characters of a caller's own key that are shown
+
+function fromTagged(value: object, { byKey }: Shape, tag: string, place: string): Record<string, unknown> {
+  const before = place === '' ? '' : `${place}.`
+  const word: unknown = Object.hasOwn(value, tag) ? (value as Record<string, unknown>)[tag] : undefined
+  const member = typeof word === 'string' ? byKey.get(word) : undefined
+  if (!member)
+    throw new BerthError('invalid_request', `${before}${tag} must be one of ${[...byKey.keys()].join(', ')}.`, {
+      field: before + tag,
+    })
+  const inner = getNullableType(member.type)
+  if (isInputObjectType(inner)) {
+    return { [member.name]: fromObject(value, shapeOf(inner).byKey, place, tag) }
+  }
+  fromObject(value, new Map(), place, tag) // a member without anything to say has its tag alone
+  return { [member.name]: true }
+}
+
+/** The same the other way: what a resolver was given, as REST spells it. */
+export function toWire(value: unknown, type: GraphQLInputType): unknown {
+  if (value === null || value === undefined) return value
+  const inner = getNullableType(type)
+  if (isListType(inner)) {
+    const item = inner.ofType as GraphQLInputType // a list of an input type
+    return Array.isArray(value) ? value.map((one) => toWire(one, item)) : toWire(value, item)
+  }
+  if (!isInputObjectType(inner)) return value // an enum's value is its word already
+  const { byKey, tag } = shapeOf(inner)
+  const written: Record<string, unknown> = {}
+  for (const [key, field] of byKey) {
+    const given = (value as Record<string, unknown>)[field.name]
+    if (given === undefined) continue
+    const wired = toWire(given, field.type)
+    if (tag === undefined) written[key] = wired
+    else Object.assign(written, { [tag]: key }, typeof wired === 'object' ? wired : {})
+  }
+  return written
+}
+
+/** A place in a value as the type names it (`networkPolicy.limited.allowedHosts[0]`), as REST's callers know it. */
+export function wirePlace(place: string, whole: GraphQLInputType): string {
+  const steps: string[] = []
+  let type: GraphQLInputType | undefined = whole
+  for (const step of place.split('.')) {
+    const [, name = step, index = ''] = /^([^[]*)(.*)$/s.exec(step) ?? []
+    const inner: GraphQLInputType | undefined = type && innermost(type)
+    const isMember = isInputObjectType(inner) && tagOf(inner) !== undefined
+    if (!isMember) steps.push(snakeCase(name) + index)
+    type = isInputObjectType(inner) ? inner.getFields()[name]?.type : undefined
+  }
+  return steps.join('.')
+}
+
+function innermost(type: GraphQLInputType): GraphQLInputType {
+  let inner = getNullableType(type)
+  while (isListType(inner)) inner = getNullableType(inner.ofType as GraphQLInputType) // a list of an input type
+  return inner
+}
