@@ -10,7 +10,7 @@ import { unknownOrganization } from '#src/resources/identity/joining.ts'
 import { findOrganizationNamed } from '#src/resources/identity/memberships.ts'
 import { readCredits } from '#src/resources/llm/billing/budgets.ts'
 import { dollars, nanoUsdPerUsd } from '#src/resources/llm/billing/costs.ts'
-import { grantCredits } from '#src/resources/llm/credits.ts'
+import { grantCredits } from '#src/resources/llm/billing/leases.ts'
 import { selfHostedPlan, setPlan } from '#src/resources/llm/billing/plans.ts'
 import { runCommand, withRunningBerth } from './command.ts'
 

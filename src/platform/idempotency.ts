@@ -113,3 +113,11 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
     close: () => clearInterval(renewal),
   }
 }
+
+/** Forgets answers that are older than they are kept. */
+export async function forgetIdempotencyKeys(db: Db): Promise<void> {
+  await change(
+    db,
+    sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`,
+  )
+}

@@ -7,7 +7,7 @@ import { callerName, type Caller } from './access.ts'
 import { createBoundedMap } from './caches/bounded-map.ts'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
-import { getOne, sql, type Db } from './postgres.ts'
+import { change, getOne, sql, type Db } from './postgres.ts'
 
 /** What is left of a bucket; the values of the RateLimit-* headers. */
 export type Allowance = { limit: number; remaining: number; resetSeconds: number }
@@ -112,4 +112,9 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
       return spendAfterRefill(share, bucket, perMinute)
     },
   }
+}
+
+/** Forgets buckets that are full again. */
+export async function forgetRateBuckets(db: Db): Promise<void> {
+  await change(db, sql`delete from rate_buckets where refilled_at < now() - interval '1 hour'`)
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
 import { transaction } from '#src/platform/postgres.ts'
-import { hasActiveWork } from '#src/resources/agents/agents/work.ts'
+import { hasActiveWork } from '#src/resources/agents/sessions/work.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
 import { addUsage } from '#src/resources/agents/sessions/usage.ts'
 import { refusal } from '../support/agents-service.ts'

@@ -7,17 +7,17 @@ import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { createMasker, type Masker } from '#src/platform/masking.ts'
-import { findOne, sql, transaction } from '#src/platform/postgres.ts'
+import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { VmConfig } from '#src/resources/agents/environments/configs.ts'
 import { findEnvironmentRow, type Environment } from '#src/resources/agents/environments/rows.ts'
 import { setupSteps, type SetupStep } from '#src/resources/agents/environments/setup.ts'
-import { moveEnvironment } from '#src/resources/agents/environments/states.ts'
+import { becomeReady, moveEnvironment } from '#src/resources/agents/environments/states.ts'
 import { prepareEnvironment } from '#src/resources/agents/environments/vms.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
-import { findVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
+import { findVmRow, lockVmRow, type Vm } from '#src/resources/infra/vms/rows.ts'
 import { machineId, type VmWork } from '../infra/vms.ts'
 
 const environmentsAtOnce = 6
@@ -51,9 +51,7 @@ async function prepare(services: Background, compute: Compute, id: string, signa
   try {
     const vm = await bringUp(services, environment, environment.vmId, signal)
     if (environment.preparedVmId !== vm.id) await runSteps(services, compute, environment, vm, signal)
-    await transaction(services.db, (tx) =>
-      moveEnvironment(tx, id, 'ready', null, sql`updated_at = now(), used_at = now(), prepared_vm_id = vm_id`),
-    )
+    await transaction(services.db, (tx) => becomeReady(tx, id))
   } catch (error) {
     if (signal.aborted) throw error // the worker stops: the job runs again elsewhere, or later
     if (!(error instanceof SetupFailed))
@@ -103,7 +101,7 @@ async function bringUp(services: Background, { id }: Environment, vmId: string, 
 async function start(services: Background, { id }: Vm): Promise<boolean> {
   try {
     return await transaction(services.db, async (tx) => {
-      const vm = await findOne<Vm>(tx, sql`select * from vms where id = ${id} for no key update`)
+      const vm = await lockVmRow(tx, id)
       return vm !== undefined && (await moveTowards(services, tx, vm, 'running')) !== undefined
     })
   } catch (error) {

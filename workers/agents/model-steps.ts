@@ -1,22 +1,18 @@
 /** A request to a session's model: what it is given, and what its answer becomes in the log. */
-import type { ModelRequest, ReasoningBlock, ReasoningLevel } from '#src/drivers/models/model.ts'
+import type { ModelRequest, ReasoningLevel } from '#src/drivers/models/model.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log as processLog } from '#src/platform/log.ts'
-import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
-import {
-  canCompact,
-  conversationOf,
-  needsCompaction,
-  type Reasoning,
-} from '#src/resources/agents/turns/conversations.ts'
+import { canCompact, conversationOf, needsCompaction } from '#src/resources/agents/turns/conversations.ts'
 import { listedMcpTools, listSessionTools, type McpListing } from '#src/resources/agents/mcp/calls.ts'
 import { askModel, type ModelTurn } from '#src/resources/agents/turns/model-turns.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
-import { changeOutcome } from '#src/resources/agents/outcomes/evaluations.ts'
 import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
+import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
+import { readReasoning } from '#src/resources/agents/sessions/reasoning.ts'
 import {
   errorEvent,
   readModelFault,
@@ -124,7 +120,8 @@ async function begin(
             mcpTools: listing.tools,
           },
         )
-  const reasoning = await readReasoning(tx, session.id, model)
+  const thinks = model !== null && model.reasoningLevels.length > 0
+  const reasoning = thinks ? await readReasoning(tx, session.id) : new Map<string, never>()
   const told = [system, ...(offers.some(({ kind }) => kind === 'guest') ? [aboutTheVm] : [])]
     .filter((part) => part !== null)
     .join('\n\n')
@@ -260,13 +257,4 @@ async function fail(run: StepRun, asking: Asking, error: unknown): Promise<void>
   if (fault.isTooLong && asking.canCompact) return finishStep(run, { events: [end, compaction] })
   const { event, ...next } = endOfFault(run, fault)
   return finishStep(run, { events: [end, event], ...next })
-}
-
-async function readReasoning(tx: Tx, sessionId: string, model: Model | null): Promise<Reasoning> {
-  if (!model || model.reasoningLevels.length === 0) return new Map()
-  const rows = await findAll<{ spanId: string; blocks: ReasoningBlock[] }>(
-    tx,
-    sql`select span_id, blocks from session_reasoning where session_id = ${sessionId}`,
-  )
-  return new Map(rows.map(({ spanId, blocks }) => [spanId, blocks]))
 }

@@ -5,15 +5,11 @@ import { log as processLog } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { gradingMessages, readVerdict } from '#src/resources/agents/outcomes/grading.ts'
 import { askModel } from '#src/resources/agents/turns/model-turns.ts'
-import {
-  changeOutcome,
-  evaluationEnd,
-  evaluationStart,
-  type Verdict,
-} from '#src/resources/agents/outcomes/evaluations.ts'
+import { evaluationEnd, evaluationStart, type Verdict } from '#src/resources/agents/outcomes/evaluations.ts'
 import { openOutcome, type Outcome } from '#src/resources/agents/outcomes/rows.ts'
 import { holdSession } from '#src/resources/agents/sessions/claims.ts'
 import { appendEvents } from '#src/resources/agents/sessions/log.ts'
+import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
 import { readModelFault, usageAdded } from '#src/resources/agents/turns/step-events.ts'
 import { readConversation } from '#src/resources/agents/turns/logs.ts'
 import { openEvaluation, type TurnEvent } from '#src/resources/agents/turns.ts'

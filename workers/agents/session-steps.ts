@@ -4,7 +4,7 @@
  */
 import { encodeId } from '#src/platform/ids.ts'
 import { log as processLog } from '#src/platform/log.ts'
-import { findOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import {
   beat,
@@ -16,19 +16,21 @@ import {
   type Claim,
   type Claimed,
 } from '#src/resources/agents/sessions/claims.ts'
-import { breakOff } from '#src/resources/agents/agents/work.ts'
+import { isSelfHosted } from '#src/resources/agents/environments/rows.ts'
 import { ownerLeft } from '#src/resources/agents/member-work.ts'
 import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
 import { interruptTopic, takeEvents } from '#src/resources/agents/sessions/log.ts'
 import { endOfOpenSpan } from '#src/resources/agents/turns/step-events.ts'
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
+import { breakOff } from '#src/resources/agents/sessions/work.ts'
 import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
 import { nextStep, type NextStep } from '#src/resources/agents/turns.ts'
 import { beginAsking, stepModel, type Asking } from './model-steps.ts'
 import { stepOutcome } from './outcome-steps.ts'
 import { factsOf, finishStep, Interrupted, merged, type StepRun } from './step-runs.ts'
-import { giveUp, stepTools, stopEverything } from './tool-steps.ts'
+import { stepTools } from './tool-steps.ts'
+import { giveUp, stopEverything } from './turn-ends.ts'
 
 /** Steps of this process at once: most of them wait for a model or a VM. */
 const stepsAtOnce = 250
@@ -183,15 +185,4 @@ function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, ove
   }
   void hear()
   return () => clearInterval(timer)
-}
-
-async function isSelfHosted(tx: Tx, environmentId: string): Promise<boolean> {
-  return (
-    (
-      await findOne<{ type: string }>(
-        tx,
-        sql`select config ->> 'type' as type from environments where id = ${environmentId}`,
-      )
-    )?.type === 'self_hosted'
-  )
 }

@@ -1,16 +1,17 @@
 /** One step of a session under way, and the transaction that ends it: what was done, what is due next, and the claim given back, all or none. */
 import { nowMs } from '#src/platform/clock.ts'
 import type { ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
-import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Services } from '#src/platform/services.ts'
 import { messageTypes } from '#src/resources/agents/sessions/event-types.ts'
-import { changeOutcome } from '#src/resources/agents/outcomes/evaluations.ts'
 import { openOutcome, type OutcomeChange } from '#src/resources/agents/outcomes/rows.ts'
 import { holdSession, type Claim } from '#src/resources/agents/sessions/claims.ts'
 import { stepJob } from '#src/resources/agents/sessions/jobs.ts'
-import { appendEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
+import { appendEvents, queuedEvents, takeEvents, type NewEvent } from '#src/resources/agents/sessions/log.ts'
+import { changeOutcome } from '#src/resources/agents/sessions/outcomes.ts'
+import { addReasoning } from '#src/resources/agents/sessions/reasoning.ts'
 import { errorEvent, type ModelFault } from '#src/resources/agents/turns/step-events.ts'
-import { eventColumns, type Session, type SessionEvent, type StopReason } from '#src/resources/agents/sessions/rows.ts'
+import type { Session, SessionEvent, StopReason } from '#src/resources/agents/sessions/rows.ts'
 import { maskedEvents, stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
 import { addUsage, isBudgetReached, usageEvent, type UsageAdded } from '#src/resources/agents/sessions/usage.ts'
@@ -24,7 +25,7 @@ export type StepRun = {
   session: Session
   toolsRunAtClient: boolean
   over: AbortSignal
-  /** The part of the log that decides, as far as this worker knows it: see turn-logs.ts. */
+  /** The part of the log that decides, as far as this worker knows it: see turns/logs.ts. */
   log: SessionEvent[]
   /** A request to the model, the agent's or a grader's, that was cut, and what it used until then. */
   cut?: { spanId: string; model: Model; usage: Usage }
@@ -67,59 +68,72 @@ export async function noteInStep(run: StepRun, said: readonly NewEvent[], usage?
 }
 
 /** Ends the step: the next one is enqueued, or the session comes to rest. @throws ClaimLost */
-export async function finishStep(
-  run: StepRun,
-  { events: said, take = [], alsoTake, usage, reasoning, outcome: judged, rest, againSeconds }: StepEnd,
-): Promise<void> {
-  const {
-    services: { db, jobs },
-    claim,
-    toolsRunAtClient,
-  } = run
-  const masker = await stepMasker(run.services, run.session)
-  const events = await maskedEvents(masker, said)
-  const explanation = judged?.change.explanation
-  const outcome =
-    judged && typeof explanation === 'string'
-      ? { ...judged, change: { ...judged.change, explanation: masker.text(explanation) } }
-      : judged
-  const { sessionId } = claim
-  await transaction(db, async (tx) => {
-    let session = await holdSession(tx, claim, { release: true })
-    if (usage) session = (await addUsage(tx, sessionId, usage)) ?? session
-    if (reasoning && reasoning.blocks.length > 0)
-      await change(
-        tx,
-        sql`insert into session_reasoning (span_id, session_id, blocks) values (${reasoning.spanId}, ${sessionId}, ${JSON.stringify(reasoning.blocks)}::jsonb)`,
-      )
-    if (outcome) session = (await changeOutcome(tx, sessionId, outcome)) ?? session
-    const queued = await findAll<SessionEvent>(
-      tx,
-      sql`select ${eventColumns} from session_events where session_id = ${sessionId} and processed_at is null order by position`,
-    )
-    const others =
-      alsoTake === undefined ? [] : queued.filter(({ type }) => alsoTake === 'all' || !messageTypes.includes(type))
-    const taken = await takeEvents(
-      tx,
-      sessionId,
-      [...take, ...others].map(({ id }) => id),
-    )
-    const stored = await appendEvents(tx, sessionId, events)
-    if (againSeconds !== undefined) {
-      await moveSession(tx, sessionId, { to: 'rescheduling' })
-      return jobs.enqueue(tx, stepJob, { sessionId }, { startAfterSeconds: againSeconds })
-    }
-    let log = merged(run.log, [...queued, ...taken, ...stored])
-    const next: NextStep<SessionEvent> = rest
-      ? { do: 'rest', take: [], stopReason: rest, limit: null }
-      : nextStep(log, factsOf(session, toolsRunAtClient))
-    if (next.do !== 'rest') return jobs.enqueue(tx, stepJob, { sessionId })
-    log = merged(log, await comeToRest(tx, session, next))
-    if (!rest || nextStep(log, factsOf(session, toolsRunAtClient)).do === 'rest') return
-    // What came behind the interrupt is a turn of its own.
-    await moveSession(tx, sessionId, { to: 'running' })
-    await jobs.enqueue(tx, stepJob, { sessionId })
+export async function finishStep(run: StepRun, said: StepEnd): Promise<void> {
+  const end = await masked(run, said)
+  await transaction(run.services.db, async (tx) => {
+    const written = await writeDown(tx, run, end)
+    await goOn(tx, run, end, written)
   })
+}
+
+/** What a step said, without the secrets in it. */
+async function masked({ services, session }: StepRun, end: StepEnd): Promise<StepEnd> {
+  const masker = await stepMasker(services, session)
+  const events = await maskedEvents(masker, end.events)
+  const explanation = end.outcome?.change.explanation
+  if (!end.outcome || typeof explanation !== 'string') return { ...end, events }
+  return {
+    ...end,
+    events,
+    outcome: { ...end.outcome, change: { ...end.outcome.change, explanation: masker.text(explanation) } },
+  }
+}
+
+/** The session and its log once the step stands in them. */
+type Written = { session: Session; log: SessionEvent[] }
+
+/** Writes down what the step did, and gives the claim back. @throws ClaimLost */
+async function writeDown(tx: Tx, { claim, log }: StepRun, end: StepEnd): Promise<Written> {
+  const { sessionId } = claim
+  const { events, take = [], alsoTake, usage, reasoning, outcome } = end
+  let session = await holdSession(tx, claim, { release: true })
+  if (usage) session = (await addUsage(tx, sessionId, usage)) ?? session
+  if (reasoning) await addReasoning(tx, sessionId, reasoning)
+  if (outcome) session = (await changeOutcome(tx, sessionId, outcome)) ?? session
+  const queued = await queuedEvents(tx, sessionId)
+  const others =
+    alsoTake === undefined ? [] : queued.filter(({ type }) => alsoTake === 'all' || !messageTypes.includes(type))
+  const taken = await takeEvents(
+    tx,
+    sessionId,
+    [...take, ...others].map(({ id }) => id),
+  )
+  const stored = await appendEvents(tx, sessionId, events)
+  return { session, log: merged(log, [...queued, ...taken, ...stored]) }
+}
+
+/** Does what is due behind the step: the next step gets its job, or the session comes to rest. */
+async function goOn(
+  tx: Tx,
+  { services: { jobs }, toolsRunAtClient }: StepRun,
+  { rest, againSeconds }: StepEnd,
+  { session, log }: Written,
+): Promise<void> {
+  const sessionId = session.id
+  if (againSeconds !== undefined) {
+    await moveSession(tx, sessionId, { to: 'rescheduling' })
+    return jobs.enqueue(tx, stepJob, { sessionId }, { startAfterSeconds: againSeconds })
+  }
+  const facts = factsOf(session, toolsRunAtClient)
+  const next: NextStep<SessionEvent> = rest
+    ? { do: 'rest', take: [], stopReason: rest, limit: null }
+    : nextStep(log, facts)
+  if (next.do !== 'rest') return jobs.enqueue(tx, stepJob, { sessionId })
+  const rested = merged(log, await comeToRest(tx, session, next))
+  if (!rest || nextStep(rested, facts).do === 'rest') return
+  // What came behind the interrupt is a turn of its own.
+  await moveSession(tx, sessionId, { to: 'running' })
+  await jobs.enqueue(tx, stepJob, { sessionId })
 }
 
 /** What a fault of a model's answer comes to: told, and the request tried again later; or the end of the turn. */

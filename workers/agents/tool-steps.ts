@@ -2,21 +2,19 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { log as processLog } from '#src/platform/log.ts'
-import { change, findAll, findOne, sql, transaction } from '#src/platform/postgres.ts'
+import { transaction } from '#src/platform/postgres.ts'
 import { giveVariables, openEnvironmentVariables } from '#src/resources/agents/credentials/use.ts'
 import { ensureEnvironmentVm } from '#src/resources/agents/environments/vms.ts'
 import { callMcpTool } from '#src/resources/agents/mcp/calls.ts'
-import { evaluationEnd } from '#src/resources/agents/outcomes/evaluations.ts'
-import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
+import { beginCall, readBegunCalls, type BegunCall } from '#src/resources/agents/sessions/calls.ts'
 import { ClaimLost } from '#src/resources/agents/sessions/claims.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
-import { endOfOpenSpan, errorEvent, resultEvent, spanEnd, usageAdded } from '#src/resources/agents/turns/step-events.ts'
-import type { SessionEvent, StopReason } from '#src/resources/agents/sessions/rows.ts'
+import { errorEvent, resultEvent } from '#src/resources/agents/turns/step-events.ts'
+import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import { stepMasker } from '#src/resources/agents/sessions/secrets.ts'
 import {
   forgetInGuest,
   guestVm,
-  killInGuest,
   MachineLost,
   runInGuest,
   type GuestVm,
@@ -25,17 +23,16 @@ import type { GuestTool, ToolInput } from '#src/resources/agents/tools/guest-sha
 import { findGuestTool } from '#src/resources/agents/tools/guest-tools.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 import { fetchPage, searchWeb } from '#src/resources/agents/tools/web.ts'
-import { openEvaluation, stoppedMessages, turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
+import { turnIdOf, type NextStep } from '#src/resources/agents/turns.ts'
 import { webRestrictions } from '#src/resources/agents/tools/web-restrictions.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { finishStep, noteInStep, type StepEnd, type StepRun } from './step-runs.ts'
+import { finishStep, noteInStep, type StepRun } from './step-runs.ts'
 
 /** Calls of one round that run at once; and how long those that are interrupted may take to end by themselves. */
 const callsAtOnce = 8
 const interruptedMs = 1_000
 
-type Begun = { toolUseId: string; vmId: string | null; vmStartedAt: string | null }
-type Round = { run: StepRun; begun: ReadonlyMap<string, Begun>; vms: Map<string, GuestVm> }
+type Round = { run: StepRun; begun: ReadonlyMap<string, BegunCall>; vms: Map<string, GuestVm> }
 type Outcome = { result: ToolResult; errors: NewEvent[] }
 
 /** Runs what the model wants run, and refuses what was denied. */
@@ -45,8 +42,8 @@ export async function stepTools(
 ): Promise<void> {
   const round: Round = {
     run,
-    begun: await readBegun(
-      run,
+    begun: await readBegunCalls(
+      run.services.db,
       uses.map(({ event }) => event.id),
     ),
     vms: new Map(),
@@ -75,78 +72,6 @@ export async function stepTools(
       vm,
       uses.map(({ event }) => event.id).filter((id) => !round.begun.get(id) || round.begun.get(id)?.vmId === vm.id),
     )
-}
-
-/** The client asked to stop: ends what runs, answers what is open as denied, and comes to rest. */
-export function stopEverything(run: StepRun): Promise<void> {
-  return endTurn(run, {
-    rest: { type: 'end_turn' },
-    take: stoppedMessages(run.log),
-    alsoTake: 'all but messages',
-    begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.',
-    unbegun: 'The user interrupted; this call was denied.',
-    events: [],
-  })
-}
-
-/** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
-export function giveUp(run: StepRun): Promise<void> {
-  const error = errorEvent(
-    'unknown_error',
-    'The session could not be brought further. Send a message to try again.',
-    'exhausted',
-  )
-  return endTurn(run, {
-    rest: { type: 'retries_exhausted' },
-    take: [],
-    alsoTake: 'all',
-    begun: 'This call was given up after too many faults on our side; it may have run.',
-    unbegun: 'This call could not be made, because of faults on our side.',
-    events: [error],
-  })
-}
-
-async function endTurn(
-  run: StepRun,
-  why: Required<Pick<StepEnd, 'rest' | 'take' | 'alsoTake' | 'events'>> & { begun: string; unbegun: string },
-): Promise<void> {
-  const { toolUses } = pendingOf(run.log, run)
-  const begun = await readBegun(
-    run,
-    toolUses.map(({ event }) => event.id),
-  )
-  for (const vmId of new Set([...begun.values()].flatMap((one) => one.vmId ?? []))) {
-    const vm = await findRunningVm(run, vmId)
-    if (vm)
-      await killInGuest(
-        vm,
-        [...begun.values()].filter((one) => one.vmId === vmId).map(({ toolUseId }) => toolUseId),
-      )
-  }
-  const answers = toolUses.map(({ event }) => resultEvent(event, failed(begun.has(event.id) ? why.begun : why.unbegun)))
-  const { cut } = run
-  const graded = endOfEvaluation(run, why.rest)
-  const end = graded ? [graded.event] : cut ? [spanEnd(cut.spanId, true, cut.usage)] : endOfOpenSpan(run.log)
-  await finishStep(run, {
-    events: [...end, ...answers, ...why.events],
-    usage: cut && usageAdded(cut.model, cut.usage),
-    outcome: graded?.outcome,
-    take: why.take,
-    alsoTake: why.alsoTake,
-    rest: why.rest,
-  })
-}
-
-/** The end of a grading that nobody goes on with; null when there is none. */
-function endOfEvaluation({ session, log, cut }: StepRun, rest: StopReason): ReturnType<typeof evaluationEnd> | null {
-  const left = openEvaluation(log)
-  const outcome = session.outcomes.find(({ outcome_id }) => outcome_id === left?.data['outcome_id'])
-  if (!left || !outcome) return null
-  const said =
-    rest.type === 'end_turn'
-      ? ({ result: 'interrupted', explanation: 'The user interrupted while this was graded.' } as const)
-      : ({ result: 'failed', explanation: 'It could not be graded, because of faults on our side.' } as const)
-  return evaluationEnd(left.id, outcome, said, cut?.usage ?? null)
 }
 
 /** How the callers ended. An interrupt does not wait for a VM that says nothing. @throws the signal's reason, a second after it fired. */
@@ -181,7 +106,7 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
       return plain(
         failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'),
       )
-    await begin(round.run, use.id, null)
+    await beginCall(services.db, round.run.claim, use.id, null)
     return callMcpTool(
       services,
       session,
@@ -242,7 +167,7 @@ async function performInGuest(
         begunIn: begun ?? null,
         vm: findVm,
         masker: () => stepMasker(run.services, run.session),
-        begin: (vm) => begin(run, use.id, vm),
+        begin: (vm) => beginCall(run.services.db, run.claim, use.id, vm),
       },
       run.over,
     )
@@ -261,35 +186,6 @@ async function performInGuest(
       errors: [errorEvent('environment_failed_error', error.message, 'retrying')],
     }
   }
-}
-
-/** Notes that a call begins, before it does. @throws ClaimLost */
-async function begin(
-  { services: { db }, claim, session }: StepRun,
-  toolUseId: string,
-  vm: GuestVm | null,
-): Promise<void> {
-  const noted = await change(
-    db,
-    sql`
-    insert into session_calls (tool_use_id, session_id, vm_id, vm_started_at)
-    select ${toolUseId}, id, ${vm?.id ?? null}, ${vm?.startedAt ?? null} from sessions where id = ${session.id} and step_fence = ${claim.fence} and status = 'running'`,
-  )
-  if (noted === 0) throw new ClaimLost()
-}
-
-async function readBegun({ services: { db } }: StepRun, ids: readonly string[]): Promise<ReadonlyMap<string, Begun>> {
-  if (ids.length === 0) return new Map()
-  const rows = await findAll<Begun>(
-    db,
-    sql`select tool_use_id, vm_id, vm_started_at from session_calls where tool_use_id = any(${ids}::uuid[])`,
-  )
-  return new Map(rows.map((row) => [row.toolUseId, row]))
-}
-
-async function findRunningVm({ services }: StepRun, id: string): Promise<GuestVm | undefined> {
-  const vm = await findOne<Vm>(services.db, sql`select * from vms where id = ${id} and status = 'running'`)
-  return vm && guestVm(services, vm)
 }
 
 const given = new Set<string>()

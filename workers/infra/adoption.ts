@@ -2,13 +2,13 @@
 import { encodeId } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { onNode } from '#src/platform/jobs.ts'
-import { findAll, sql, transaction } from '#src/platform/postgres.ts'
+import { transaction } from '#src/platform/postgres.ts'
 import { isBuildCache } from '#src/resources/infra/builds/caches.ts'
 import { buildsOfNode } from '#src/resources/infra/builds/runs.ts'
 import { isFolder } from '#src/resources/infra/folders.ts'
-import type { Vm } from '#src/resources/infra/vms/rows.ts'
-import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
+import { vmsOfNode, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { moveVm } from '#src/resources/infra/vms/states.ts'
 import { buildMachineId, stirBuilds } from './build-machines.ts'
 import { machineId, vmIdOf, type VmWork } from './vms.ts'
 
@@ -17,10 +17,7 @@ import { machineId, vmIdOf, type VmWork } from './vms.ts'
  * a job, goes on with the builds, and removes machines that belong to nobody.
  */
 export async function adoptMachines(work: VmWork): Promise<() => Promise<void>> {
-  const rows = await findAll<Vm>(
-    work.services.db,
-    sql`select * from vms where node_id = ${work.nodeId} and status <> 'deleted'`,
-  )
+  const rows = await vmsOfNode(work.services.db, work.nodeId)
   for (const vm of rows) work.egress.setPolicy(machineId(vm), vm.networkPolicy) // before the first connection comes out
   const builds = (await buildsOfNode(work.services.db, work.nodeId)).map(buildMachineId)
   for (const id of builds) work.egress.setPolicy(id, { type: 'unrestricted' })
@@ -72,7 +69,7 @@ export async function noticeExit(work: VmWork, machine: string, how: 'guest' | '
             services,
             vmId,
             'stopping',
-            { reason: 'The guest powered off.', usageEnd: 'guest_exit', set: sql`desired_status = 'stopped'` },
+            { reason: 'The guest powered off.', usageEnd: 'guest_exit', wanted: 'stopped' },
             ['running'],
           )
         : await moveVm(tx, services, vmId, 'error', { reason: 'Its machine ended unexpectedly.' }, [

@@ -10,17 +10,17 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { onNode } from '#src/platform/jobs.ts'
 import { log } from '#src/platform/log.ts'
-import { sql, transaction, change } from '#src/platform/postgres.ts'
+import { transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
-import { addFolder, setFolderUse } from '#src/resources/infra/folders.ts'
+import { addFolder } from '#src/resources/infra/folders.ts'
 import type { GitRepo } from '#src/resources/infra/git-repos.ts'
 import { holdsMemory } from '#src/resources/infra/organization-room.ts'
 import { machineTemplate } from '#src/resources/infra/templates.ts'
 import { endProcessesOf } from '#src/resources/infra/vms/processes.ts'
 import { bootTriesMax, findVmRow, type Vm, type VmStatus } from '#src/resources/infra/vms/rows.ts'
-import { moveVm, type Move } from '#src/resources/infra/vms/states.ts'
-import { reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
+import { endVm, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
+import { countBootFailure, moveVm, type Move } from '#src/resources/infra/vms/states.ts'
 import type { Egress } from '#src/drivers/compute/egress.ts'
 import type { GuestEnv } from './guest-env.ts'
 
@@ -100,7 +100,7 @@ async function create(work: VmWork, vm: Vm): Promise<boolean> {
       'a VM has its machine',
     )
     const warnings = await prepareGuest(work, vm, machine)
-    await becomeRunning(work, vm, machine, sql`warnings = ${JSON.stringify(warnings)}, sealed_git_repos = null`)
+    await becomeRunning(work, vm, machine, warnings)
   })
 }
 
@@ -121,7 +121,7 @@ async function resume(work: VmWork, vm: Vm): Promise<boolean> {
     log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a paused VM could not be resumed')
     await move(work, vm, 'error', {
       reason: 'Its saved memory could not be continued. Start it to boot from its disk.',
-      set: sql`desired_status = 'stopped'`,
+      wanted: 'stopped',
     })
   }
   return true
@@ -149,14 +149,7 @@ async function remove(work: VmWork, vm: Vm): Promise<boolean> {
   work.egress.dropMachine(machineId(vm))
   work.env.forget(vm.id)
   await work.compute.destroy(machineId(vm))
-  await transaction(work.services.db, async (tx) => {
-    // Secrets go with the VM; its row, events and usage stay for the history.
-    await change(tx, sql`delete from vm_env where vm_id = ${vm.id}`)
-    await change(tx, sql`delete from vm_processes where vm_id = ${vm.id}`)
-    if (vm.folderId)
-      await setFolderUse(tx, vm.folderId, usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)))
-    await moveVm(tx, work.services, vm.id, 'deleted')
-  })
+  await endVm(work.services, vm, vm.folderId ? usedMb(folderDiskPlace(work.services.config.dataDir, vm.folderId)) : 0)
   return false
 }
 
@@ -188,12 +181,8 @@ async function prepareGuest(work: VmWork, vm: Vm, machine: Machine): Promise<str
   return cloneRepos(machine, repos, cloneTimeoutMs)
 }
 
-async function becomeRunning(
-  work: VmWork,
-  vm: Vm,
-  machine: Machine,
-  set: Move['set'] = sql`stopped_at = null`,
-): Promise<void> {
+/** @param warnings of a guest that was prepared just now. */
+async function becomeRunning(work: VmWork, vm: Vm, machine: Machine, warnings?: readonly string[]): Promise<void> {
   await transaction(work.services.db, async (tx) => {
     if (machine.folderId && !vm.folderId)
       await addFolder(tx, {
@@ -203,9 +192,8 @@ async function becomeRunning(
         name: vm.name,
         nodeId: vm.nodeId,
       })
-    await moveVm(tx, work.services, vm.id, 'running', {
-      set: sql`${set}, ip_address = ${machine.address}, folder_id = ${machine.folderId}`,
-    })
+    const { address, folderId } = machine
+    await moveVm(tx, work.services, vm.id, 'running', { machine: { address, folderId, ...(warnings && { warnings }) } })
   })
 }
 
@@ -217,8 +205,7 @@ async function attempt(work: VmWork, vm: Vm, boot: () => Promise<void>): Promise
     log.warn({ vm: encodeId('vm', vm.id), err: error, failures: vm.bootFailures + 1 }, 'a VM did not start')
     await work.compute.stop(machineId(vm))
     const reason = error instanceof BerthError ? error.message : 'It did not start.'
-    const { db } = work.services
-    await change(db, sql`update vms set boot_failures = boot_failures + 1 where id = ${vm.id}`)
+    await countBootFailure(work.services.db, vm.id)
     if (vm.bootFailures + 1 >= bootTriesMax) await move(work, vm, 'error', { reason })
   }
   return true

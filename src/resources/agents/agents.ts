@@ -22,7 +22,7 @@ import { change, findAll, getOne, sql, transaction } from '#src/platform/postgre
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
-import { hasActiveWork } from './agents/work.ts'
+import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
 

@@ -29,7 +29,7 @@ import {
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
-import { failSessionsOf } from './agents/work.ts'
+import { failSessionsOf } from './sessions/work.ts'
 import { readEnvironmentConfig, type EnvironmentConfig } from './environments/configs.ts'
 import { environmentArchived, lockEnvironmentRow, readEnvironment, type Environment } from './environments/rows.ts'
 import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environments/states.ts'

@@ -1,11 +1,11 @@
 /** What becomes of a person's agents service when they leave an organization: their work stops, what they made stays and is theirs again if they come back. */
-import { findAll, sql, change, type Tx } from '#src/platform/postgres.ts'
+import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { breakOff } from './agents/work.ts'
 import type { Environment } from './environments/rows.ts'
-import { moveEnvironment } from './environments/states.ts'
+import { forgetVm, moveEnvironment } from './environments/states.ts'
 import { releaseVm } from './environments/vms.ts'
 import type { Session } from './sessions/rows.ts'
+import { breakOff } from './sessions/work.ts'
 
 /** Why a session of somebody who left does not go on. */
 export const ownerLeft = 'The owner of this session does not belong to the organization any more'
@@ -28,10 +28,7 @@ export async function endWorkOfMember(
     await releaseVm(services, tx, environment)
     if (environment.status === 'provisioning')
       await moveEnvironment(tx, environment.id, 'error', 'Its owner left the organization.')
-    await change(
-      tx,
-      sql`update environments set vm_id = null, prepared_vm_id = null, updated_at = now() where id = ${environment.id}`,
-    )
+    await forgetVm(tx, environment.id)
   }
   const sessions = await findAll<Pick<Session, 'id'>>(
     tx,

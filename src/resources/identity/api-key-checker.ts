@@ -5,9 +5,10 @@ import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
-import { change, findOne, isDatabaseAway, sql, type Db } from '#src/platform/postgres.ts'
+import { findOne, isDatabaseAway, sql, type Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 import { parseApiKey, secretMatches } from '#src/platform/tokens.ts'
+import { noteKeyUse } from './api-keys.ts'
 
 const rememberedMs = 30_000
 const rememberedMax = 10_000
@@ -70,10 +71,7 @@ export function createApiKeyChecker(
   function noteUse(keyId: string): void {
     if (nowMs() - (notedAtMs.get(keyId) ?? -Infinity) < useNotedMs) return
     notedAtMs.set(keyId, nowMs())
-    change(
-      db,
-      sql`update api_keys set last_used_at = now() where key_id = ${keyId} and coalesce(last_used_at < now() - interval '1 minute', true)`,
-    ).catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
+    noteKeyUse(db, keyId).catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
   }
 
   function judge(secret: string, row: KeyRow | undefined): Caller {

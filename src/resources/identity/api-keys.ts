@@ -9,7 +9,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { pageBy, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -171,4 +171,12 @@ function readExpiry(text: string | null | undefined): string | null {
       'expiresAt must lie within ten years; leave it out for a key that is good until it is revoked.',
     )
   return timestamp(atMs)
+}
+
+/** Notes that a key was used, once a minute at most. */
+export async function noteKeyUse(db: Db, keyId: string): Promise<void> {
+  await change(
+    db,
+    sql`update api_keys set last_used_at = now() where key_id = ${keyId} and coalesce(last_used_at < now() - interval '1 minute', true)`,
+  )
 }

@@ -6,11 +6,10 @@
 import { isAtLeast, type Role } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import { ensurePlan } from '#src/resources/llm/billing/plans.ts'
-import { identityOf, type Identity } from './memberships.ts'
+import { addMembership, identityOf, setRole, type Identity } from './memberships.ts'
 
 /** Whether names that nobody has are made; if not, the sentence that says how they are. */
 export type NewNames = { make: true } | { make: false; how: string }
@@ -40,17 +39,8 @@ export async function joinOrganization(db: Db, { user, organization, role, newNa
       throw unknownName(`${organization} has no member named ${user}`, user, await memberNames(tx, org.id), newNames)
     const asked = role ?? held?.role ?? 'owner'
     const userId = held?.userId ?? (await ensureUser(tx, user)).id
-    if (!held) {
-      await change(
-        tx,
-        sql`
-        insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${org.id}, ${userId}, ${asked})
-        on conflict (organization_id, user_id) where deactivated_at is null do nothing`,
-      )
-    } else if (!isAtLeast(held.role, asked)) {
-      await change(tx, sql`update memberships set role = ${asked} where id = ${held.id}`)
-      await publish(tx, 'membership', held.id)
-    }
+    if (!held) await addMembership(tx, { organizationId: org.id, userId, role: asked })
+    else if (!isAtLeast(held.role, asked)) await setRole(tx, held.id, asked)
     const identity = await identityOf(tx, userId, org.id)
     const memberships = identity.memberships.map((one) =>
       one.organizationId === identity.organizationId ? { ...one, role: asked } : one,

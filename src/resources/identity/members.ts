@@ -6,10 +6,10 @@ import { allow, isAtLeast, type Role } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
+import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { endWorkOfMember } from '#src/resources/agents/member-work.ts'
+import { deactivateMembership, setRole } from './memberships.ts'
 
 /** A membership and its person; ids are uuids. */
 export type Member = {
@@ -69,8 +69,7 @@ export async function removeMembership(
     checkOwners(actor, member, null)
     if (member.role === 'owner') await checkLastOwner(tx, member)
     await endWorkOfMember(services, tx, organizationId, member.userId)
-    await change(tx, sql`update memberships set deactivated_at = now() where id = ${member.id}`)
-    await publish(tx, 'membership', member.id)
+    await deactivateMembership(tx, member.id)
     return member
   })
 }
@@ -103,8 +102,7 @@ export async function changeMembershipRole(
     if (member.role === role) return member
     checkOwners(actor, member, role)
     if (member.role === 'owner') await checkLastOwner(tx, member)
-    await change(tx, sql`update memberships set role = ${role} where id = ${member.id}`)
-    await publish(tx, 'membership', member.id)
+    await setRole(tx, member.id, role)
     return { ...member, role }
   })
 }

@@ -1,8 +1,8 @@
 /** Organizations, users, and who belongs where. */
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
-import { encodeId } from '#src/platform/ids.ts'
+import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Token } from '#src/platform/tokens.ts'
 import { lesserRole, type Role } from '#src/platform/access.ts'
@@ -43,6 +43,25 @@ export async function identityOf(db: Db, userId: string, organizationId: string)
       role: one.role,
     })),
   }
+}
+
+/** Makes somebody a member, unless they are one. */
+export async function addMembership(
+  tx: Tx,
+  { organizationId, userId, role }: { organizationId: string; userId: string; role: Role },
+): Promise<void> {
+  await change(
+    tx,
+    sql`
+    insert into memberships (id, organization_id, user_id, role) values (${newUuid()}, ${organizationId}, ${userId}, ${role})
+    on conflict (organization_id, user_id) where deactivated_at is null do nothing`,
+  )
+}
+
+/** Gives a member another role, which also counts for the tokens that they have, up to what those say. */
+export async function setRole(tx: Tx, membershipId: string, role: Role): Promise<void> {
+  await change(tx, sql`update memberships set role = ${role} where id = ${membershipId}`)
+  await publish(tx, 'membership', membershipId)
 }
 
 /** Ends a membership: from now on every token that names it is refused everywhere. */

@@ -8,7 +8,7 @@ import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Build } from './builds/rows.ts'
-import type { BuildClaim, BuildProgress } from './builds/runs.ts'
+import { heldBuildRun, type BuildClaim, type BuildProgress } from './builds/runs.ts'
 
 /** A place in a log; both grow. */
 export type LogPosition = { ms: number; seq: number }
@@ -41,7 +41,7 @@ export function createNumbering(after: LogPosition = { ms: 0, seq: 0 }): () => L
  */
 export async function appendBuildLog(
   db: Db,
-  { buildId, workerNumber }: BuildClaim,
+  claim: BuildClaim,
   lines: readonly LogLine[],
   progress?: BuildProgress,
 ): Promise<boolean> {
@@ -51,9 +51,7 @@ export async function appendBuildLog(
     const running = await findOne(
       tx,
       sql`
-      with run as (
-        update build_runs set progress = ${progress === undefined ? sql`progress` : sql`${JSON.stringify(progress)}::jsonb`}
-        where job_id = ${buildId} and worker_number = ${workerNumber} returning job_id),
+      with run as (${heldBuildRun(claim, progress)}),
       written as (
         insert into build_log_lines (job_id, ms, seq, output)
         select run.job_id, line.ms, line.seq, line.output
@@ -61,7 +59,7 @@ export async function appendBuildLog(
         on conflict do nothing)
       select job_id from run`,
     )
-    if (running && lines.length > 0) await publish(tx, 'build_log', buildId)
+    if (running && lines.length > 0) await publish(tx, 'build_log', claim.buildId)
     return running !== undefined
   })
 }

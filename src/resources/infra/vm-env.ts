@@ -4,7 +4,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { lockVm } from './vms/rows.ts'
+import { lockVm, noteEnvChange } from './vms/rows.ts'
 
 /** How much of a value its readers see. */
 export const visibilities = ['plaintext', 'sensitive', 'secret'] as const
@@ -202,6 +202,11 @@ export async function writeVariables(
     )
 }
 
+/** Removes every variable of a VM that is gone: its secrets go with it. */
+export async function forgetVariables(tx: Tx, vmId: string): Promise<void> {
+  await change(tx, sql`delete from vm_env where vm_id = ${vmId}`)
+}
+
 /** What a process in the VM is given: every source, merged. For the node only. */
 export async function openEnv(
   { db, sealer }: Pick<Background, 'db' | 'sealer'>,
@@ -238,7 +243,7 @@ async function changeEnv(
   return transaction(call.db, async (tx) => {
     const vm = await lockVm(tx, scope, publicId, 'update')
     await write(tx, vm.id)
-    await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${vm.id}`)
+    await noteEnvChange(tx, vm.id)
     const env = asMap(await readVariables(call, scope, tx, vm.id, null))
     const warning =
       vm.status === 'running'

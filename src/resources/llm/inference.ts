@@ -20,7 +20,7 @@ import {
   type Purse,
 } from './billing/accounts.ts'
 import { admit, leftFor } from './billing/admission.ts'
-import { checkOut, creditsWantedTopic, giveLeasesBack, givePartBack } from './credits.ts'
+import { checkOut, creditsWantedTopic, giveLeasesBack, givePartBack } from './billing/leases.ts'
 import { createLedgerQueue } from './billing/ledger-queue.ts'
 import { createLedgerWriter, type LedgerWriter } from './billing/ledger-writer.ts'
 import { requestsTopic } from './billing/ledger.ts'

@@ -4,7 +4,7 @@ import { sql } from '#src/platform/postgres.ts'
 import { endStrandedBuilds } from '#src/resources/infra/builds/dispatch.ts'
 import { findBuildRow, type Ending } from '#src/resources/infra/builds/rows.ts'
 import { finishBuild } from '#src/resources/infra/builds/states.ts'
-import { openBuildUsage } from '#src/resources/infra/builds/usage.ts'
+import { openBuildUsage } from '#src/resources/infra/usage.ts'
 import type { Berth } from '../../support/berth.ts'
 import { clearBuilds, startWithoutBuilder, submitRunning, uuidOf, type Job } from '../../support/builds.ts'
 

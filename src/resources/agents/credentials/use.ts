@@ -6,6 +6,7 @@ import type { Services } from '#src/platform/services.ts'
 import { normalServerUrl } from '#src/drivers/outbound-fetch.ts'
 import type { MachineSecret } from '#src/drivers/compute/egress/secrets.ts'
 import { writeVariables } from '#src/resources/infra/vm-env.ts'
+import { noteEnvChange } from '#src/resources/infra/vms/rows.ts'
 import {
   openSecrets,
   type Credential,
@@ -135,7 +136,7 @@ export async function giveVariables(
     tx,
     sql`insert into vm_credentials (vm_id, credential_id) select ${vmId}, id from unnest(${variables.filter(({ networking }) => networking).map(({ credentialId }) => credentialId)}::uuid[]) as given (id) on conflict do nothing`,
   )
-  await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${vmId}`)
+  await noteEnvChange(tx, vmId)
 }
 
 /** What a VM's placeholders stand for: none of a credential that it was not given, or that is archived or gone. */

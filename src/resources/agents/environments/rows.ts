@@ -50,6 +50,15 @@ export async function lockEnvironmentRow(tx: Tx, id: string): Promise<Environmen
   return findOne<Environment>(tx, sql`select * from environments where id = ${id} for no key update`)
 }
 
+/** Whether its sessions run their tools themselves, on a machine of the client's. */
+export async function isSelfHosted(db: Db, id: string): Promise<boolean> {
+  const row = await findOne<{ type: string }>(
+    db,
+    sql`select config ->> 'type' as type from environments where id = ${id}`,
+  )
+  return row?.type === 'self_hosted'
+}
+
 /** The caller's environment. @throws BerthError not_found. */
 export async function readEnvironment(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Environment> {
   const id = decodeId('environment', publicId)

@@ -16,6 +16,24 @@ const environmentStates: States<EnvironmentStatus> = states<EnvironmentStatus>('
 /** What tells that an organization may have one environment less on its way; the id is the organization's. */
 export const inFlightTopic = 'environments_in_flight'
 
+/** Asks for its VM, which was made or has to be started, to be brought up. */
+export async function beginPreparing(tx: Tx, id: string, vmId: string): Promise<void> {
+  await moveEnvironment(tx, id, 'provisioning', null, sql`updated_at = now(), vm_id = ${vmId}`)
+}
+
+/** Its VM runs and is prepared: it was used just now. */
+export async function becomeReady(tx: Tx, id: string): Promise<void> {
+  await moveEnvironment(tx, id, 'ready', null, sql`updated_at = now(), used_at = now(), prepared_vm_id = vm_id`)
+}
+
+/** Lets go of a VM that is deleted: the next use makes another one. */
+export async function forgetVm(tx: Tx, id: string): Promise<void> {
+  await change(
+    tx,
+    sql`update environments set vm_id = null, prepared_vm_id = null, updated_at = now() where id = ${id}`,
+  )
+}
+
 /**
  * Moves an environment when it may go there from where it is; undefined when it may not.
  * @param reason the sentence of an error; null clears it.

@@ -2,7 +2,6 @@
  * The VMs of environments: made at the first use as VMs of the owner alone, prepared once, stopped when idle, started again
  * at the next use. What is slow is a job of the VM's node: see workers/agents/environments.ts.
  */
-import { isDeepStrictEqual } from 'node:util'
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
@@ -10,14 +9,14 @@ import { job, onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
-import { findVmRow, type NetworkPolicy, type Vm } from '#src/resources/infra/vms/rows.ts'
-import { moveVm } from '#src/resources/infra/vms/states.ts'
-import { markDeleted, moveTowards, reconcileVm } from '#src/resources/infra/vms/lifecycle.ts'
+import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
+import { setNetworkPolicy } from '#src/resources/infra/vms/network-policies.ts'
 import { insertVm } from '#src/resources/infra/vms/orders.ts'
-import { isEnvironmentInUse } from '#src/resources/agents/agents/work.ts'
+import { findRunningVmRow, findVmRow, lockVmRow, type NetworkPolicy, type Vm } from '#src/resources/infra/vms/rows.ts'
+import { isEnvironmentInUse } from '#src/resources/agents/sessions/work.ts'
 import { policyOf, type Networking, type VmConfig } from './configs.ts'
 import { environmentArchived, findEnvironmentRow, lockEnvironmentRow, type Environment } from './rows.ts'
-import { inFlightTopic, moveEnvironment } from './states.ts'
+import { beginPreparing, inFlightTopic, moveEnvironment } from './states.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 
 /** Brings one environment's VM up and prepares it. Runs on the VM's node. */
@@ -96,7 +95,7 @@ export async function applyNetworking(
   networking: Networking,
 ): Promise<void> {
   const vm = vmId && (await lockVmRow(tx, vmId))
-  if (vm) await setPolicy(services, tx, vm, policyOf(networking, []))
+  if (vm) await setNetworkPolicy(services, tx, vm, policyOf(networking, []))
 }
 
 /** Stops the VMs of environments that nobody has used for their idle time. */
@@ -115,11 +114,8 @@ export async function stopIdleEnvironments(services: Background): Promise<void> 
         select * from environments where id = ${id} and status = 'ready' and used_at < now() - (config ->> 'idle_timeout_seconds')::int * interval '1 second' for no key update skip locked`,
       )
       if (!environment?.vmId || (await isEnvironmentInUse(tx, id))) return
-      const stopping = await moveVm(tx, services, environment.vmId, 'stopping', {
-        reason: 'Its environment was idle.',
-        set: sql`desired_status = 'stopped', boot_failures = 0`,
-      })
-      if (stopping) await services.jobs.enqueue(tx, onNode(reconcileVm, stopping.nodeId), { vmId: stopping.id })
+      const vm = await lockVmRow(tx, environment.vmId)
+      if (vm) await moveTowards(services, tx, vm, 'stopped', 'Its environment was idle.')
     })
   }
 }
@@ -142,17 +138,14 @@ async function findReady(services: Background, id: string, { mcpHosts = [] }: En
   const environment = await findEnvironmentRow(services.db, id)
   if (!environment?.vmId || environment.status !== 'ready' || environment.preparedVmId !== environment.vmId)
     return undefined
-  const vm = await findOne<Vm>(
-    services.db,
-    sql`select * from vms where id = ${environment.vmId} and status = 'running'`,
-  )
+  const vm = await findRunningVmRow(services.db, environment.vmId)
   if (!vm || !covers(vm.networkPolicy, environment.config as VmConfig, mcpHosts)) return undefined // one with a VM has such a config
   const noted = await change(
     services.db,
     sql`update environments set used_at = greatest(used_at, now()) where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`,
   )
   // Whoever stops idle VMs looks at used_at under the row's lock: after writing it, the VM must be seen to run still.
-  if (noted > 0) return findOne<Vm>(services.db, sql`select * from vms where id = ${vm.id} and status = 'running'`)
+  if (noted > 0) return findRunningVmRow(services.db, vm.id)
   return vm
 }
 
@@ -194,13 +187,13 @@ async function demandInTurn(
   const usable =
     held && environment.status === 'ready' && held.status !== 'deleting' && held.status !== 'deleted' ? held : undefined
   if (usable && !covers(usable.networkPolicy, config, mcpHosts))
-    await setPolicy(services, tx, usable, widened(usable.networkPolicy, config, mcpHosts))
+    await setNetworkPolicy(services, tx, usable, widened(usable.networkPolicy, config, mcpHosts))
   if (usable?.status === 'running' && environment.preparedVmId === usable.id) return true
   if (!(await isRoomInFlight(services, tx, environment))) return false
   if (held && !usable) await markDeleted(services, tx, held, 'error')
   const vm = usable ?? (await makeVm(services, tx, environment, config, mcpHosts))
   if (isAtRest(vm)) await moveTowards(services, tx, vm, 'running')
-  await moveEnvironment(tx, id, 'provisioning', null, sql`updated_at = now(), vm_id = ${vm.id}`)
+  await beginPreparing(tx, id, vm.id)
   await services.jobs.enqueue(tx, onNode(prepareEnvironment, vm.nodeId), { environmentId: id })
   return true
 }
@@ -238,25 +231,21 @@ async function makeVm(
     keyId: null,
     vmId: null,
   }
-  const id = newUuid()
-  await insertVm(
+  return insertVm(
     services,
     tx,
     owner,
-    id,
+    newUuid(),
     {
       name: environment.name,
       templateId: config.template_id,
       vcpuCount: config.vcpu,
       memoryMb: config.memory_mb,
       gitRepos: config.git_repos,
-      skipFolderCreate: true,
       metadata: { environment_id: encodeId('environment', environment.id) },
     },
-    environment.ownerUserId,
+    { userId: environment.ownerUserId, networkPolicy: policyOf(config.networking, mcpHosts) },
   )
-  const policy = JSON.stringify(policyOf(config.networking, mcpHosts))
-  return getOne<Vm>(tx, sql`update vms set network_policy = ${policy} where id = ${id} returning *`)
 }
 
 /** The VM when it is there for use, undefined while it is on its way. @throws BerthError when it will not come. */
@@ -286,17 +275,4 @@ function covers(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: reado
 /** The policy with another agent's servers beside those of the agents before it, which may be at work still. */
 function widened(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: readonly string[]): NetworkPolicy {
   return policyOf(networking, policy.type === 'limited' ? [...policy.allowedHosts, ...mcpHosts] : mcpHosts)
-}
-
-async function setPolicy({ jobs }: Pick<Background, 'jobs'>, tx: Tx, vm: Vm, policy: NetworkPolicy): Promise<void> {
-  if (isDeepStrictEqual(vm.networkPolicy, policy)) return
-  await change(
-    tx,
-    sql`update vms set network_policy = ${JSON.stringify(policy)}, updated_at = now() where id = ${vm.id}`,
-  )
-  await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
-}
-
-async function lockVmRow(tx: Tx, id: string): Promise<Vm | undefined> {
-  return findOne<Vm>(tx, sql`select * from vms where id = ${id} for no key update`)
 }

@@ -5,10 +5,8 @@
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import type { Usage } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { Outcome, OutcomeChange } from './rows.ts'
-import type { Session } from '#src/resources/agents/sessions/rows.ts'
 import { modelUsage } from '#src/resources/agents/turns/step-events.ts'
 import { storableText } from '#src/resources/agents/storable.ts'
 
@@ -16,22 +14,6 @@ import { storableText } from '#src/resources/agents/storable.ts'
 export type Verdict = { result: 'satisfied' | 'needs_revision' | 'failed'; explanation: string }
 
 const explanationLength = 10_000 // characters
-
-/** Changes an outcome in its session's row. @returns the session after it; undefined when it is gone. */
-export async function changeOutcome(
-  tx: Tx,
-  sessionId: string,
-  { id, change }: OutcomeChange,
-): Promise<Session | undefined> {
-  return findOne<Session>(
-    tx,
-    sql`
-    update sessions set outcomes = (
-      select jsonb_agg(case when one ->> 'outcome_id' = ${id} then one || ${JSON.stringify(change)}::jsonb else one end order by place)
-      from jsonb_array_elements(outcomes) with ordinality as every (one, place))
-    where id = ${sessionId} and outcomes @> ${JSON.stringify([{ outcome_id: id }])}::jsonb returning *`,
-  )
-}
 
 /** Says that the grader begins. */
 export function evaluationStart(id: string, { outcome_id, iteration }: Outcome): NewEvent {

@@ -149,6 +149,14 @@ export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string
   )
 }
 
+/** What clients have sent and nobody has taken, in the order of the log. */
+export async function queuedEvents(db: Db, sessionId: string): Promise<SessionEvent[]> {
+  return findAll<SessionEvent>(
+    db,
+    sql`select ${eventColumns} from session_events where session_id = ${sessionId} and processed_at is null order by position`,
+  )
+}
+
 const takenEntry = sql`json_build_array(taken_position, id, type, data, size_bytes, processed_at::text)::text`
 
 /** An entry of the log: an event where it was sent, or where it was taken. */

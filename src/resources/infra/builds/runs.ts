@@ -2,6 +2,7 @@
  * How far a running build is, for the worker that goes on with it. One worker of its node has it at a time: each has a
  * larger number than the one before, and what is written under a smaller one is refused.
  */
+import type { RawBuilder } from 'kysely'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Build, Ending } from './rows.ts'
@@ -92,6 +93,16 @@ export async function claimBuild(
     const { leftMs, ...build } = row
     return { build, claim: { buildId, workerNumber }, leftMs, ...run }
   })
+}
+
+/**
+ * The statement that holds a build's run for the worker that has it, and notes how far it is: a part of what is written
+ * under it. It answers the job's id, and no row when another worker has the build, or it is over.
+ */
+export function heldBuildRun({ buildId, workerNumber }: BuildClaim, progress?: BuildProgress): RawBuilder<unknown> {
+  return sql`
+    update build_runs set progress = ${progress === undefined ? sql`progress` : sql`${JSON.stringify(progress)}::jsonb`}
+    where job_id = ${buildId} and worker_number = ${workerNumber} returning job_id`
 }
 
 /** Keeps the values of a build's secrets as they are now. @throws BuildClaimLost */

@@ -9,8 +9,7 @@ import { dispatchJob } from './jobs.ts'
 import { endOfLog } from '#src/resources/infra/build-logs.ts'
 import type { Build, BuildStatus, Ending } from './rows.ts'
 import { endBuildRun, type BuildClaim } from './runs.ts'
-import { closeBuildUsage } from './usage.ts'
-import type { EndReason } from '#src/resources/infra/usage.ts'
+import { closeBuildUsage, type EndReason } from '#src/resources/infra/usage.ts'
 
 /** Where each status may go. */
 export const buildStates: States<BuildStatus> = states<BuildStatus>('build_jobs', 'build', {

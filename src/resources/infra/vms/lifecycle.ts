@@ -1,9 +1,12 @@
 /** Where a VM goes when somebody asks: to another status or away. The way there is its node's: see workers/infra/vms.ts. */
 import { job, onNode } from '#src/platform/jobs.ts'
-import { sql, type Tx } from '#src/platform/postgres.ts'
+import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import { setFolderUse } from '#src/resources/infra/folders.ts'
 import { holdsMemory, reserveRoom } from '#src/resources/infra/organization-room.ts'
 import type { EndReason } from '#src/resources/infra/usage.ts'
+import { forgetVariables } from '#src/resources/infra/vm-env.ts'
+import { forgetProcessesOf } from './processes.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import { moveVm } from './states.ts'
 
@@ -22,9 +25,24 @@ export async function markDeleted(
 ): Promise<void> {
   const marked = await moveVm(tx, { config }, vm.id, 'deleting', {
     usageEnd: reason,
-    set: sql`desired_status = 'deleted', end_reason = ${reason}`,
+    wanted: 'deleted',
+    endReason: reason,
   })
   if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
+}
+
+/** A VM's machine is gone: its variables and process records go with it; its row, events and usage stay for the history. */
+export async function endVm(
+  services: Background,
+  vm: Pick<Vm, 'id' | 'folderId'>,
+  folderUsedMb: number,
+): Promise<void> {
+  await transaction(services.db, async (tx) => {
+    await forgetVariables(tx, vm.id)
+    await forgetProcessesOf(tx, vm.id)
+    if (vm.folderId) await setFolderUse(tx, vm.folderId, folderUsedMb)
+    await moveVm(tx, services, vm.id, 'deleted')
+  })
 }
 
 /**
@@ -32,15 +50,18 @@ export async function markDeleted(
  * gave its memory back, so a start asks for it again.
  * @throws BerthError as reserveRoom; nothing is changed then.
  */
-export async function moveTowards(services: Background, tx: Tx, vm: Vm, wanted: WantedStatus): Promise<Vm | undefined> {
+export async function moveTowards(
+  services: Background,
+  tx: Tx,
+  vm: Vm,
+  wanted: WantedStatus,
+  reason: string | null = null,
+): Promise<Vm | undefined> {
   const next = nextStatus(vm.status, wanted)
   if (!next) return undefined
   if (wanted === 'running' && !holdsMemory(vm))
     await reserveRoom(services, tx, vm.organizationId, { memoryMb: vm.memoryMb }, vm.nodeId)
-  const moved = await moveVm(tx, services, vm.id, next, {
-    usageEnd: 'request',
-    set: sql`desired_status = ${wanted}, boot_failures = 0`,
-  })
+  const moved = await moveVm(tx, services, vm.id, next, { usageEnd: 'request', wanted, reason })
   if (moved) await services.jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
   return moved
 }

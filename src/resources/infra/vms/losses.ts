@@ -13,6 +13,5 @@ export async function loseMachines(services: Pick<Background, 'config'>, tx: Tx)
     tx,
     sql`select * from vms where status not in ('deleted', 'deleting') order by id for no key update`,
   )
-  for (const { id } of vms)
-    await moveVm(tx, services, id, 'error', { reason, usageEnd: 'orphaned', set: sql`desired_status = 'stopped'` })
+  for (const { id } of vms) await moveVm(tx, services, id, 'error', { reason, usageEnd: 'orphaned', wanted: 'stopped' })
 }

@@ -1,8 +1,13 @@
-/** Network policies: where a VM may connect to. */
+/** Network policies: where a VM may connect to, and how another policy takes hold. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
+import { onNode } from '#src/platform/jobs.ts'
+import { change, sql, type Tx } from '#src/platform/postgres.ts'
+import type { Background } from '#src/platform/services.ts'
 import { exact, sentenceOf } from '#src/platform/shapes.ts'
-import type { NetworkPolicy } from './rows.ts'
+import { reconcileVm } from './lifecycle.ts'
+import type { NetworkPolicy, Vm } from './rows.ts'
 
 const allowedHostsMax = 100
 /** A host such as example.com, or all below one: *.example.com. Without scheme, port or path. */
@@ -43,4 +48,19 @@ export function readNetworkPolicy(given: unknown): NetworkPolicy {
     allowedHosts: policy.allowed_hosts.map((one) => one.toLowerCase()),
     allowPackageManagers: policy.allow_package_managers,
   }
+}
+
+/** Gives a locked VM another policy, which holds in it at once when it runs. */
+export async function setNetworkPolicy(
+  { jobs }: Pick<Background, 'jobs'>,
+  tx: Tx,
+  vm: Pick<Vm, 'id' | 'nodeId' | 'networkPolicy'>,
+  policy: NetworkPolicy,
+): Promise<void> {
+  if (isDeepStrictEqual(vm.networkPolicy, policy)) return
+  await change(
+    tx,
+    sql`update vms set network_policy = ${JSON.stringify(policy)}, updated_at = now() where id = ${vm.id}`,
+  )
+  await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
 }

@@ -1,5 +1,4 @@
 /** What a VM is ordered with: read, checked against the organization's room, and put into its row. */
-import assert from 'node:assert'
 import { z } from 'zod'
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -16,7 +15,7 @@ import { readTemplate } from '#src/resources/infra/templates.ts'
 import { checkEnv, writeVariables } from '#src/resources/infra/vm-env.ts'
 import { reconcileVm } from './lifecycle.ts'
 import { readNetworkPolicy } from './network-policies.ts'
-import type { Vm } from './rows.ts'
+import type { NetworkPolicy, Vm } from './rows.ts'
 import { addEvent } from './states.ts'
 
 /** What a VM may be made of; absent and null mean the default. Units in the names. */
@@ -55,7 +54,7 @@ const metadataShape = z
 /**
  * Makes a VM in the caller's transaction, and does not wait for it.
  * @param id the new stored uuid.
- * @param ownerUserId whose alone it is; null: everybody's in the organization. One that is a person's has no folder, which would be everybody's.
+ * @param own makes it one person's alone, with the network policy given here, and without a folder, which would be everybody's; null: it is everybody's in the organization.
  * @throws BerthError as createVm, for the order and when no node can take it.
  */
 export async function insertVm(
@@ -64,12 +63,8 @@ export async function insertVm(
   scope: Scope,
   id: string,
   order: VmOrder,
-  ownerUserId: string | null = null,
-): Promise<void> {
-  assert(
-    ownerUserId === null || (order.skipFolderCreate && !order.folderId),
-    'a folder of a person’s VM would be everybody’s',
-  )
+  own: { userId: string; networkPolicy: NetworkPolicy } | null = null,
+): Promise<Vm> {
   const name = order.name ?? `vm-${encodeId('vm', id).slice(-6)}`
   checkName(name)
   const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) =>
@@ -78,15 +73,14 @@ export async function insertVm(
   const repos = readGitRepos(order)
   const env = order.env ?? {}
   checkEnv(env, 'secret')
-  const [metadata, policy] = [readMetadata(order.metadata), readNetworkPolicy(order.networkPolicy)].map((part) =>
-    JSON.stringify(part),
-  )
+  const metadata = JSON.stringify(readMetadata(order.metadata))
+  const policy = JSON.stringify(own?.networkPolicy ?? readNetworkPolicy(order.networkPolicy))
   const externalRef = readExternalRef(order.externalRef)
   if (typeof order.ttlSeconds === 'number')
     wholeNumber('ttl_seconds', order.ttlSeconds, limits.sandboxTtlSecondsMin, limits.sandboxTtlSecondsMax)
   const template = await readTemplate(tx, scope, order.templateId)
-  const folder = order.folderId ? await readFolder(tx, scope, order.folderId) : null
-  const wantsFolder = folder !== null || !order.skipFolderCreate
+  const folder = order.folderId && !own ? await readFolder(tx, scope, order.folderId) : null
+  const wantsFolder = !own && (folder !== null || !order.skipFolderCreate)
   const node = await reserveRoom(
     call,
     tx,
@@ -101,7 +95,7 @@ export async function insertVm(
     sql`
     insert into vms (id, organization_id, user_id, owner_user_id, name, status, desired_status, template_id, node_id, vcpu_count, memory_mb, disk_mb,
       external_ref, folder_id, wants_folder, metadata, network_policy, sealed_git_repos, env_generation, event_position, expires_at)
-    values (${id}, ${scope.organizationId}, ${scope.userId}, ${ownerUserId}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
+    values (${id}, ${scope.organizationId}, ${scope.userId}, ${own?.userId ?? null}, ${name}, 'creating', 'running', ${template.id}, ${node.id}, ${vcpuCount}, ${memoryMb}, ${diskMb},
       ${externalRef}, ${folder?.id ?? null}, ${wantsFolder}, ${metadata}, ${policy},
       ${sealedRepos}, ${Object.keys(env).length > 0 ? 1 : 0}, 1, now() + ${order.ttlSeconds ?? null}::int * interval '1 second')
     returning *`,
@@ -109,6 +103,7 @@ export async function insertVm(
   await writeVariables(call, tx, id, 'provision', env, 'secret')
   await addEvent(tx, vm)
   await call.jobs.enqueue(tx, onNode(reconcileVm, node.id), { vmId: id })
+  return vm
 }
 
 /** The node that has the disks this VM needs, or null when any will do. */

@@ -3,7 +3,7 @@ import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { states, transition, transitionAll } from '#src/platform/states.ts'
@@ -174,6 +174,11 @@ export async function finishProcess(
 /** Ends every running record of a VM that stopped: its processes are gone with it. */
 export async function endProcessesOf(db: Db, vmId: string): Promise<void> {
   await transitionAll(db, processStates, sql`vm_id = ${vmId}`, 'killed', sql`finished_at = now()`)
+}
+
+/** Removes every record of a VM that is gone. */
+export async function forgetProcessesOf(tx: Tx, vmId: string): Promise<void> {
+  await change(tx, sql`delete from vm_processes where vm_id = ${vmId}`)
 }
 
 /** Removes the records of processes that ended more than 24 hours ago. */

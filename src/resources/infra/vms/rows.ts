@@ -2,7 +2,7 @@
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { RawBuilder } from 'kysely'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 
@@ -78,12 +78,32 @@ export async function findVmRow(db: Db, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(db, sql`select * from vms where id = ${id}`)
 }
 
+/** The same while it runs. */
+export async function findRunningVmRow(db: Db, id: string): Promise<Vm | undefined> {
+  return findOne<Vm>(db, sql`select * from vms where id = ${id} and status = 'running'`)
+}
+
+/** The same in whatever status, held until the transaction ends. */
+export async function lockVmRow(tx: Tx, id: string): Promise<Vm | undefined> {
+  return findOne<Vm>(tx, sql`select * from vms where id = ${id} for no key update`)
+}
+
+/** The VMs of a node that are not deleted, whoever they belong to. */
+export async function vmsOfNode(db: Db, nodeId: string): Promise<Vm[]> {
+  return findAll<Vm>(db, sql`select * from vms where node_id = ${nodeId} and status <> 'deleted'`)
+}
+
 /**
  * The filter of the VMs that a caller may know of: those that are everybody's in the organization, and their own. The
  * token inside a VM opens of its person's own VMs only the one it is in, because others may run commands where it is.
  */
 export function knownVms(scope: Scope): RawBuilder<boolean> {
   return sql<boolean>`${ownedByCaller(scope)} and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`
+}
+
+/** Says that a VM's variables changed: its node pushes them before the next command. */
+export async function noteEnvChange(tx: Tx, id: string): Promise<void> {
+  await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${id}`)
 }
 
 /** The caller's VM, locked until the transaction ends. @throws BerthError not_found. */

@@ -27,8 +27,22 @@ export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
 /** The statuses that need no further work. */
 export const steadyStatuses: readonly VmStatus[] = ['running', 'stopped', 'paused', 'deleted', 'error']
 
-/** Why a VM moves, and what else its row gets. */
-export type Move = { reason?: string | null; usageEnd?: EndReason; set?: RawBuilder<unknown> }
+/**
+ * Why a VM moves, and what else its row gets.
+ * @property wanted what it is to become from now on; boots that failed before count no more.
+ * @property endReason why it is deleted.
+ * @property machine what it runs as.
+ */
+export type Move = {
+  reason?: string | null
+  usageEnd?: EndReason
+  wanted?: Vm['desiredStatus']
+  endReason?: EndReason
+  machine?: VmMachine
+}
+
+/** Where a VM's machine is reached, its folder, and, once its guest was prepared, what went wrong with that. */
+export type VmMachine = { address: string; folderId: string | null; warnings?: readonly string[] }
 
 /**
  * Moves a VM, when it may go there from where it is.
@@ -43,7 +57,7 @@ export async function moveVm(
   from?: readonly VmStatus[],
 ): Promise<Vm | undefined> {
   return transaction(db, async (tx) => {
-    const set = sql`status_reason = ${move.reason ?? null}, event_position = event_position + 1, updated_at = now(), ${stamps(to)} ${move.set ? sql`, ${move.set}` : sql``}`
+    const set = sql`status_reason = ${move.reason ?? null}, event_position = event_position + 1, updated_at = now(), ${stamps(to)} ${assignments(to, move)}`
     const vm = await transition<Vm, VmStatus>(tx, vmStates, id, to, set, from)
     if (!vm) return undefined
     if (to === 'running') await openUsage(tx, services, vm)
@@ -51,6 +65,11 @@ export async function moveVm(
     await addEvent(tx, vm)
     return vm
   })
+}
+
+/** Counts a boot that failed, until the VM runs or is asked to go elsewhere. */
+export async function countBootFailure(db: Db, id: string): Promise<void> {
+  await change(db, sql`update vms set boot_failures = boot_failures + 1 where id = ${id}`)
 }
 
 const usageEnds: Partial<Record<VmStatus, EndReason>> = { error: 'error' }
@@ -67,10 +86,22 @@ export async function addEvent(
   await publish(tx, 'vm', vm.id)
 }
 
+function assignments(to: VmStatus, { wanted, endReason, machine }: Move): RawBuilder<unknown> {
+  const parts = [
+    ...(wanted ? [sql`desired_status = ${wanted}`] : []),
+    ...(wanted || to === 'running' ? [sql`boot_failures = 0`] : []),
+    ...(endReason ? [sql`end_reason = ${endReason}`] : []),
+    ...(machine ? [sql`ip_address = ${machine.address}, folder_id = ${machine.folderId}, stopped_at = null`] : []),
+    // The repositories are cloned now, or never will be.
+    ...(machine?.warnings ? [sql`warnings = ${JSON.stringify(machine.warnings)}, sealed_git_repos = null`] : []),
+  ]
+  return sql.join([sql``, ...parts], sql`, `)
+}
+
 function stamps(to: VmStatus): RawBuilder<unknown> {
   switch (to) {
     case 'running':
-      return sql`started_at = now(), boot_failures = 0`
+      return sql`started_at = now()`
     case 'stopped':
       return sql`stopped_at = now(), ip_address = null`
     case 'error':

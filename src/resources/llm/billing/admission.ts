@@ -5,7 +5,7 @@ import { databaseAway, isDatabaseAway, type Db } from '#src/platform/postgres.ts
 import { publish } from '#src/platform/pubsub.ts'
 import { budgetLeft, keyPurse, leaseLeft, type Account, type Accounts, type Purse } from './accounts.ts'
 import { dollars } from './costs.ts'
-import { creditsWantedTopic, takeLease } from '#src/resources/llm/credits.ts'
+import { creditsWantedTopic, takeLease } from '#src/resources/llm/billing/leases.ts'
 import type { LedgerWriter } from './ledger-writer.ts'
 import type { InferenceOrder } from './running-requests.ts'
 

@@ -1,7 +1,7 @@
 /** Processes that died while they served models: their leases go back, and what they had open is lost. */
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { giveLeasesBack, processLostSeconds } from '#src/resources/llm/credits.ts'
+import { giveLeasesBack, processLostSeconds } from '#src/resources/llm/billing/leases.ts'
 import { requestsTopic } from './ledger.ts'
 
 const processesMax = 100

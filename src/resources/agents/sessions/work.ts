@@ -1,4 +1,4 @@
-/** What agents and environments must know of the sessions that use them. What goes when an agent goes is session-deletion.ts. */
+/** What agents and environments must know of the sessions that use them. What goes when an agent goes is in deletion.ts. */
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
 import {

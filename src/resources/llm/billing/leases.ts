@@ -6,8 +6,8 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { accountsTopic } from './billing/accounts.ts'
-import { nanoUsdPerUsd } from './billing/costs.ts'
+import { accountsTopic } from './accounts.ts'
+import { nanoUsdPerUsd } from './costs.ts'
 
 /** A lease is what is needed and this part of the rest, so that a busy organization is asked about seldom. */
 const leasePartsOfRest = 10

@@ -1,0 +1,183 @@
+/** Each table has one owner: only its files write the table. And no floor above the resources writes SQL at all. */
+import { readFileSync } from 'node:fs'
+import { parseAst } from 'vitest/node'
+import { describe, expect, test } from 'vitest'
+import { productFolders, readSources, root, type Source } from './sources.ts'
+
+/**
+ * The owner of each table. A noun is its file and the folder beside it: `src/resources/infra/vms` is `vms.ts` and
+ * `vms/`. Whoever else wants a row changed calls a function of the owner, in the same transaction; reading, joins too,
+ * is free.
+ */
+const owners: Readonly<Record<string, readonly string[]>> = {
+  'src/platform/idempotency': ['idempotency_keys'],
+  'src/platform/migrate': ['migrations'],
+  'src/platform/rate-limits': ['rate_buckets'],
+  'src/resources/identity/api-keys': ['api_keys'],
+  'src/resources/identity/joining': ['organizations', 'users'],
+  'src/resources/identity/memberships': ['memberships'],
+  'src/resources/identity/signing-keys': ['signing_keys'],
+  'src/resources/infra/build-logs': ['build_log_lines'],
+  'src/resources/infra/builds': ['build_caches', 'build_events', 'build_jobs', 'build_runs', 'build_secrets'],
+  'src/resources/infra/folders': ['folders'],
+  'src/resources/infra/nodes': ['nodes'],
+  'src/resources/infra/templates': ['templates'],
+  'src/resources/infra/uploads': ['uploads'],
+  'src/resources/infra/usage': ['usage_sessions'],
+  'src/resources/infra/vm-env': ['vm_env'],
+  'src/resources/infra/vms': ['vm_events', 'vm_processes', 'vms'],
+  'src/resources/llm/billing': [
+    'credit_leases',
+    'inference_accounts',
+    'inference_days',
+    'inference_grants',
+    'inference_key_budgets',
+    'inference_processes',
+    'inference_requests',
+  ],
+  'src/resources/agents/agents': ['agent_versions', 'agents'],
+  'src/resources/agents/credentials': ['vault_credentials', 'vm_credentials'],
+  'src/resources/agents/environments': ['environment_events', 'environments'],
+  'src/resources/agents/sessions': [
+    'session_calls',
+    'session_events',
+    'session_previews',
+    'session_reasoning',
+    'session_secrets',
+    'sessions',
+  ],
+  'src/resources/agents/vaults': ['vault_events', 'vaults'],
+}
+
+/** Files that write whatever table they are told, and why. */
+const writersOfAny: Readonly<Record<string, string>> = {
+  'src/platform/states.ts': 'writes the status column of any noun, whose owner calls it',
+  'src/backup/tables.ts': 'puts a whole database back',
+}
+
+const product = readSources(productFolders)
+
+/** A statement that writes: where it stands, and the table; `null` where that is put in while the process runs. */
+type Write = { path: string; table: string | null }
+
+/** What the files write, by their SQL and by the states that they declare. */
+function writesOf({ path, text }: Source): Write[] {
+  const statements = textsOf(text)
+  const named = statements.flatMap((statement) =>
+    [
+      ...statement.matchAll(
+        /\b(?:insert\s+into|delete\s+from|merge\s+into|truncate(?:\s+table)?|(?<!\b(?:for|key|do)\s+)update)\s+(?:only\s+)?("?[a-z_.]+"?|\?)/gi,
+      ),
+    ].map(([, table = '']) => ({
+      path,
+      table: table === '?' ? null : table.replaceAll('"', '').replace(/^public\./, ''),
+    })),
+  )
+  return named.filter(({ table }) => table === null || tables.includes(table))
+}
+
+const tables = [
+  ...readFileSync(`${root}/src/platform/tables.sql`, 'utf8').matchAll(/^create (?:unlogged )?table (\w+)/gm),
+].map(([, name = '']) => name)
+
+/** Every text of a file, a template as one with `?` for each value. Comments are none. */
+function textsOf(code: string): string[] {
+  const found: string[] = []
+  const visit = (node: unknown): void => {
+    if (typeof node !== 'object' || node === null) return
+    if ('type' in node && node.type === 'TemplateLiteral') {
+      const { quasis } = node as unknown as { quasis: { value: { cooked: string } }[] }
+      found.push(quasis.map(({ value }) => value.cooked).join('?'))
+    } else if ('type' in node && node.type === 'Literal' && 'value' in node && typeof node.value === 'string')
+      found.push(node.value)
+    for (const inner of Object.values(node)) visit(inner)
+  }
+  visit(parseAst(code, { lang: 'ts' }))
+  return found
+}
+
+const isOf = (owner: string, path: string): boolean => path === `${owner}.ts` || path.startsWith(`${owner}/`)
+const ownerOf = (table: string): string =>
+  Object.keys(owners).find((owner) => owners[owner]?.includes(table)) ?? 'nobody'
+
+describe('a table', () => {
+  test('has one owner, each of them', () => {
+    expect(tables.length).toBeGreaterThan(30)
+    expect(Object.values(owners).flat().sort()).toEqual([...tables].sort())
+  })
+
+  const writes = product.flatMap(writesOf)
+
+  test('is written by its owner only', () => {
+    const wrong = writes
+      .filter(({ path, table }) => (table === null ? !(path in writersOfAny) : !isOf(ownerOf(table), path)))
+      .map(({ path, table }) => `${path} writes ${table ?? 'a table by its name'}, which is ${ownerOf(table ?? '')}'s`)
+    expect(wrong).toEqual([])
+  })
+
+  test('is written by its owner, each of them', () => {
+    const written = new Set(writes.map(({ table }) => table))
+    expect(tables.filter((table) => !written.has(table))).toEqual([])
+  })
+
+  test('gets its rows moved between states by its owner only', () => {
+    const machines = new Map(
+      product.flatMap(({ text }) =>
+        [...text.matchAll(/\bconst (\w+)[^=\n]*= states(?:<[^(]*>)?\(\s*'(\w+)'/g)].map(
+          ([, name = '', table = '']) => [name, table] as const,
+        ),
+      ),
+    )
+    expect(machines.size).toBeGreaterThan(4)
+    const wrong = product.flatMap(({ path, code }) =>
+      [...code.matchAll(/\btransition(?:All)?(?:<[^(]*>)?\(\s*[\w.]+,\s*(\w+)/g)]
+        .map(([, machine = '']) => machines.get(machine) ?? machine)
+        .filter((table) => !isOf(ownerOf(table), path))
+        .map((table) => `${path} moves ${table}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('that anybody may name is written where the list says, and nowhere else', () => {
+    const anything = writes.filter(({ table }) => table === null).map(({ path }) => path)
+    expect([...new Set(anything)].sort()).toEqual(Object.keys(writersOfAny).sort())
+  })
+})
+
+describe('SQL', () => {
+  test('is written on no floor above the resources', () => {
+    const above = product.filter(({ path }) =>
+      /^(?:workers|schema|rest-compat|src\/gateway|src\/identity)\//.test(path),
+    )
+    expect(above.length).toBeGreaterThan(60)
+    const taking = above.filter(
+      ({ text, code }) =>
+        /\bfrom '(?:kysely|pg)'/.test(text) ||
+        /import (?:type )?\{[^}]*\b(?:sql|findAll|findOne|getOne|change)\b[^}]*\} from '#src\/platform\/postgres/.test(
+          text,
+        ) ||
+        /\bsql\s*(?:<[^`]*>)?`|\.query\(/.test(code),
+    )
+    expect(taking.map(({ path }) => path)).toEqual([])
+  })
+})
+
+describe('the scan itself', () => {
+  const found = (text: string): (string | null)[] =>
+    writesOf({ path: 'x.ts', text, code: text }).map(({ table }) => table)
+
+  test('sees statements that write, alone, in a with, and with a table put in', () => {
+    expect(found('sql`insert into vms (id) values (${id}) on conflict (id) do update set name = 1`')).toEqual(['vms'])
+    expect(
+      found('sql`with a as (\n  update\n  nodes set x = 1 returning id), b as (delete from only folders)`'),
+    ).toEqual(['nodes', 'folders'])
+    expect(found("client.query('truncate table vms')")).toEqual(['vms'])
+    expect(found('sql`update ${sql.table(name)} set status = 1`')).toEqual([null])
+  })
+
+  test('is not misled by locks, comments and sentences', () => {
+    expect(found('sql`select 1 from vms for update` // update vms')).toEqual([])
+    expect(found('sql`select 1 from vms for no key update skip locked`')).toEqual([])
+    expect(found("'Update this one first, or delete from here.'")).toEqual([])
+  })
+})
