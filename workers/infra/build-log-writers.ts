@@ -16,6 +16,7 @@ const chunkBytes = 16 * 1024
 const batchMs = 20
 /** Unwritten output beyond which its source waits. */
 const unwrittenBytesMax = 1024 * 1024
+const tooLong = `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n`
 
 /** A build's log and its progress, to be written by its run alone. */
 export type BuildLogWriter = {
@@ -45,35 +46,79 @@ export async function createBuildLogWriter(
   onLost: () => void,
 ): Promise<BuildLogWriter> {
   const [last] = await lastLines(db, claim.buildId, 1)
-  const nextPosition = createNumbering(last)
-  let progress: BuildProgress = from
-  let stored: BuildProgress = from
+  const storing = createStoring(db, claim, from, last, onLost)
   let masker = noMasker
   let masking: Masking | undefined
+
+  const ownLine = (line: string, endsLine: boolean): string => `${endsLine ? '' : '\n'}${masker.text(line)}\n`
+  return {
+    get progress() {
+      return storing.progress
+    },
+    hide: (values) => {
+      masker = createMasker(values)
+    },
+    say: (line, change = {}) => storing.add(ownLine(line, storing.progress.endsLine), change),
+    flush: storing.flush,
+    onStored: storing.onStored,
+    resumeOutput() {
+      masking = undefined
+      return storing.progress.takenBytes
+    },
+    async pour(bytes) {
+      const { progress } = storing
+      masking ??= masker.stream({ from: progress.maskingState })
+      // `takenBytes` leaves out what the masking holds: whoever goes on is given it again.
+      const consumed = progress.takenBytes + masking.resumption().heldBytes + bytes.length
+      const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
+      const { heldBytes, state } = masking.resumption()
+      const whole = shown.length - cutBytes(shown)
+      storing.add(shown.toString('utf8', 0, whole), {
+        takenBytes: consumed - heldBytes,
+        maskingState: state,
+        cut: shown.toString('hex', whole),
+      })
+      if (storing.isFull) await storing.flush()
+    },
+    endOutput(change, line) {
+      const { cut, endsLine } = storing.progress
+      const rest = Buffer.concat([Buffer.from(cut, 'hex'), masking?.end() ?? Buffer.alloc(0)]).toString('utf8')
+      masking = undefined
+      const restEndsLine = rest === '' ? endsLine : rest.endsWith('\n')
+      storing.add(line === undefined ? rest : `${rest}${ownLine(line, restEndsLine)}`, {
+        takenBytes: 0,
+        maskingState: 0,
+        cut: '',
+        ...change,
+      })
+    },
+  }
+}
+
+/** What a build's log takes in, on its way into the table: one batch after another, each with the progress that it reaches. */
+type Storing = Pick<BuildLogWriter, 'flush' | 'onStored'> & {
+  readonly progress: BuildProgress
+  /** Whether so much is unwritten that its source must wait. */
+  readonly isFull: boolean
+  /** Adds a text, masked, and what changes with it. */
+  add(text: string, change: Partial<BuildProgress>): void
+}
+
+function createStoring(
+  db: Db,
+  claim: BuildClaim,
+  from: BuildProgress,
+  last: LogLine | undefined,
+  onLost: () => void,
+): Storing {
+  const nextPosition = createNumbering(last)
+  let progress = from
+  let stored = from
   let unwritten: string[] = []
   let unwrittenBytes = 0
   let writing: Promise<void> | undefined
   let heard = (_takenBytes: number): void => undefined
 
-  const add = (text: string, change: Partial<BuildProgress>): void => {
-    const bytes = Buffer.byteLength(text)
-    const isKept = text !== '' && progress.keptBytes <= limits.buildLogBytes
-    progress = {
-      ...progress,
-      ...change,
-      ...(isKept ? { endsLine: text.endsWith('\n'), keptBytes: progress.keptBytes + bytes } : {}),
-    }
-    if (isKept) {
-      unwritten.push(
-        progress.keptBytes > limits.buildLogBytes
-          ? `\n[… the log is longer than ${limits.buildLogBytes / 1024 / 1024} MiB; the rest of it is not kept …]\n`
-          : text,
-      )
-      unwrittenBytes += bytes
-    }
-    writing ??= writeAll()
-    writing.catch(() => undefined) // flush and pour tell of it
-  }
   const writeAll = async (): Promise<void> => {
     while (stored !== progress) {
       const begunMs = performance.now()
@@ -91,48 +136,31 @@ export async function createBuildLogWriter(
     }
     writing = undefined // what failed stays, and fails whoever waits
   }
-  const ownLine = (line: string, endsLine: boolean): string => `${endsLine ? '' : '\n'}${masker.text(line)}\n`
-  const flush = async (): Promise<void> => writing
   return {
     get progress() {
       return progress
     },
-    hide: (values) => {
-      masker = createMasker(values)
+    get isFull() {
+      return unwrittenBytes > unwrittenBytesMax
     },
-    say: (line, change = {}) => add(ownLine(line, progress.endsLine), change),
-    flush,
+    add(text, change) {
+      const bytes = Buffer.byteLength(text)
+      const isKept = text !== '' && progress.keptBytes <= limits.buildLogBytes
+      progress = {
+        ...progress,
+        ...change,
+        ...(isKept ? { endsLine: text.endsWith('\n'), keptBytes: progress.keptBytes + bytes } : {}),
+      }
+      if (isKept) {
+        unwritten.push(progress.keptBytes > limits.buildLogBytes ? tooLong : text)
+        unwrittenBytes += bytes
+      }
+      writing ??= writeAll()
+      writing.catch(() => undefined) // flush and pour tell of it
+    },
+    flush: async () => writing,
     onStored: (then) => {
       heard = then
-    },
-    resumeOutput() {
-      masking = undefined
-      return progress.takenBytes
-    },
-    async pour(bytes) {
-      masking ??= masker.stream({ from: progress.maskingState })
-      // `takenBytes` leaves out what the masking holds: whoever goes on is given it again.
-      const consumed = progress.takenBytes + masking.resumption().heldBytes + bytes.length
-      const shown = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking.push(bytes)])
-      const { heldBytes, state } = masking.resumption()
-      const whole = shown.length - cutBytes(shown)
-      add(shown.toString('utf8', 0, whole), {
-        takenBytes: consumed - heldBytes,
-        maskingState: state,
-        cut: shown.toString('hex', whole),
-      })
-      if (unwrittenBytes > unwrittenBytesMax) await flush()
-    },
-    endOutput(change, line) {
-      const rest = Buffer.concat([Buffer.from(progress.cut, 'hex'), masking?.end() ?? Buffer.alloc(0)]).toString('utf8')
-      masking = undefined
-      const endsLine = rest === '' ? progress.endsLine : rest.endsWith('\n')
-      add(line === undefined ? rest : `${rest}${ownLine(line, endsLine)}`, {
-        takenBytes: 0,
-        maskingState: 0,
-        cut: '',
-        ...change,
-      })
     },
   }
 }
