@@ -7,7 +7,7 @@ import {
   setOrganizationBudget,
   type Credits,
   type KeyBudget,
-} from '#src/resources/llm/billing/budgets.ts'
+} from '#src/resources/llm/billing.ts'
 
 const keyBudget = builder.objectRef<KeyBudget>('KeyBudget').implement({
   description: 'What an organization key may spend on models in a month (UTC).',

@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { RequestStatus } from '#src/resources/llm/billing/ledger.ts'
+import type { RequestStatus } from '#src/resources/llm/billing.ts'
 import {
   followRequests,
   listRequests,

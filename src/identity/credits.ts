@@ -8,10 +8,14 @@ import { answerHelp, UsageError } from '#src/platform/command-line.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { unknownOrganization } from '#src/resources/identity/joining.ts'
 import { findOrganizationNamed } from '#src/resources/identity/memberships.ts'
-import { readCredits } from '#src/resources/llm/billing/budgets.ts'
-import { dollars, nanoUsdPerUsd } from '#src/resources/llm/billing/costs.ts'
-import { grantCredits } from '#src/resources/llm/billing/leases.ts'
-import { selfHostedPlan, setPlan } from '#src/resources/llm/billing/plans.ts'
+import {
+  dollars,
+  grantCredits,
+  nanoUsdPerUsd,
+  readCredits,
+  selfHostedPlan,
+  setPlan,
+} from '#src/resources/llm/billing.ts'
 import { runCommand, withRunningBerth } from './command.ts'
 
 const usage = `npm run -s credits -- grant --org <name> --usd <amount> [--note <text>] | show --org <name> | plan --org <name> --plan ${selfHostedPlan}|none`

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { parseAst } from 'vitest/node'
 import { describe, expect, test } from 'vitest'
-import { productFolders, readSources, root, type Source } from './sources.ts'
+import { importsOf, productFolders, readSources, root, type Source } from './sources.ts'
 
 /**
  * The owner of each table. A noun is its file and the folder beside it: `src/resources/infra/vms` is `vms.ts` and
@@ -159,6 +159,30 @@ describe('SQL', () => {
         /\bsql\s*(?:<[^`]*>)?`|\.query\(/.test(code),
     )
     expect(taking.map(({ path }) => path)).toEqual([])
+  })
+})
+
+describe('the money', () => {
+  test('is reached by its one door: nobody else imports from the folder behind it', () => {
+    const door = 'src/resources/llm/billing.ts'
+    const behind = 'src/resources/llm/billing/'
+    const outside = product.filter(({ path }) => path !== door && !path.startsWith(behind))
+    expect(outside.filter((source) => importsOf(source).includes(door)).length).toBeGreaterThan(5)
+    expect(
+      outside.filter((source) => importsOf(source).some((path) => path.startsWith(behind))).map(({ path }) => path),
+    ).toEqual([])
+  })
+
+  test('is remembered in one place: only state.ts makes what holds it', () => {
+    const making = product.filter(({ code }) =>
+      /(?<!function )\b(?:createAccounts|createLeases|createLedgerQueue|createLedgerWriter|openBillingState)\(|new RunningRequest\(/.test(
+        code,
+      ),
+    )
+    expect(making.map(({ path }) => path)).toEqual([
+      'src/resources/llm/billing.ts',
+      'src/resources/llm/billing/state.ts',
+    ])
   })
 })
 

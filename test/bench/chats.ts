@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeApiKey } from '#src/resources/identity/api-keys.ts'
-import { grantCredits } from '#src/resources/llm/billing/leases.ts'
+import { grantCredits } from '#src/resources/llm/billing.ts'
 import { idsOf } from '../support/makers.ts'
 import type { Command } from '../support/command.ts'
 import { freePort } from '../support/ports.ts'

@@ -8,7 +8,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
-import { ensurePlan } from '#src/resources/llm/billing/plans.ts'
+import { ensurePlan } from '#src/resources/llm/billing.ts'
 import { addMembership, identityOf, setRole, type Identity } from './memberships.ts'
 
 /** Whether names that nobody has are made; if not, the sentence that says how they are. */

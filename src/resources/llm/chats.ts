@@ -7,7 +7,7 @@ import type { Call } from '#src/platform/services.ts'
 import { endOf, WholeAnswer, type FinishReason, type ModelEvent, type Usage } from '#src/drivers/models/model.ts'
 import { readChatRequest } from './chats/requests.ts'
 import { startCompletion, type Completion } from './chats/completions.ts'
-import type { Payer } from './inference.ts'
+import type { Payer } from './billing.ts'
 
 /** Who pays, and what is left of the caller's minute. */
 export type Admission = { payer: Payer; allowance: Allowance }

@@ -7,9 +7,7 @@ import { cursorId, eventPosition, page, pageSize, type Page } from '#src/platfor
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
-import { monthOf } from './billing/accounts.ts'
-import { nanoUsdPerUsd } from './billing/costs.ts'
-import { requestsTopic, type RequestRoute, type RequestStatus } from './billing/ledger.ts'
+import { monthOf, nanoUsdPerUsd, type RequestRoute, type RequestStatus, requestsTopic } from './billing.ts'
 
 const daysMax = 366
 const groupsMax = 1_000

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '#src/platform/config.ts'
 import { openServices } from '#src/platform/services.ts'
-import { inferenceOf } from '#src/resources/llm/inference.ts'
+import { inferenceOf } from '#src/resources/llm/billing.ts'
 import { order, output } from './inference-orders.ts'
 
 const [, , databaseUrl = '', dataDir = '', organizationId = ''] = process.argv

@@ -1,7 +1,7 @@
 /** Requests to models while Postgres is killed, stopped and started: nothing is lost, nothing is paid twice, nobody waits for ever. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findOne, sql } from '#src/platform/postgres.ts'
-import type { Metered, Payer } from '#src/resources/llm/inference.ts'
+import type { Metered, Payer } from '#src/resources/llm/billing.ts'
 import { asAdmin, startTestPostgres, type TestPostgres } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 import { order, output } from './inference-orders.ts'

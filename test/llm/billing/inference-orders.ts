@@ -1,7 +1,6 @@
 /** Orders and usages for tests of requests to models. */
 import type { Usage } from '#src/drivers/models/model.ts'
-import type { Payer } from '#src/resources/llm/inference.ts'
-import type { InferenceOrder } from '#src/resources/llm/billing/running-requests.ts'
+import type { InferenceOrder, Payer } from '#src/resources/llm/billing.ts'
 
 /** One nano-USD for each token that goes in, ten for each that comes out. */
 export const cheap = { inputNanoUsd: 1, outputNanoUsd: 10, cacheReadNanoUsd: 0, cacheWriteNanoUsd: 2 }

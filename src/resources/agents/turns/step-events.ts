@@ -2,7 +2,7 @@
 import type { Usage } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { costNanoUsd } from '#src/resources/llm/billing/costs.ts'
+import { costNanoUsd } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import type { NewEvent } from '#src/resources/agents/sessions/log.ts'
 import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'

@@ -1,48 +1,103 @@
 /**
- * Credits: what operators grant, what an organization has left, and the parts of it that processes hold. A process takes
- * a part of the balance at once (a lease) and spends it by itself, so that a request costs no round trip.
+ * The leases of one process: parts of organizations' credits that it holds, so that a request costs no round trip. This
+ * file alone says how much of an organization's credits the process holds.
  */
-import { BerthError } from '#src/platform/errors.ts'
-import { newUuid } from '#src/platform/ids.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
-import { accountsTopic } from './accounts.ts'
-import { nanoUsdPerUsd } from './costs.ts'
+import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Account, Accounts } from './accounts.ts'
 
 /** A lease is what is needed and this part of the rest, so that a busy organization is asked about seldom. */
 const leasePartsOfRest = 10
-/** A process that says nothing this long is dead. */
-export const processLostSeconds = 30
+const leaseIdleMs = 30_000
 
-const grantUsdMax = 1_000_000
+/** The notice that somebody wants what others hold of an organization's credits and do not need. */
+export const creditsWantedTopic = 'inference_credits_wanted'
 
-/** What the database knows of a process: how many batches of the ledger it wrote, and its leases. */
-export type Presence = { flushes: number; held: Map<string, number> }
+/** Why there were no credits: `isReachable` when other processes hold enough of them; what is left in all. */
+export type NoCredits = { isReachable: boolean; leftNanoUsd: number }
 
-/** Says that a process lives; makes its row where there is none. @param flushes how many batches it has written, as it knows. */
-export async function checkIn(db: Db, processId: string, flushes: number): Promise<Presence> {
-  const row = await getOne<{ flushes: number }>(
+/** The leases of one process. */
+export type Leases = {
+  /** Makes sure that so much is held and free. @returns null, or why it is not. */
+  take(account: Account, neededNanoUsd: number): Promise<NoCredits | null>
+  /** Gives back what is held and not needed, because another process wants it. */
+  giveSpare(account: Account): Promise<void>
+  /** Gives back what nobody has used for half a minute. */
+  giveIdle(): Promise<void>
+}
+
+/** This process's turn at the database: one piece of work at a time. */
+type Lane = { processId: string; inLane: <Result>(work: () => Promise<Result>) => Promise<Result> }
+
+/** Makes them. Each piece of work has the lane for itself, so that what the database says comes in order. */
+export function createLeases(db: Db, accounts: Accounts, { processId, inLane }: Lane): Leases {
+  return {
+    take: (account, neededNanoUsd) =>
+      inLane(async () => {
+        const missing = neededNanoUsd - account.leaseLeft
+        if (missing <= 0) return null
+        const taken = await takeLease(db, processId, account.organizationId, missing)
+        if (taken.heldNanoUsd !== null) {
+          account.heldNanoUsd = taken.heldNanoUsd
+          return null
+        }
+        const { balanceNanoUsd, elsewhereNanoUsd } = taken
+        const isReachable = missing <= balanceNanoUsd + elsewhereNanoUsd // then what others still hold once they were asked is set aside for what runs
+        return { isReachable, leftNanoUsd: balanceNanoUsd + account.leaseLeft + (isReachable ? 0 : elsewhereNanoUsd) }
+      }),
+    async giveSpare(account) {
+      if (account.leaseLeft <= 0) return
+      await inLane(async () => {
+        const spareNanoUsd = account.leaseLeft
+        if (spareNanoUsd <= 0) return
+        account.heldNanoUsd -= spareNanoUsd // nobody sets it aside meanwhile
+        const { organizationId } = account
+        account.heldNanoUsd = (await givePartBack(db, processId, organizationId, spareNanoUsd)) ?? account.heldNanoUsd
+      })
+    },
+    async giveIdle() {
+      const beforeMs = performance.now() - leaseIdleMs
+      const idle = [...accounts.all()].filter(
+        (account) => account.heldNanoUsd !== 0 && account.usedAtMs < beforeMs && account.isQuiet,
+      )
+      if (idle.length === 0) return
+      await inLane(async () => {
+        const quiet = idle.filter((account) => account.isQuiet)
+        for (const account of quiet) account.heldNanoUsd = 0 // whoever comes meanwhile takes anew, behind this
+        await giveLeasesBack(
+          db,
+          processId,
+          quiet.map(({ organizationId }) => organizationId),
+        )
+      })
+    },
+  }
+}
+
+/** Notes what the database says is left of the leases; with `all`, there are no others. */
+export function noteHeld(accounts: Accounts, held: ReadonlyMap<string, number>, all: boolean): void {
+  if (all) for (const account of accounts.all()) account.heldNanoUsd = 0
+  for (const [organizationId, nanoUsd] of held) accounts.find(organizationId).heldNanoUsd = nanoUsd
+}
+
+/** Gives whole leases back to the balance. */
+export async function giveLeasesBack(db: Db, processId: string, organizationIds: readonly string[]): Promise<void> {
+  await change(
     db,
     sql`
-    insert into inference_processes (id, flushes) values (${processId}, ${flushes}) on conflict (id) do update set seen_at = now() returning flushes`,
+    with account as (
+      select organization_id from inference_accounts where organization_id = any(${organizationIds}) order by organization_id for no key update
+    ), ended as (
+      delete from credit_leases l using account a where l.process_id = ${processId} and l.organization_id = a.organization_id returning l.organization_id, l.amount_nano_usd
+    )
+    update inference_accounts a set balance_nano_usd = a.balance_nano_usd + e.amount_nano_usd from ended e where e.organization_id = a.organization_id`,
   )
-  const leases = await findAll<{ organizationId: string; amountNanoUsd: number }>(
-    db,
-    sql`select organization_id, amount_nano_usd from credit_leases where process_id = ${processId}`,
-  )
-  return { flushes: row.flushes, held: new Map(leases.map((lease) => [lease.organizationId, lease.amountNanoUsd])) }
 }
 
 /** What came of wanting credits: what the process holds now, or null when the balance was not enough; and what other processes hold. */
-export type Taken = { heldNanoUsd: number | null; balanceNanoUsd: number; elsewhereNanoUsd: number }
+type Taken = { heldNanoUsd: number | null; balanceNanoUsd: number; elsewhereNanoUsd: number }
 
 /** Takes from the balance what is needed and a part of the rest, or nothing. */
-export async function takeLease(
-  db: Db,
-  processId: string,
-  organizationId: string,
-  neededNanoUsd: number,
-): Promise<Taken> {
+async function takeLease(db: Db, processId: string, organizationId: string, neededNanoUsd: number): Promise<Taken> {
   const row = await findOne<Taken>(
     db,
     sql`
@@ -63,11 +118,8 @@ export async function takeLease(
   return row ?? { heldNanoUsd: null, balanceNanoUsd: 0, elsewhereNanoUsd: 0 }
 }
 
-/** The notice that somebody wants what others hold of an organization's credits and do not need. */
-export const creditsWantedTopic = 'inference_credits_wanted'
-
 /** Gives a part of a lease back to the balance. @returns what the process holds then; undefined when it held less. */
-export async function givePartBack(
+async function givePartBack(
   db: Db,
   processId: string,
   organizationId: string,
@@ -85,63 +137,4 @@ export async function givePartBack(
     update inference_accounts set balance_nano_usd = balance_nano_usd + ${nanoUsd}::bigint from less where organization_id = ${organizationId} returning less.amount_nano_usd as held_nano_usd`,
   )
   return row?.heldNanoUsd
-}
-
-/** Gives whole leases back to the balance. */
-export async function giveLeasesBack(db: Db, processId: string, organizationIds: readonly string[]): Promise<void> {
-  await change(
-    db,
-    sql`
-    with account as (
-      select organization_id from inference_accounts where organization_id = any(${organizationIds}) order by organization_id for no key update
-    ), ended as (
-      delete from credit_leases l using account a where l.process_id = ${processId} and l.organization_id = a.organization_id returning l.organization_id, l.amount_nano_usd
-    )
-    update inference_accounts a set balance_nano_usd = a.balance_nano_usd + e.amount_nano_usd from ended e where e.organization_id = a.organization_id`,
-  )
-}
-
-/** Forgets a process that gave everything back. */
-export async function checkOut(db: Db, processId: string): Promise<void> {
-  await change(
-    db,
-    sql`
-    delete from inference_processes where id = ${processId} and not exists (select from credit_leases where process_id = ${processId})
-      and not exists (select from inference_requests where process_id = ${processId} and status = 'open')`,
-  )
-}
-
-/**
- * Gives an organization credits, or, below zero, takes them back.
- * @param usd US dollars with nine decimals at most.
- * @throws BerthError invalid_request for an amount of zero or beyond a million.
- */
-export async function grantCredits(
-  db: Db,
-  {
-    organizationId,
-    usd,
-    grantedBy = 'operator',
-    note = null,
-  }: { organizationId: string; usd: number; grantedBy?: string; note?: string | null },
-): Promise<void> {
-  const amountNanoUsd = Math.round(usd * nanoUsdPerUsd)
-  if (!Number.isFinite(usd) || amountNanoUsd === 0 || Math.abs(usd) > grantUsdMax)
-    throw new BerthError(
-      'invalid_request',
-      `An amount is in US dollars, at most ${grantUsdMax.toLocaleString('en-US')}, and not zero.`,
-    )
-  await transaction(db, async (tx) => {
-    await change(
-      tx,
-      sql`insert into inference_grants (id, organization_id, amount_nano_usd, granted_by, note) values (${newUuid()}, ${organizationId}, ${amountNanoUsd}, ${grantedBy}, ${note})`,
-    )
-    await change(
-      tx,
-      sql`
-      insert into inference_accounts as a (organization_id, balance_nano_usd) values (${organizationId}, ${amountNanoUsd})
-      on conflict (organization_id) do update set balance_nano_usd = a.balance_nano_usd + excluded.balance_nano_usd`,
-    )
-    await publish(tx, accountsTopic, organizationId)
-  })
 }

@@ -5,8 +5,8 @@
 import type { RawBuilder } from 'kysely'
 import { log } from '#src/platform/log.ts'
 import { findAll, isDatabaseAway, isSqlState, sqlState, type Db } from '#src/platform/postgres.ts'
-import { checkIn, processLostSeconds, type Presence } from '#src/resources/llm/billing/leases.ts'
 import { makeFlush, type FlushAnswer, type LedgerRow } from './ledger.ts'
+import { checkIn, processLostSeconds, type Presence } from './processes.ts'
 
 const retryMsFirst = 100
 const retryMsMax = 2_000

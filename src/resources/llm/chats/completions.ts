@@ -8,9 +8,8 @@ import { UsageCount } from '#src/drivers/models/usage-count.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Background } from '#src/platform/services.ts'
-import { askInTurn, type Attempt, type BegunAnswer } from '#src/resources/llm/billing/attempts.ts'
-import { noUsage } from '#src/resources/llm/billing/costs.ts'
-import { inferenceOf, type Metered, type Payer, type RequestRoute } from '#src/resources/llm/inference.ts'
+import { askInTurn, type Attempt, type BegunAnswer } from '#src/resources/llm/chats/attempts.ts'
+import { inferenceOf, type Metered, noUsage, type Payer, type RequestRoute } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 
 /** What is asked, of which model, and who pays. */

@@ -5,14 +5,11 @@ import { newUuid } from '#src/platform/ids.ts'
 import { countTokens } from '#src/platform/metrics.ts'
 import type { Account, Purse } from './accounts.ts'
 import { costNanoUsd, noUsage } from './costs.ts'
-import type { LedgerQueue } from './ledger-queue.ts'
 import type { LedgerRow, Payer, RequestRoute, RequestStatus } from './ledger.ts'
 import type { Pricing } from '#src/resources/llm/models/rows.ts'
 
 /** More than any model takes: a provider's count beyond it is a fault of the provider. */
 const tokensMax = 1_000_000_000
-/** Those who follow an organization's requests are told so often at most. */
-const noticeEveryMs = 100
 
 /** What shall be opened: who pays, for which model, and what it may cost at most. */
 export type InferenceOrder = {
@@ -23,16 +20,7 @@ export type InferenceOrder = {
   maxCostNanoUsd: number
 }
 
-/** The requests of a process, those in `old` written down already as open; when organizations were told, and which must be. */
-export type Running = {
-  young: Set<RunningRequest>
-  old: Set<RunningRequest>
-  queue: LedgerQueue
-  toldAtMs: Map<string, number>
-  untold: Set<string>
-}
-
-/** One of them. Its methods are those of `Metered`. */
+/** A request while it runs. Its methods are those of `Metered`. */
 export class RunningRequest implements LedgerRow {
   readonly id = newUuid()
   readonly startedMs = nowMs()
@@ -52,7 +40,7 @@ export class RunningRequest implements LedgerRow {
   #reservedNanoUsd: number
   #account: Account
   #key: Purse | null
-  #running: Running
+  #onEnd: (ended: RunningRequest) => Promise<void>
   #done: Promise<void> | null = null
   #usedSoFar: (() => Usage) | null = null
 
@@ -60,7 +48,7 @@ export class RunningRequest implements LedgerRow {
     { payer, model, route, pricing, maxCostNanoUsd }: InferenceOrder,
     account: Account,
     key: Purse | null,
-    running: Running,
+    onEnd: (ended: RunningRequest) => Promise<void>,
   ) {
     this.payer = payer
     this.model = model
@@ -69,9 +57,9 @@ export class RunningRequest implements LedgerRow {
     this.#reservedNanoUsd = maxCostNanoUsd
     this.#account = account
     this.#key = key
-    this.#running = running
-    account.reservedNanoUsd += maxCostNanoUsd
-    if (key) key.reservedNanoUsd += maxCostNanoUsd
+    this.#onEnd = onEnd
+    account.reserve(maxCostNanoUsd)
+    key?.reserve(maxCostNanoUsd)
   }
 
   progress(upstream: string, usedSoFar: () => Usage): void {
@@ -93,8 +81,6 @@ export class RunningRequest implements LedgerRow {
   /** As finish, with any status. */
   end(status: RequestStatus, upstream: string | null, usage: Usage): Promise<void> {
     if (this.#done) return this.#done
-    const { young, old, queue } = this.#running
-    if (!young.delete(this)) old.delete(this)
     this.status = status
     this.upstream = upstream
     this.usage = usage
@@ -102,8 +88,7 @@ export class RunningRequest implements LedgerRow {
     this.charge()
     countTokens(this.model, this.usage)
     this.#account.usedAtMs = performance.now()
-    tellOf(this.#running, this.payer.organizationId)
-    return (this.#done = queue.push(this))
+    return (this.#done = this.#onEnd(this))
   }
 
   /** Called before it is written: moves what it has cost so far from what is set aside to what is owed; at its end, the rest is free again. */
@@ -115,26 +100,15 @@ export class RunningRequest implements LedgerRow {
     this.costNanoUsd = cost
     const free = this.status === 'open' ? Math.min(Math.max(more, 0), this.#reservedNanoUsd) : this.#reservedNanoUsd
     this.#reservedNanoUsd -= free
-    for (const purse of [this.#account, this.#key]) {
-      if (!purse) continue
-      purse.reservedNanoUsd -= free
-      purse.finishedNanoUsd += more
-    }
+    this.#account.charge(more, free)
+    this.#key?.charge(more, free)
   }
 
   /** Called when so much more of its cost is written. */
   paid(nanoUsd: number): void {
-    this.#account.flushedNanoUsd += nanoUsd
-    if (this.#key) this.#key.flushedNanoUsd += nanoUsd
+    this.#account.paid(nanoUsd)
+    this.#key?.paid(nanoUsd)
   }
-}
-
-/** Lets the batch that will be written tell those who follow; more often than they need, the next sweep tells them. */
-function tellOf({ queue, toldAtMs, untold }: Running, organizationId: string): void {
-  const atMs = performance.now()
-  if (atMs - (toldAtMs.get(organizationId) ?? -Infinity) < noticeEveryMs) return void untold.add(organizationId)
-  toldAtMs.set(organizationId, atMs)
-  queue.tell(organizationId)
 }
 
 /** The same tokens as whole numbers that can be added up, whatever a provider said. */

@@ -1,14 +1,16 @@
-/** Budgets by the month (UTC), and what an organization has left: what its people see of its money. */
+/** An organization's money, as its people and the operator see it: its plan, what it was granted, its budgets by the month (UTC). */
 import { allowIn } from '#src/platform/access.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId } from '#src/platform/ids.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
+import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { accountsTopic, monthOf, spentSince } from './accounts.ts'
+import { accountsTopic } from './accounts.ts'
 import { nanoUsdPerUsd } from './costs.ts'
+import { monthOf, spentSince } from './months.ts'
 
+const grantUsdMax = 1_000_000
 const budgetUsdMax = 1_000_000
 const keyBudgetsMax = 1_000
 
@@ -116,6 +118,68 @@ function readBudget(monthlyUsd: number | null): number | null {
       `A budget is from 0 to ${budgetUsdMax.toLocaleString('en-US')} US dollars a month, or null for none.`,
     )
   return Math.round(monthlyUsd * nanoUsdPerUsd)
+}
+
+/** The plan of every organization that is made on a single host. */
+export const selfHostedPlan = 'self_hosted'
+
+/** Gives an organization that is new the plan of a single host; one that is there keeps what it has. */
+export async function ensurePlan(tx: Tx, organizationId: string): Promise<void> {
+  await change(
+    tx,
+    sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${selfHostedPlan}) on conflict do nothing`,
+  )
+}
+
+/**
+ * Sets an organization's plan, or, with null, ends it.
+ * @throws BerthError invalid_request for a plan that there is not.
+ */
+export async function setPlan(db: Db, organizationId: string, plan: string | null): Promise<void> {
+  if (plan !== null && plan !== selfHostedPlan)
+    throw new BerthError('invalid_request', `There is no such plan; it is ${selfHostedPlan} or none.`)
+  await transaction(db, async (tx) => {
+    await change(
+      tx,
+      sql`insert into inference_accounts (organization_id, plan) values (${organizationId}, ${plan}) on conflict (organization_id) do update set plan = excluded.plan`,
+    )
+    await publish(tx, accountsTopic, organizationId)
+  })
+}
+
+/**
+ * Gives an organization credits, or, below zero, takes them back.
+ * @param usd US dollars with nine decimals at most.
+ * @throws BerthError invalid_request for an amount of zero or beyond a million.
+ */
+export async function grantCredits(
+  db: Db,
+  {
+    organizationId,
+    usd,
+    grantedBy = 'operator',
+    note = null,
+  }: { organizationId: string; usd: number; grantedBy?: string; note?: string | null },
+): Promise<void> {
+  const amountNanoUsd = Math.round(usd * nanoUsdPerUsd)
+  if (!Number.isFinite(usd) || amountNanoUsd === 0 || Math.abs(usd) > grantUsdMax)
+    throw new BerthError(
+      'invalid_request',
+      `An amount is in US dollars, at most ${grantUsdMax.toLocaleString('en-US')}, and not zero.`,
+    )
+  await transaction(db, async (tx) => {
+    await change(
+      tx,
+      sql`insert into inference_grants (id, organization_id, amount_nano_usd, granted_by, note) values (${newUuid()}, ${organizationId}, ${amountNanoUsd}, ${grantedBy}, ${note})`,
+    )
+    await change(
+      tx,
+      sql`
+      insert into inference_accounts as a (organization_id, balance_nano_usd) values (${organizationId}, ${amountNanoUsd})
+      on conflict (organization_id) do update set balance_nano_usd = a.balance_nano_usd + excluded.balance_nano_usd`,
+    )
+    await publish(tx, accountsTopic, organizationId)
+  })
 }
 
 /** An amount of a table as US dollars with nine decimals. */

@@ -1,14 +1,44 @@
-/** Processes that died while they served models: their leases go back, and what they had open is lost. */
-import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+/** Processes that serve models, as the database knows them; those that died give their leases back, and what they had open is lost. */
+import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
-import { giveLeasesBack, processLostSeconds } from '#src/resources/llm/billing/leases.ts'
 import { requestsTopic } from './ledger.ts'
+import { giveLeasesBack } from './leases.ts'
+
+/** A process that says nothing this long is dead. */
+export const processLostSeconds = 30
 
 const processesMax = 100
 const keptHours = 24
 
+/** What the database knows of a process: how many batches of the ledger it wrote, and its leases. */
+export type Presence = { flushes: number; held: Map<string, number> }
+
+/** Says that a process lives; makes its row where there is none. @param flushes how many batches it has written, as it knows. */
+export async function checkIn(db: Db, processId: string, flushes: number): Promise<Presence> {
+  const row = await getOne<{ flushes: number }>(
+    db,
+    sql`
+    insert into inference_processes (id, flushes) values (${processId}, ${flushes}) on conflict (id) do update set seen_at = now() returning flushes`,
+  )
+  const leases = await findAll<{ organizationId: string; amountNanoUsd: number }>(
+    db,
+    sql`select organization_id, amount_nano_usd from credit_leases where process_id = ${processId}`,
+  )
+  return { flushes: row.flushes, held: new Map(leases.map((lease) => [lease.organizationId, lease.amountNanoUsd])) }
+}
+
+/** Forgets a process that gave everything back. */
+export async function checkOut(db: Db, processId: string): Promise<void> {
+  await change(
+    db,
+    sql`
+    delete from inference_processes where id = ${processId} and not exists (select from credit_leases where process_id = ${processId})
+      and not exists (select from inference_requests where process_id = ${processId} and status = 'open')`,
+  )
+}
+
 /**
- * Cleans up after processes that were silent for 30 s. One that lives after all is noticed again at its next word.
+ * Cleans up after processes that were silent for 30 s. One that lives after all is known again from its next heartbeat.
  * @returns how many there were.
  */
 export async function endLostProcesses(db: Db): Promise<number> {

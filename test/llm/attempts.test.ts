@@ -2,9 +2,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { ModelEvent, ModelRequest } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
-import { askInTurn, type BegunAnswer } from '#src/resources/llm/billing/attempts.ts'
+import { askInTurn, type BegunAnswer } from '#src/resources/llm/chats/attempts.ts'
 import type { Model, ModelUpstream } from '#src/resources/llm/models/rows.ts'
-import { startMockUpstream, type MockUpstream } from '../../support/mock-upstream.ts'
+import { startMockUpstream, type MockUpstream } from '../support/mock-upstream.ts'
 
 let first: MockUpstream
 let second: MockUpstream
