@@ -18,7 +18,7 @@ const sameWishMs = 1_000
 const usage = `npm start [-- --without-vms] [--procfile <file>]: all of Berth on this host.
   --without-vms     leaves VMs out
   --procfile <file> runs the processes of this file instead of those of Procfile
-Settings are environment variables: see "Settings" in README.md.`
+Settings are environment variables: see "Settings" in docs/operating.md.`
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 

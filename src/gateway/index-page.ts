@@ -1,16 +1,18 @@
 /** What somebody finds who opens the address of Berth: what this is, and where to go on. Plain, and without anything from elsewhere. */
-import { existsSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { keepText, sendKept } from '#src/platform/compression.ts'
 
-const readme = new URL('../../README.md', import.meta.url)
-const readmePath = '/README.md'
+const checkout = fileURLToPath(new URL('../..', import.meta.url))
+/** The documents, below the checkout and below `/` alike, so that their links to each other hold. */
+const documents = globSync(['*.md', 'docs/*.md', 'examples/*.md', 'test/bench/*.md'], { cwd: checkout })
+const readme = 'README.md'
 
-/** Adds `/`, and the README beside it. */
+/** Adds `/`, and the documents beside it. */
 export function serveIndexPage(app: FastifyInstance): void {
-  const withReadme = existsSync(readme)
-  const page = keepText('text/html; charset=utf-8', makePage(withReadme))
+  const page = keepText('text/html; charset=utf-8', makePage(documents.includes(readme)))
   app.get('/', (request, reply) =>
     sendKept(
       request,
@@ -20,9 +22,10 @@ export function serveIndexPage(app: FastifyInstance): void {
       page,
     ),
   )
-  if (!withReadme) return
-  const text = keepText('text/markdown; charset=utf-8', readFileSync(readme, 'utf8'))
-  app.get(readmePath, (request, reply) => sendKept(request, reply, text))
+  for (const path of documents) {
+    const text = keepText('text/markdown; charset=utf-8', readFileSync(`${checkout}/${path}`, 'utf8'))
+    app.get(`/${path}`, (request, reply) => sendKept(request, reply, text))
+  }
 }
 
 function makePage(withReadme: boolean): string {
@@ -32,7 +35,7 @@ function makePage(withReadme: boolean): string {
     ...surfaces.map(({ openapiPath, title }) => [openapiPath, `REST: ${title} (OpenAPI)`] as const),
     ['/healthz', 'whether the process lives'],
     ['/readyz', 'whether it can work, and what is missing'],
-    ...(withReadme ? [[readmePath, 'the README: first steps, settings, limits'] as const] : []),
+    ...(withReadme ? [[`/${readme}`, 'the README: first steps, and where to read on'] as const] : []),
   ]
   return `<!doctype html>
 <html lang="en">

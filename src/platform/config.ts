@@ -94,7 +94,7 @@ function misspelt(env: Environment): string[] {
   const names = new Set<string>(settingNames)
   return Object.keys(env)
     .filter((name) => name.startsWith('BERTH_') && !name.startsWith('BERTH_TEST_') && !names.has(name))
-    .map((name) => `${name} is not a setting of Berth; see "Settings" in the README.`)
+    .map((name) => `${name} is not a setting of Berth; see "Settings" in docs/operating.md.`)
 }
 
 /** What is right by itself, and cannot work together or on this host. */

@@ -195,7 +195,7 @@ export const settings = {
   anthropicApiKey: optional('ANTHROPIC_API_KEY', keyOf('Anthropic'), 'switches on the models of Anthropic'),
   modelsFile: optional(
     'BERTH_MODELS_FILE',
-    path('a file of models and upstreams; see "Chat with a model" in the README'),
+    path('a file of models and upstreams; see "Models of your own" in docs/models.md'),
     'your models and upstreams, in the form of [models.yaml](src/resources/llm/models/models.yaml)',
     "none: Berth's own table",
   ),

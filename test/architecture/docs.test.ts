@@ -1,7 +1,11 @@
-/** What the repository says about itself: no file cites a document that is not in it, and every link leads somewhere. */
+/**
+ * What the repository says about itself holds: no file cites a document that is not in it, every link and anchor leads
+ * somewhere, every file, command and GraphQL operation that a document names is there.
+ */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname, posix } from 'node:path'
+import { buildSchema, parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { root } from './sources.ts'
 
@@ -24,6 +28,25 @@ function found(among: readonly Text[], pattern: RegExp): string[] {
   )
 }
 
+/** The headings of a document, outside of its blocks of code. */
+function headingsOf(text: string): string[] {
+  return [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '')
+}
+
+function withoutCode(text: string): string {
+  return text.replaceAll(/^```[^]*?^```/gm, (block) => block.replaceAll(/[^\n]/g, ''))
+}
+
+/** The blocks of code of a language, from all documents. */
+function blocks(language: string): Text[] {
+  return documents.flatMap(({ path, text }) =>
+    [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map((match) => ({
+      path,
+      text: match[1] ?? '',
+    })),
+  )
+}
+
 describe('no file', () => {
   test('names a document that the repository does not hold', () => {
     expect(texts.length).toBeGreaterThan(500)
@@ -43,18 +66,88 @@ describe('no file', () => {
   })
 })
 
-test('a section that a comment names in a document is in it', () => {
-  const cited = found(texts, /\b[\w/]+\.md,\s(?:\* )?"[^"]+"/g).map((one) => one.split(': ').slice(1).join(': '))
-  expect(cited.length).toBeGreaterThan(0)
-  const missing = cited.filter((one) => {
-    const [, path = '', heading = ''] = /^(\S+\.md),[\s*]+"([^"]+)"$/.exec(one) ?? []
+test('a section that the code names in a document is in it', () => {
+  const code = texts.filter(({ path }) => !path.endsWith('.md'))
+  const cited = code.flatMap(({ text }) => [
+    ...[...text.matchAll(/\b([\w/]+\.md),[\s*]+"([^"\n]+)"/g)].map((match) => [match[1], match[2]] as const),
+    ...[...text.matchAll(/"([^"\n]+)" in ([\w/]+\.md)\b/g)].map((match) => [match[2], match[1]] as const),
+  ])
+  expect(cited.length).toBeGreaterThan(3)
+  const missing = cited.filter(([path, heading = '']) => {
     const document = documents.find((each) => each.path === path)
     return !document || !headingsOf(document.text).includes(heading)
   })
   expect(missing).toEqual([])
 })
 
-/** The headings of a document, outside of its blocks of code. */
-function headingsOf(text: string): string[] {
-  return [...text.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '')
-}
+describe('a document', () => {
+  test('links only to files and headings that are there', () => {
+    /** As GitHub makes the anchor of a heading. */
+    const anchorOf = (heading: string): string =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\- _]/gu, '')
+        .replaceAll(' ', '-')
+    const links = documents.flatMap(({ path, text }) =>
+      [...withoutCode(text).matchAll(/\]\((?!https?:)([^)\s]*)\)/g)].map((match) => ({ path, link: match[1] ?? '' })),
+    )
+    expect(links.length).toBeGreaterThan(60)
+    const broken = links.filter(({ path, link }) => {
+      const [target = '', anchor] = link.split('#')
+      const file = target === '' ? path : posix.join(dirname(path), target)
+      if (!existsSync(`${root}/${file}`)) return true
+      if (anchor === undefined) return false
+      return !headingsOf(readFileSync(`${root}/${file}`, 'utf8'))
+        .map(anchorOf)
+        .includes(anchor)
+    })
+    expect(broken).toEqual([])
+  })
+
+  test('names only files and folders that are there', () => {
+    const named = found(documents, /(?<=`)(?:src|schema|rest-compat|workers|test|docs|examples)\/[a-z0-9/._-]*(?=`)/g)
+    expect(named.length).toBeGreaterThan(60)
+    expect(named.filter((one) => !existsSync(`${root}/${one.split(': ')[1] ?? ''}`))).toEqual([])
+  })
+
+  test('names only npm commands that are there', () => {
+    const { scripts } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { scripts: Record<string, string> }
+    const commands = documents.flatMap(({ text }) =>
+      [...text.matchAll(/npm run (?:-s )?([a-z:-]+)/g)].map((match) => match[1] ?? ''),
+    )
+    expect(commands.length).toBeGreaterThan(10)
+    expect(commands.filter((name) => !(name in scripts))).toEqual([])
+  })
+})
+
+describe('GraphQL in a document', () => {
+  const schema = buildSchema(readFileSync(`${root}/schema/schema.graphql`, 'utf8'))
+
+  test('fits the schema', () => {
+    // In a shell an operation stands inside JSON, inside quotes of either kind.
+    const inShell = [...blocks('sh'), ...texts.filter(({ path }) => /^examples\/.*\.sh$/.test(path))].flatMap(
+      ({ path, text }) =>
+        [...text.matchAll(/\\?"query\\?": \\?"((?:\\.|[^"\\])*?)(?<!\\\\)\\?"[,}]/g)].map((match) => ({
+          path,
+          text: (match[1] ?? '').replaceAll(/\\+"/g, '"'),
+        })),
+    )
+    expect(inShell.length).toBeGreaterThan(0)
+    const operations = [...blocks('graphql'), ...inShell]
+    const problems = operations.flatMap(({ path, text }) =>
+      validate(schema, parse(text)).map(({ message }) => `${path}: ${message}`),
+    )
+    expect(problems).toEqual([])
+  })
+
+  test('by the name of a mutation is there', () => {
+    const fields = new Set(Object.keys(schema.getMutationType()?.getFields() ?? {}))
+    const named = documents.flatMap(({ path, text }) =>
+      [...text.matchAll(/\bmutations?\s((?:`\w+`(?:,? and |, |,? or )?)+)/g)].flatMap((match) =>
+        [...(match[1] ?? '').matchAll(/`(\w+)`/g)].map((name) => `${path}: ${name[1]}`),
+      ),
+    )
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((one) => !fields.has(one.split(': ')[1] ?? ''))).toEqual([])
+  })
+})

@@ -97,7 +97,7 @@ test('every imported package is a dependency, and the product uses no developmen
   expect([...imported(['test'])].filter((name) => !(name in wanted))).toEqual([])
 })
 
-test('the commands of the README are there', () => {
+test('the commands that the documents name are there', () => {
   for (const name of ['start', 'test', 'token', 'doctor', 'migrate', 'schema', 'tables', 'check', 'bench'])
     expect(manifest.scripts).toHaveProperty(name)
 })

@@ -34,7 +34,7 @@ export type World = {
   close: () => Promise<void>
 }
 
-/** Makes one. `settings` are environment variables of Berth's processes, as in the README. */
+/** Makes one. `settings` are environment variables of Berth's processes, as in docs/operating.md. */
 export async function openWorld(settings: Readonly<Record<string, string>> = {}): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-bench-'))
   chmodSync(dataDir, 0o711) // Postgres and QEMU run as other users when we are root

@@ -39,6 +39,13 @@ describe('the page at /', () => {
         200,
       ])
   })
+
+  test('leads to a README whose links to other documents work where it is read', async () => {
+    const text = await (await fetch(`${berth.url}/README.md`)).text()
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+\.md)[^)]*\)/g)].map((match) => `/${match[1]}`)
+    expect(links.length).toBeGreaterThan(8)
+    for (const link of new Set(links)) expect([link, (await fetch(berth.url + link)).status]).toEqual([link, 200])
+  })
 })
 
 test('every address of Berth that a start prints answers', async () => {

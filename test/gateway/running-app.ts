@@ -40,7 +40,7 @@ export type GraphqlBody = {
   }[]
 }
 
-/** Starts one. `settings` are environment variables as in the README. */
+/** Starts one. `settings` are environment variables, as in docs/operating.md. */
 export async function startApp({
   settings = {},
   schema = smallSchema(),

@@ -1,5 +1,5 @@
 /**
- * What the built-in model is told to do: script lines in the conversation. README, "The built-in model", has the form.
+ * What the built-in model is told to do: script lines in the conversation. "The built-in model" in docs/models.md has the form.
  * A line counts when it begins with one of the words; all other text of the message is for people.
  */
 import { BerthError } from '#src/platform/errors.ts'
@@ -79,7 +79,7 @@ function readTurns(text: string): { turns: DemoTurn[]; forever: DemoStep | null 
     const wrong = (wanted: string): BerthError =>
       new BerthError(
         'invalid_messages',
-        `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in the README.`,
+        `Line ${number + 1} of the script must be: ${wanted}. See "The built-in model" in docs/models.md.`,
       )
     const current = turns.at(-1) ?? []
     const afterTool = current.at(-1)?.type === 'tool'

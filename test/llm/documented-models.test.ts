@@ -1,4 +1,4 @@
-/** What the README says about models holds as it is printed: the operator's file, and the script that drives an agent through a task. */
+/** What docs/models.md says holds as it is printed: the operator's file, and the script that drives an agent through a task. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,14 +10,14 @@ import { modelTable } from '#src/resources/llm/models/table.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeKey } from '../support/makers.ts'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const document = readFileSync(new URL('../../docs/models.md', import.meta.url), 'utf8')
 const blockAfter = (heading: string, fence: string): string =>
-  new RegExp(`\\n${heading}\\n[^]*?\\n\`\`\`${fence}\\n([^]*?)\`\`\``).exec(readme)?.[1] ?? ''
+  new RegExp(`\\n${heading}\\n[^]*?\\n\`\`\`${fence}\\n([^]*?)\`\`\``).exec(document)?.[1] ?? ''
 
 let folder: string
 let berth: Berth
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-readme-'))
+  folder = mkdtempSync(join(tmpdir(), 'berth-models-'))
   berth = await startBerth()
 })
 afterAll(async () => {
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 test('the operator’s file is right, and falls back in its order', () => {
   const file = join(folder, 'models.yaml')
-  writeFileSync(file, blockAfter('## Chat with a model', 'yaml'))
+  writeFileSync(file, blockAfter('## Models of your own', 'yaml'))
   const { models } = modelTable(readConfig({ BERTH_MODELS_FILE: file, OPENAI_API_KEY: 'sk-for-a-test' }))
   expect(
     models.get('local/llama')?.upstreams.map(({ kind, target }) => [kind, target.slug, target.upstreamModel]),
@@ -61,7 +61,7 @@ test('the script drives an agent through its task: test, edit, test again, repor
         (error, stdout) => resolve({ code: error ? 1 : 0, text: stdout }),
       )
     })
-  const script = blockAfter('### The built-in model', '')
+  const script = blockAfter('## The built-in model', '')
   const owner = await berth.token('alice', 'acme', 'owner')
   const { key } = await makeKey(berth, owner)
   const client = new OpenAI({ apiKey: key, baseURL: `${berth.url}/llm/v1` })

@@ -1,72 +1,90 @@
-/** The README's first agent as it is printed, and a day with Anthropic's own client, unmodified but for address and token: one VM. */
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+/** What the documents print, run as it is printed, on real VMs; and a day with Anthropic's own client, unmodified but for address and token. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { results, textOf, types, type Event } from './support/agent-sessions.ts'
 import { startBerth, type Berth } from './support/berth.ts'
-import { until } from './support/until.ts'
-
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-const section = /\n## Your first agent\n([^]*?)\n## /.exec(readme)?.[1] ?? ''
-const blocks = [...section.matchAll(/```sh\n([^]*?)```/g)].map((match) => match[1] ?? '')
-const turnLimitMs = 200_000
+import { makeKey } from './support/makers.ts'
+import { paste, shellBlocks } from './support/paste.ts'
 
 let folder: string
 let berth: Berth
 let token: string
+let env: { TOKEN: string; KEY: string; BERTH_URL: string }
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'berth-readme-'))
+  folder = mkdtempSync(join(tmpdir(), 'berth-examples-'))
   berth = await startBerth({ worker: true, pool: 1, settings: { BERTH_RATE_LIMIT_FACTOR: '100' } })
   token = await berth.token()
+  const { key } = await makeKey(berth, await berth.token('alice', 'acme', 'owner'))
+  env = { TOKEN: token, KEY: key, BERTH_URL: berth.url }
 }, 300_000)
 afterAll(async () => {
   await berth?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Runs the blocks in one shell, as somebody does who pastes them; answers what each printed. Presses Ctrl-C when a stream says `end_turn`. */
-async function paste(printed: readonly string[]): Promise<string[]> {
-  const shell = spawn('bash', ['-s'], {
-    cwd: folder,
-    detached: true,
-    env: { ...process.env, TOKEN: token },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const ended = new Promise((resolve) => shell.once('exit', resolve))
-  let said = ''
-  shell.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    said += piece
-  })
-  const answers: string[] = []
-  shell.stdin.write('trap : INT\n') // an interactive shell outlives Ctrl-C; what it runs does not
-  try {
-    for (const block of printed) {
-      said = ''
-      shell.stdin.write(`${block.replaceAll('http://localhost:4000', berth.url)}\necho; echo __done__\n`)
-      if (block.includes('/events/stream')) {
-        await until(`the stream says end_turn after ${said}`, () => said.includes('"end_turn"'), turnLimitMs)
-        process.kill(-(shell.pid ?? NaN), 'SIGINT')
-      }
-      await until(`this block ends: ${block}`, () => said.includes('__done__'))
-      answers.push(said.split('\n__done__')[0] ?? '')
-    }
-    shell.stdin.end()
-    await ended
-  } finally {
-    shell.kill()
-  }
-  return answers
-}
+const runAll = (blocks: readonly string[]): Promise<string[]> => paste(blocks, { url: berth.url, folder, env })
+const runBlocks = (path: string, heading?: string): Promise<string[]> => runAll(shellBlocks(path, heading))
 
-test('the README’s first agent sees a test fail, fixes it, and shares the transcript', async () => {
-  const [, , followed = '', shared = ''] = await paste(blocks)
-  const events = followed
+/** The payloads of an event stream that curl printed. */
+const eventsOf = <One>(printed: string): One[] =>
+  printed
     .split('\n')
     .filter((line) => line.startsWith('data: '))
-    .map((line) => JSON.parse(line.slice('data: '.length)) as Event)
+    .map((line) => JSON.parse(line.slice('data: '.length)) as One)
+
+test('the README’s sandbox, chat and agent answer what it says', async () => {
+  const [sandbox = '', chat = '', , followed = ''] = await runBlocks('README.md')
+  expect(JSON.parse(sandbox)).toMatchObject({ command: { exit_code: 0, stdout: '45\n' }, ttl: 60 })
+  expect(chat).toContain('"object":"chat.completion.chunk"')
+  expect(chat.trimEnd()).toMatch(/data: \[DONE\]$/)
+  const events = eventsOf<Event>(followed)
+  expect(results(events)).toEqual([{ text: expect.stringMatching(/^Linux /), isError: false }])
+  expect(textOf(events.findLast(({ type }) => type === 'agent.message'))).toBe('That is my machine.')
+}, 300_000)
+
+test('the walk through a VM runs a command, follows a process to its end, and deletes the VM', async () => {
+  const blocks = [...shellBlocks('docs/vms.md'), 'echo $VM\n']
+  const [sandbox = '', , command = '', , process = '', deleted = '', vm = ''] = await runAll(blocks)
+  expect(JSON.parse(sandbox)).toMatchObject({ command: { stdout: '45\n' } })
+  expect(JSON.parse(command)).toMatchObject({ exit_code: 0, stdout: expect.stringMatching(/^hello from \S+\n$/) })
+  expect(eventsOf<{ output?: string }>(process).length).toBeGreaterThan(0)
+  expect(process).toContain('tick 3')
+  expect(deleted.trim()).toBe('')
+  expect(vm.trim()).toMatch(/^vm_/)
+  expect((await berth.call('GET', `/api/v1/vms/${vm.trim()}`, { token })).status).toBe(404)
+}, 300_000)
+
+test('the walk through a build uploads, builds, follows the log, and fetches what was built', async () => {
+  const printed = await runBlocks('docs/builds.md', 'Build something')
+  expect(
+    eventsOf<{ output: string }>(printed.at(-2) ?? '')
+      .map(({ output }) => output)
+      .join(''),
+  ).toContain('built on v')
+  expect(printed.at(-1)?.trim()).toMatch(/^built on v\d+/)
+}, 300_000)
+
+test('the shell examples run as they are', async () => {
+  const run = async (name: string): Promise<string> =>
+    (
+      await promisify(execFile)('sh', [fileURLToPath(new URL(`../examples/${name}`, import.meta.url))], {
+        cwd: folder,
+        env: { ...process.env, ...env },
+      })
+    ).stdout
+  expect(JSON.parse(await run('sandbox.sh'))).toMatchObject({ command: { stdout: '45\n' } })
+  expect(await run('build.sh')).toMatch(/"done":true[^]*\nbuilt on v\d+\S*\n$/)
+}, 300_000)
+
+test('the first agent sees a test fail, fixes it, and shares the transcript', async () => {
+  const [, , followed = '', shared = ''] = await runBlocks('docs/agents.md', 'Your first agent')
+  const events = eventsOf<Event>(followed)
   const said = results(events)
   expect(said[3]).toMatchObject({
     isError: true,
