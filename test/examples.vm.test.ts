@@ -11,6 +11,7 @@ import { results, textOf, types, type Event } from './support/agent-sessions.ts'
 import { startBerth, type Berth } from './support/berth.ts'
 import { makeKey } from './support/makers.ts'
 import { paste, shellBlocks } from './support/paste.ts'
+import { until } from './support/until.ts'
 
 let folder: string
 let berth: Berth
@@ -57,7 +58,8 @@ test('the walk through a VM runs a command, follows a process to its end, and de
   expect(process).toContain('tick 3')
   expect(deleted.trim()).toBe('')
   expect(vm.trim()).toMatch(/^vm_/)
-  expect((await berth.call('GET', `/api/v1/vms/${vm.trim()}`, { token })).status).toBe(404)
+  const path = `/api/v1/vms/${vm.trim()}`
+  await until('the VM is gone', async () => (await berth.call('GET', path, { token })).status === 404)
 }, 300_000)
 
 test('the walk through a build uploads, builds, follows the log, and fetches what was built', async () => {
