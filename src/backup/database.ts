@@ -1,6 +1,7 @@
 /** The installation's database for a backup or a restore: the one that runs, else the embedded one for as long as it takes. */
 import type { Config } from '#src/platform/config.ts'
-import { preparePostgres, startPostgres, stopPostgres, waitForPostgres } from '#src/start/embedded-postgres.ts'
+import { startPostgres, stopPostgres, waitForPostgres } from '#src/start/embedded-postgres.ts'
+import { preparePostgres } from '#src/start/postgres-cluster.ts'
 import { claim, makeFolders } from '#src/start/instance.ts'
 import { findRun } from '#src/start/run-file.ts'
 import { BackupError } from './backup-error.ts'

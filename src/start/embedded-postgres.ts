@@ -1,58 +1,22 @@
 /**
- * The Postgres of a single host: made at the first start, reachable only through a socket in a folder of its own,
- * never run as root. The application gets a role without special rights, so that what only a superuser may do
- * stays out of its reach from the first day.
+ * The server of a single host's Postgres, reachable only through a socket in a folder of its own: started once nothing
+ * of an earlier one is left, and stopped last.
  */
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import pg from 'pg'
-import { isRoot } from '../platform/settings/places.ts'
-import { randomToken } from '../platform/ids.ts'
-import { ensureSystemUser, type SystemUser } from '../drivers/system-users.ts'
-import { postgresFolder } from './postgres-binaries.ts'
-import { StartError } from './start-error.ts'
 import { signal } from '#src/platform/locks/process-marks.ts'
+import { application, type EmbeddedPostgres } from './postgres-cluster.ts'
 import { dyingWithUs, processesIn } from './processes.ts'
+import { StartError } from './start-error.ts'
 import { becomesTrue } from './wait.ts'
 
-const initTimeoutMs = 120_000
 const readyTimeoutMs = 60_000 // long enough to replay a full max_wal_size after a crash
 const connectTimeoutMs = 5_000
 const orphansLeaveMs = 1_000
 const fastStopMs = 8_000
 const immediateStopMs = 2_000
-const unfinishedPrefix = '.postgres-'
-const databaseName = 'berth'
-const appRole = 'berth'
-
-/** A cluster on disk and how to reach it. `durable: false` turns fsync off: for tests only. */
-export type EmbeddedPostgres = {
-  clusterDir: string
-  socketDir: string
-  binaries: string
-  /** Who it runs as; null for ourselves. */
-  user: SystemUser | null
-  /** As the application: owner of its database, nothing more. */
-  databaseUrl: string
-  /** As the superuser, to the database `postgres`. */
-  adminUrl: string
-  appPassword: string
-  durable: boolean
-}
 
 /** Sensible for a small host: little memory, short waits, nothing that listens on the network. */
 const serverSettings: Readonly<Record<string, string>> = {
@@ -69,61 +33,6 @@ const serverSettings: Readonly<Record<string, string>> = {
   log_line_prefix: '',
   log_checkpoints: 'off',
   log_min_messages: 'log', // leaves out WARNING and ERROR: those reach the client, who logs what matters
-}
-
-/**
- * Makes the cluster when there is none: complete or not at all.
- * @throws StartError saying what to do when the binaries, the user or the passwords are missing.
- */
-export async function preparePostgres({
-  dataDir,
-  runDir,
-  cacheDir,
-  durable = true,
-}: {
-  dataDir: string
-  runDir: string
-  cacheDir: string
-  durable?: boolean
-}): Promise<EmbeddedPostgres> {
-  const binaries = postgresFolder(cacheDir)
-  const user = isRoot() ? ensureSystemUser('postgres') : null
-  const socketDir = join(runDir, 'postgres')
-  mkdirSync(socketDir, { recursive: true })
-  chmodSync(socketDir, 0o700)
-  giveTo(user, socketDir)
-  const clusterDir = join(dataDir, 'postgres')
-  const passwordsFile = join(dataDir, 'postgres-passwords.json')
-  if (!existsSync(clusterDir)) {
-    for (const name of readdirSync(dataDir)) {
-      if (name.startsWith(unfinishedPrefix)) rmSync(join(dataDir, name), { recursive: true, force: true }) // of a start that was killed
-    }
-    writeFileSync(passwordsFile, JSON.stringify({ superuser: randomToken(24), app: randomToken(24) }), {
-      mode: 0o600,
-      flush: true,
-    })
-    await initCluster({
-      dataDir,
-      clusterDir,
-      binaries,
-      user,
-      durable,
-      password: readPasswords(passwordsFile).superuser,
-    })
-  }
-  const passwords = readPasswords(passwordsFile)
-  const url = (role: string, password: string, database: string) =>
-    `postgres://${role}:${password}@/${database}?host=${encodeURIComponent(socketDir)}`
-  return {
-    clusterDir: realpathSync(clusterDir),
-    socketDir,
-    binaries,
-    user,
-    durable,
-    appPassword: passwords.app,
-    databaseUrl: url(appRole, passwords.app, databaseName),
-    adminUrl: url('postgres', passwords.superuser, 'postgres'),
-  }
 }
 
 /**
@@ -173,12 +82,12 @@ export async function waitForPostgres(postgres: EmbeddedPostgres, server: ChildP
   if (!answers || !admin) throw new Error(`Postgres did not answer within ${readyTimeoutMs / 1000} s.`)
   try {
     const isThere = async (query: string, name: string) => (await admin!.query(query, [name])).rowCount === 1
-    const verb = (await isThere('select from pg_roles where rolname = $1', appRole)) ? 'alter' : 'create'
+    const verb = (await isThere('select from pg_roles where rolname = $1', application.role)) ? 'alter' : 'create'
     await admin.query(
-      `${verb} role ${appRole} with login nosuperuser nocreatedb nocreaterole password ${admin.escapeLiteral(postgres.appPassword)}`,
+      `${verb} role ${application.role} with login nosuperuser nocreatedb nocreaterole password ${admin.escapeLiteral(postgres.appPassword)}`,
     )
-    if (!(await isThere('select from pg_database where datname = $1', databaseName)))
-      await admin.query(`create database ${databaseName} owner ${appRole}`)
+    if (!(await isThere('select from pg_database where datname = $1', application.database)))
+      await admin.query(`create database ${application.database} owner ${application.role}`)
   } finally {
     await admin.end()
   }
@@ -226,66 +135,10 @@ async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Prom
   rmSync(join(socketDir, '.s.PGSQL.5432.lock'), { force: true })
 }
 
-async function initCluster({
-  dataDir,
-  clusterDir,
-  binaries,
-  user,
-  durable,
-  password,
-}: {
-  dataDir: string
-  clusterDir: string
-  binaries: string
-  user: SystemUser | null
-  durable: boolean
-  password: string
-}): Promise<void> {
-  const making = mkdtempSync(join(dataDir, unfinishedPrefix)) // renamed when complete, so that a kill leaves no half cluster
-  try {
-    const passwordFile = join(making, 'password')
-    writeFileSync(passwordFile, password, { mode: 0o600 })
-    giveTo(user, making)
-    giveTo(user, passwordFile)
-    await promisify(execFile)(
-      join(binaries, 'bin/initdb'),
-      [
-        '-D',
-        join(making, 'cluster'),
-        '-U',
-        'postgres',
-        '--pwfile',
-        passwordFile,
-        '--auth=scram-sha-256',
-        '--encoding=UTF8',
-        '--locale=C.UTF-8',
-        '--data-checksums',
-        ...(durable ? [] : ['--no-sync']),
-      ],
-      { cwd: making, env: { LC_ALL: 'C.UTF-8', TZ: 'UTC' }, timeout: initTimeoutMs, ...user },
-    )
-    renameSync(join(making, 'cluster'), clusterDir)
-  } finally {
-    rmSync(making, { recursive: true, force: true })
-  }
-}
-
 /** The eighth line of its pid file says `ready` once it takes connections; pg_ctl waits for the same. */
 function saysReady({ clusterDir }: EmbeddedPostgres): boolean {
   const pidFile = join(clusterDir, 'postmaster.pid')
   return existsSync(pidFile) && readFileSync(pidFile, 'utf8').split('\n')[7]?.trim() === 'ready'
-}
-
-function readPasswords(file: string): { superuser: string; app: string } {
-  if (!existsSync(file))
-    throw new StartError(
-      `${file} is missing: without it the database of this data folder cannot be opened. Bring it back from your backup.`,
-    )
-  return JSON.parse(readFileSync(file, 'utf8')) as { superuser: string; app: string }
-}
-
-function giveTo(user: SystemUser | null, path: string): void {
-  if (user) chownSync(path, user.uid, user.gid)
 }
 
 async function tryConnect(url: string): Promise<pg.Client | undefined> {

@@ -11,13 +11,8 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { newUuid } from '../../src/platform/ids.ts'
 import { migrate } from '../../src/platform/migrate.ts'
-import {
-  preparePostgres,
-  startPostgres,
-  stopPostgres,
-  waitForPostgres,
-  type EmbeddedPostgres,
-} from '../../src/start/embedded-postgres.ts'
+import { startPostgres, stopPostgres, waitForPostgres } from '../../src/start/embedded-postgres.ts'
+import { preparePostgres, type EmbeddedPostgres } from '../../src/start/postgres-cluster.ts'
 import { processesIn } from '../../src/start/processes.ts'
 import { until } from './until.ts'
 

@@ -6,7 +6,8 @@ import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BerthError } from '#src/platform/errors.ts'
-import { notJson, prototypeKey, readInPieces, type Json } from './pieces.ts'
+import { readInPieces, type Json } from './pieces.ts'
+import { notJson, prototypeKey } from './refusals.ts'
 import { limits } from '#src/platform/limits.ts'
 
 declare module 'fastify' {

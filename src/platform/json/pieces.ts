@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import { notJson, prototypeKey, tooMany } from './refusals.ts'
 
 /** Any JSON value, with plain objects. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
@@ -54,16 +55,6 @@ const literals: readonly [string, Json][] = [
   ['false', false],
   ['null', null],
 ]
-
-/** The 400 for what is no JSON. */
-export function notJson(): BerthError {
-  return new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
-}
-
-/** The 400 for a key `__proto__` where unknown keys are refused: objects of ours cannot hold it. */
-export function prototypeKey(): BerthError {
-  return new BerthError('invalid_request', 'Unknown field __proto__. Leave it out.')
-}
 
 /** Reads valid UTF-8. @throws BerthError invalid_request, and request_too_large naming the limit that is met. */
 export async function readInPieces(bytes: Buffer, most: JsonLimits): Promise<Json> {
@@ -278,13 +269,6 @@ class PieceReader {
   #countPart(): void {
     if (++this.#parts > this.#most.parts) throw tooMany('objects, lists, keys and texts', this.#most.parts)
   }
-}
-
-function tooMany(what: string, most: number): BerthError {
-  return new BerthError(
-    'request_too_large',
-    `The body holds more than ${most} ${what}, which is the most. Send less at once.`,
-  )
 }
 
 function isSpace(byte: number | undefined): boolean {

@@ -1,0 +1,128 @@
+/** A web socket and who calls on it: known by its first message, looked at again for as long as it is open. */
+import type { IncomingMessage } from 'node:http'
+import { CloseCode, type Context as SocketContext } from 'graphql-ws'
+import type { WebSocket } from 'ws'
+import { bearerOf, countRefusedCredential } from '#schema/context.ts'
+import { watchCaller } from '#schema/watch-caller.ts'
+import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { newId } from '#src/platform/ids.ts'
+import { beginStream } from '#src/platform/streams/open-streams.ts'
+import { withoutEnding } from '#src/platform/texts.ts'
+import type { GraphqlCall } from './graphql.ts'
+import { showError } from './graphql-errors.ts'
+import type { GraphqlParts } from './graphql-http.ts'
+
+const closeReasonBytes = 123 // what RFC 6455 leaves for a reason
+const tryAgainLater = 1013
+const ended = 4401 // the caller's permission ended while the socket was open
+
+/** One socket: its caller once it said who it is, and what is still open on it. */
+export type Peer = {
+  socket: WebSocket
+  request: IncomingMessage
+  address: string
+  caller: Caller | null
+  credential: string | undefined
+  leave: () => void
+  open: Map<string, Operation>
+}
+
+/** One operation on it: what its caller was let through for, and why it was ended, when they no longer are. */
+export type Operation = {
+  call: GraphqlCall
+  grants: readonly Grant[]
+  gone: AbortController
+  refusal: BerthError | null
+}
+
+/** The fields of a socket's first message. */
+export type Init = Record<string, unknown>
+
+/** A socket as graphql-ws hands it to us. */
+export type Socket = SocketContext<Init, Peer>
+
+/** Finds out who is calling. A refused credential closes the socket with 4403; none at all is nobody, whom resolvers refuse. */
+export async function connect(socket: Socket, { services, authenticator }: GraphqlParts): Promise<boolean> {
+  const peer = socket.extra
+  peer.credential = credentialOf(socket.connectionParams) ?? bearerOf(peer.request.headers)
+  try {
+    peer.caller = await authenticator.authenticate(peer.credential)
+    if (peer.caller.kind !== 'nobody') {
+      remain(
+        peer,
+        callerName(peer.caller),
+        peer.credential === undefined
+          ? undefined
+          : watchCaller(
+              authenticator,
+              peer.credential,
+              (now) => endRefused(peer, now),
+              (refusal) => close(peer, ended, refusal),
+            ),
+      )
+      return true
+    }
+    if (peer.credential === undefined) {
+      remain(peer, peer.address)
+      return true
+    }
+    await countRefusedCredential(services.limiter, peer.address)
+    close(peer, CloseCode.Forbidden, peer.caller.refusal)
+  } catch (error) {
+    close(peer, tryAgainLater, showError(error, newId('request')).error)
+  }
+  return false
+}
+
+/** Counts the socket for whom it belongs to, until it closes. @throws BerthError rate_limited when they have too many. */
+function remain(
+  peer: Peer,
+  whose: string,
+  unwatch: () => void = () => {
+    /* nobody's permission can end */
+  },
+): void {
+  peer.leave = unwatch
+  const over = beginStream('websocket', whose)
+  peer.leave = () => {
+    unwatch()
+    over()
+  }
+  if (peer.socket.readyState !== peer.socket.OPEN) peer.leave() // it closed while we looked
+}
+
+/** The credential of the first message: `{"authorization": "Bearer …"}`, in any spelling of the name, or inside `headers`. */
+function credentialOf(init: Readonly<Init> | undefined): string | undefined {
+  const inner = init?.['headers']
+  const said = { ...init, ...(typeof inner === 'object' ? inner : {}) }
+  const lowerCase = Object.fromEntries(
+    Object.entries(said)
+      .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+      .map(([name, value]) => [name.toLowerCase(), value]),
+  )
+  return bearerOf(lowerCase)
+}
+
+/** Ends the operations for which the caller, as they are now, would not be let through any more; the others go on. */
+function endRefused({ open }: Peer, now: Caller): void {
+  for (const operation of open.values()) {
+    try {
+      allowAgain(now, operation.grants)
+    } catch (refusal) {
+      if (!(refusal instanceof BerthError)) throw refusal
+      operation.refusal = refusal
+      operation.gone.abort()
+    }
+  }
+}
+
+function close({ socket }: Peer, code: number, { message }: { message: string }): void {
+  const bytes = Buffer.from(message)
+  socket.close(
+    code,
+    bytes.length <= closeReasonBytes
+      ? bytes
+      : `${withoutEnding(bytes.subarray(0, closeReasonBytes - 3).toString('utf8'), '\uFFFD')}…`,
+  )
+}

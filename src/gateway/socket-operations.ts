@@ -1,0 +1,105 @@
+/** The operations of a web socket: each one checked as over HTTP before it runs, and ended with whatever it waits for. */
+import { GraphQLError, type ExecutionArgs, type ExecutionResult } from 'graphql'
+import type { SubscribePayload } from 'graphql-ws'
+import { noting } from '#src/platform/access.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { newId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { GraphqlCall } from './graphql.ts'
+import { showError } from './graphql-errors.ts'
+import type { GraphqlParts } from './graphql-http.ts'
+import type { Operation, Peer, Socket } from './socket-callers.ts'
+
+/** Checks one operation and makes what it runs with, or the errors for which it does not. */
+export async function begin(
+  socket: Socket,
+  id: string,
+  payload: SubscribePayload,
+  { services, engine, authenticator }: GraphqlParts,
+): Promise<readonly GraphQLError[] | { args: ExecutionArgs; enveloped: ReturnType<typeof engine.yoga.getEnveloped> }> {
+  const peer = socket.extra
+  const gone = new AbortController()
+  const requestId = newId('request')
+  try {
+    if (peer.open.size >= limits.socketOperations)
+      throw new BerthError(
+        'rate_limited',
+        `${limits.socketOperations} operations are open on this socket, which is all it may have. Complete one first.`,
+        { retryAfterSeconds: 1 },
+      )
+    const { caller, grants } = noting(await authenticator.authenticate(peer.credential))
+    const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
+    if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
+    peer.open.set(id, { call, grants, gone, refusal: null })
+    if (caller.kind === 'nobody' && peer.credential !== undefined) throw caller.refusal
+    await engine.admit(payload, call)
+    const params = {
+      query: payload.query,
+      operationName: payload.operationName ?? undefined,
+      variables: payload.variables ?? undefined,
+    }
+    const enveloped = engine.yoga.getEnveloped({ ...call, params } as never) // yoga's type asks for an HTTP request, which there is none of
+    const document = enveloped.parse(payload.query)
+    const problems: readonly GraphQLError[] = enveloped.validate(enveloped.schema, document)
+    if (problems.length > 0) {
+      finish(peer, id)
+      return problems.map((problem) => showError(problem, requestId).error)
+    }
+    return {
+      args: {
+        schema: enveloped.schema,
+        document,
+        operationName: params.operationName,
+        variableValues: params.variables,
+        contextValue: await enveloped.contextFactory(),
+      },
+      enveloped,
+    }
+  } catch (error) {
+    finish(peer, id)
+    return [showError(error, requestId).error]
+  }
+}
+
+/**
+ * The same events; whoever ends them also ends what they wait for, which a generator by itself does only at its next
+ * event. Where the caller's permission ended them, the last one says so.
+ */
+export function abortable(
+  events: AsyncGenerator<ExecutionResult>,
+  operation: Operation | undefined,
+): AsyncGenerator<ExecutionResult> {
+  const gone = operation?.gone
+  let told = false
+  return {
+    next: async () => {
+      const next = await events.next()
+      const refusal = operation?.refusal
+      if (!refusal || told) return refusal ? { done: true, value: undefined } : next
+      told = true
+      return { done: false, value: { errors: [new GraphQLError(refusal.message, { originalError: refusal })] } }
+    },
+    return: (value) => {
+      gone?.abort()
+      return events.return(value)
+    },
+    throw: (error) => {
+      gone?.abort()
+      return events.throw(error)
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async [Symbol.asyncDispose]() {
+      await this.return(undefined)
+    },
+  }
+}
+
+/** Ends an operation, when it is still open, and all that it waits for. */
+export function finish({ open }: Peer, id: string): void {
+  const entry = open.get(id)
+  if (!entry) return
+  open.delete(id)
+  entry.gone.abort()
+}

@@ -1,0 +1,20 @@
+/** What is said of JSON that is not taken. */
+import { BerthError } from '#src/platform/errors.ts'
+
+/** The 400 for what is no JSON. */
+export function notJson(): BerthError {
+  return new BerthError('invalid_request', 'The body is not valid JSON. Check its commas, quotes and brackets.')
+}
+
+/** The 400 for a key `__proto__` where unknown keys are refused: objects of ours cannot hold it. */
+export function prototypeKey(): BerthError {
+  return new BerthError('invalid_request', 'Unknown field __proto__. Leave it out.')
+}
+
+/** The 413 for more of something than a body may have. */
+export function tooMany(what: string, most: number): BerthError {
+  return new BerthError(
+    'request_too_large',
+    `The body holds more than ${most} ${what}, which is the most. Send less at once.`,
+  )
+}
