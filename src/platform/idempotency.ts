@@ -50,43 +50,11 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
 
   return {
     async begin(caller, key, requestSha256) {
-      const claimed = await findOne(
-        db,
-        sql`
-        insert into idempotency_keys as kept (caller, key, request_sha256, in_progress_until)
-        values (${caller}, ${key}, ${requestSha256}, now() + ${claimSeconds} * interval '1 second')
-        on conflict (caller, key) do update set request_sha256 = excluded.request_sha256, response_status = null, sealed_response = null,
-          in_progress_until = excluded.in_progress_until, created_at = now()
-        where kept.created_at < now() - ${limits.idempotencyHours} * interval '1 hour'
-          or (kept.response_status is null and kept.in_progress_until < now() and kept.request_sha256 = excluded.request_sha256)
-        returning key`,
-      )
-      if (claimed) {
+      if (await claim(db, caller, key, requestSha256)) {
         claims.set(place(caller, key), { caller, key })
         return undefined
       }
-      const kept = await findOne<{
-        requestSha256: Buffer
-        responseStatus: number | null
-        sealedResponse: Buffer | null
-        grants: Grant[]
-      }>(
-        db,
-        sql`
-        select request_sha256, response_status, sealed_response, grants from idempotency_keys where caller = ${caller} and key = ${key}`,
-      )
-      const running = new BerthError(
-        'idempotency_in_progress',
-        'The first request with this Idempotency-Key is still running. Try again in a few seconds.',
-        { retryAfterSeconds: 2 },
-      )
-      if (!kept) throw running // it gave its claim back just now
-      if (!kept.requestSha256.equals(requestSha256))
-        throw new BerthError(
-          'idempotency_conflict',
-          'This Idempotency-Key was used for another request. Use a new key for a new request.',
-        )
-      if (kept.responseStatus === null) throw running
+      const kept = await readKept(db, caller, key, requestSha256)
       return {
         status: kept.responseStatus,
         body: kept.sealedResponse ? sealer.open(kept.sealedResponse, place(caller, key)) : null,
@@ -120,4 +88,45 @@ export async function forgetIdempotencyKeys(db: Db): Promise<void> {
     db,
     sql`delete from idempotency_keys where created_at < now() - ${limits.idempotencyHours} * interval '1 hour'`,
   )
+}
+
+/** Whether the key is this request's now: nobody had it, it is too old, or its process died with it. */
+async function claim(db: Db, caller: string, key: string, requestSha256: Buffer): Promise<boolean> {
+  const claimed = await findOne(
+    db,
+    sql`
+    insert into idempotency_keys as kept (caller, key, request_sha256, in_progress_until)
+    values (${caller}, ${key}, ${requestSha256}, now() + ${claimSeconds} * interval '1 second')
+    on conflict (caller, key) do update set request_sha256 = excluded.request_sha256, response_status = null, sealed_response = null,
+      in_progress_until = excluded.in_progress_until, created_at = now()
+    where kept.created_at < now() - ${limits.idempotencyHours} * interval '1 hour'
+      or (kept.response_status is null and kept.in_progress_until < now() and kept.request_sha256 = excluded.request_sha256)
+    returning key`,
+  )
+  return claimed !== undefined
+}
+
+type Kept = { responseStatus: number; sealedResponse: Buffer | null; grants: Grant[] }
+
+/** The response to this request. @throws BerthError idempotency_conflict of another request's; idempotency_in_progress before there is one. */
+async function readKept(db: Db, caller: string, key: string, requestSha256: Buffer): Promise<Kept> {
+  const kept = await findOne<{ requestSha256: Buffer; responseStatus: number | null } & Omit<Kept, 'responseStatus'>>(
+    db,
+    sql`
+    select request_sha256, response_status, sealed_response, grants from idempotency_keys where caller = ${caller} and key = ${key}`,
+  )
+  const running = new BerthError(
+    'idempotency_in_progress',
+    'The first request with this Idempotency-Key is still running. Try again in a few seconds.',
+    { retryAfterSeconds: 2 },
+  )
+  if (!kept) throw running // it gave its claim back just now
+  if (!kept.requestSha256.equals(requestSha256))
+    throw new BerthError(
+      'idempotency_conflict',
+      'This Idempotency-Key was used for another request. Use a new key for a new request.',
+    )
+  const { responseStatus, sealedResponse, grants } = kept
+  if (responseStatus === null) throw running
+  return { responseStatus, sealedResponse, grants }
 }

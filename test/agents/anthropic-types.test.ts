@@ -4,79 +4,29 @@
  */
 import Anthropic from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { agentSessions, type AgentSessions, type Event } from '../support/agent-sessions.ts'
-import { startBerth, type Berth } from '../support/berth.ts'
-import { membersOf, problemsWith, readDeclarations } from '../support/declared-types.ts'
-import { startMcpServer, type TestMcpServer } from '../support/mcp-server.ts'
+import type { Event } from '../support/agent-sessions.ts'
+import { membersOf } from '../support/declared-types.ts'
 import { until } from '../support/until.ts'
+import {
+  client,
+  closeAnthropicWorld,
+  custom,
+  declarations,
+  makeAgent,
+  makeCredential,
+  makeEnvironment,
+  makeSession,
+  makeVault,
+  ofCredential,
+  openAnthropicWorld,
+  problems,
+  sessions,
+  tools,
+  toolset,
+} from './anthropic-world.ts'
 
-const packageFolder = new URL('../../node_modules/@anthropic-ai/sdk/', import.meta.url)
-const files = [
-  'agents/agents',
-  'agents/versions',
-  'environments/environments',
-  'sessions/sessions',
-  'sessions/events',
-  'sessions/resources',
-  'vaults/vaults',
-  'vaults/credentials',
-  'models',
-  'beta',
-].map((name) => `resources/beta/${name}.d.ts`)
-const declarations = readDeclarations(
-  [...files, 'core/pagination.d.ts'].map((path) => new URL(path, packageFolder).pathname),
-)
-const problems = (value: unknown, name: string): string[] =>
-  problemsWith(JSON.parse(JSON.stringify(value)), { kind: 'named', name }, declarations, name)
-
-let berth: Berth
-let tools: TestMcpServer
-let client: Anthropic
-let sessions: AgentSessions
-let token: string
-beforeAll(async () => {
-  tools = await startMcpServer((given) => given === 'good')
-  berth = await startBerth({
-    worker: true,
-    settings: { BERTH_VMS: 'off', BERTH_RATE_LIMIT_FACTOR: '100', BERTH_PRIVATE_HOSTS: tools.hostPort },
-  })
-  token = await berth.token()
-  client = new Anthropic({ baseURL: `${berth.url}/agents`, apiKey: null, authToken: token, maxRetries: 0 })
-  sessions = agentSessions(berth, token)
-})
-afterAll(async () => {
-  await berth?.stop()
-  await tools?.close()
-})
-
-let names = 0
-const fresh = (): string => `n${names++}`
-const custom = { type: 'custom', name: 'weather', description: 'w', input_schema: { type: 'object' } } as const
-const toolset = {
-  type: 'agent_toolset_20260401',
-  configs: [
-    { name: 'bash', permission_policy: { type: 'always_ask' } },
-    { name: 'web_fetch', allowed_domains: ['example.com'] },
-    { name: 'web_search' },
-  ],
-} as const
-const makeAgent = (fields: object = {}): Promise<{ id: string; version: number }> =>
-  client.beta.agents.create({ name: fresh(), model: 'berth/demo', ...fields })
-const makeEnvironment = (fields: object = {}): Promise<{ id: string }> =>
-  client.beta.environments.create({ name: fresh(), config: { type: 'cloud' }, ...fields })
-const makeVault = (fields: object = {}): Promise<{ id: string }> =>
-  client.beta.vaults.create({ display_name: fresh(), ...fields })
-const makeCredential = (vault: string, fields: object = {}): Promise<{ id: string }> =>
-  client.beta.vaults.credentials.create(vault, {
-    auth: { type: 'static_bearer', mcp_server_url: `https://example.com/${fresh()}`, token: 'x' },
-    ...fields,
-  })
-const makeSession = async (fields: object = {}): Promise<{ id: string }> =>
-  client.beta.sessions.create({
-    agent: (await makeAgent()).id,
-    environment_id: (await makeEnvironment()).id,
-    ...fields,
-  })
+beforeAll(openAnthropicWorld)
+afterAll(closeAnthropicWorld)
 
 type Page = { data: unknown[]; next_page?: string | null }
 /** What a method is asked with beside its parameter `extra`; what it answers; what becomes of each parameter. */
@@ -373,11 +323,6 @@ const methods: Readonly<Record<string, Method>> = {
 /** What the client sends as headers: the first means nothing here, the second is refused. */
 const headers = ['betas', 'workspace_id']
 
-async function ofCredential(ask: (id: string, vault: string) => Promise<unknown>): Promise<unknown> {
-  const { id: vault } = await makeVault()
-  return ask((await makeCredential(vault)).id, vault)
-}
-
 async function vaultOfEveryKind(): Promise<string> {
   const { id } = await makeVault()
   await makeCredential(id)
@@ -472,212 +417,6 @@ describe.each(Object.entries(methods))('%s', (_name, { parameters, answer, isLis
     expect(elsewhere).toBeInstanceOf(Anthropic.BadRequestError)
     expect(String((elsewhere as Error).message)).toContain('anthropic-workspace-id')
   })
-})
-
-/** Objects inside parameters: `send` makes a request with them in their place. */
-type Nested = {
-  honoured: string
-  refused?: Readonly<Record<string, unknown>>
-  send: (extra: object) => Promise<unknown>
-}
-const withTool =
-  (tool: object) =>
-  (extra: object): Promise<unknown> =>
-    makeAgent({ tools: [{ ...tool, ...extra }] })
-const withConfig =
-  (name: string) =>
-  (extra: object): Promise<unknown> =>
-    makeAgent({ tools: [{ type: 'agent_toolset_20260401', configs: [{ name, ...extra }] }] })
-const withAuth =
-  (auth: object) =>
-  async (extra: object): Promise<unknown> =>
-    makeCredential((await makeVault()).id, { auth: { ...auth, ...extra } })
-const withNewAuth =
-  (auth: object) =>
-  (extra: object): Promise<unknown> =>
-    ofCredential((id, vault_id) =>
-      client.beta.vaults.credentials.update(id, {
-        vault_id,
-        auth: { type: 'static_bearer', ...auth, ...extra } as never,
-      }),
-    )
-const withEvent =
-  (event: object) =>
-  async (extra: object): Promise<unknown> =>
-    client.beta.sessions.events.send((await makeSession()).id, { events: [{ ...event, ...extra } as never] })
-const withConfigOf =
-  (config: object) =>
-  (extra: object): Promise<unknown> =>
-    makeEnvironment({ config: { ...config, ...extra } })
-const fixedNames = 'enabled name permission_policy type'
-const ofBuiltIns = Object.fromEntries(
-  ['Bash', 'Edit', 'Read', 'Write', 'Glob', 'Grep'].map((name): [string, Nested] => [
-    `BetaManagedAgents${name}ToolConfigParams`,
-    { honoured: fixedNames, send: withConfig(name.toLowerCase()) },
-  ]),
-)
-const nested: Readonly<Record<string, Nested>> = {
-  ...ofBuiltIns,
-  BetaManagedAgentsWebFetchToolConfigParams: {
-    honoured: `${fixedNames} allowed_domains blocked_domains max_content_tokens`,
-    refused: { url_sources: { user_input: 'none' } },
-    send: withConfig('web_fetch'),
-  },
-  BetaManagedAgentsWebSearchToolConfigParams: {
-    honoured: `${fixedNames} allowed_domains blocked_domains`,
-    refused: { user_location: { type: 'approximate', country: 'CH' } },
-    send: withConfig('web_search'),
-  },
-  BetaManagedAgentsAgentToolset20260401Params: {
-    honoured: 'type configs default_config',
-    send: withTool({ type: 'agent_toolset_20260401' }),
-  },
-  BetaManagedAgentsAgentToolsetDefaultConfigParams: {
-    honoured: 'enabled permission_policy',
-    send: (extra) => makeAgent({ tools: [{ type: 'agent_toolset_20260401', default_config: extra }] }),
-  },
-  BetaManagedAgentsMCPToolsetParams: {
-    honoured: 'type mcp_server_name configs default_config',
-    send: (extra) =>
-      makeAgent({
-        mcp_servers: everyAgent.mcp_servers,
-        tools: [{ type: 'mcp_toolset', mcp_server_name: 'docs', ...extra }],
-      }),
-  },
-  BetaManagedAgentsMCPToolConfigParams: {
-    honoured: 'name enabled permission_policy',
-    send: (extra) =>
-      makeAgent({
-        mcp_servers: everyAgent.mcp_servers,
-        tools: [{ type: 'mcp_toolset', mcp_server_name: 'docs', configs: [{ name: 'x', ...extra }] }],
-      }),
-  },
-  BetaManagedAgentsCustomToolParams: { honoured: 'type name description input_schema', send: withTool(custom) },
-  BetaManagedAgentsModelConfigParams: {
-    honoured: 'id effort speed',
-    refused: { inference_geo: 'eu' },
-    send: (extra) => makeAgent({ model: { id: 'berth/demo', ...extra } }),
-  },
-  BetaManagedAgentsAnthropicSkillParams: {
-    honoured: 'skill_id type version',
-    send: (extra) => makeAgent({ skills: [{ type: 'anthropic', skill_id: 'x', ...extra }] }),
-  },
-  BetaManagedAgentsCustomSkillParams: {
-    honoured: 'skill_id type version',
-    send: (extra) => makeAgent({ skills: [{ type: 'custom', skill_id: 'x', ...extra }] }),
-  },
-  BetaManagedAgentsURLMCPServerParams: {
-    honoured: 'name type url',
-    send: (extra) => makeAgent({ mcp_servers: [{ type: 'url', name: 'x', url: 'https://example.com', ...extra }] }),
-  },
-  BetaCloudConfigParams: { honoured: 'type networking packages', send: withConfigOf({ type: 'cloud' }) },
-  BetaSelfHostedConfigParams: { honoured: 'type', send: withConfigOf({ type: 'self_hosted' }) },
-  BetaLimitedNetworkParams: {
-    honoured: 'type allow_mcp_servers allow_package_managers allowed_hosts',
-    send: (extra) => makeEnvironment({ config: { type: 'cloud', networking: { type: 'limited', ...extra } } }),
-  },
-  BetaPackagesParams: {
-    honoured: 'apt cargo gem go npm pip type',
-    send: (extra) => makeEnvironment({ config: { type: 'cloud', packages: extra } }),
-  },
-  BetaManagedAgentsAgentParams: {
-    honoured: 'id type version',
-    send: async (extra) => makeSession({ agent: { type: 'agent', id: (await makeAgent()).id, ...extra } }),
-  },
-  BetaManagedAgentsAgentWithOverridesParams: {
-    honoured: 'id type version mcp_servers model skills system tools',
-    send: async (extra) =>
-      makeSession({ agent: { type: 'agent_with_overrides', id: (await makeAgent()).id, ...extra } }),
-  },
-  BetaManagedAgentsSessionAgentUpdate: {
-    honoured: 'mcp_servers tools',
-    send: async (extra) => client.beta.sessions.update((await makeSession()).id, { agent: extra }),
-  },
-  BetaManagedAgentsBudgetLimit: {
-    honoured: 'type max_list_cost',
-    send: (extra) =>
-      makeSession({ budget: { type: 'limit', max_list_cost: { amount: '1', currency: 'USD' }, ...extra } }),
-  },
-  BetaManagedAgentsStaticBearerCreateParams: {
-    honoured: 'type token mcp_server_url',
-    send: withAuth({ type: 'static_bearer', mcp_server_url: 'https://example.com', token: 'x' }),
-  },
-  BetaManagedAgentsMCPOAuthCreateParams: {
-    honoured: 'type access_token mcp_server_url expires_at refresh',
-    send: withAuth({ type: 'mcp_oauth', mcp_server_url: 'https://example.com', access_token: 'x' }),
-  },
-  BetaManagedAgentsMCPOAuthRefreshParams: {
-    honoured: 'client_id refresh_token token_endpoint token_endpoint_auth resource scope',
-    send: (extra) =>
-      withAuth({ type: 'mcp_oauth', mcp_server_url: 'https://example.com', access_token: 'x' })({
-        refresh: {
-          client_id: 'c',
-          refresh_token: 'r',
-          token_endpoint: 'https://example.com/t',
-          token_endpoint_auth: { type: 'none' },
-          ...extra,
-        },
-      }),
-  },
-  BetaManagedAgentsEnvironmentVariableCreateParams: {
-    honoured: 'type secret_name secret_value networking injection_location',
-    send: withAuth({
-      type: 'environment_variable',
-      secret_name: 'A',
-      secret_value: 'x',
-      networking: { type: 'unrestricted' },
-    }),
-  },
-  BetaManagedAgentsStaticBearerUpdateParams: { honoured: 'type token', send: withNewAuth({}) },
-  BetaManagedAgentsMCPOAuthUpdateParams: {
-    honoured: 'type',
-    refused: { access_token: 'x', expires_at: '2030-01-01T00:00:00Z', refresh: { scope: 'x' } },
-    send: withNewAuth({}),
-  },
-  BetaManagedAgentsEnvironmentVariableUpdateParams: {
-    honoured: 'type',
-    refused: { secret_value: 'x', networking: { type: 'unrestricted' }, injection_location: { body: true } },
-    send: withNewAuth({}),
-  },
-  BetaManagedAgentsUserMessageEventParams: {
-    honoured: 'type content',
-    send: withEvent({ type: 'user.message', content: [{ type: 'text', text: 'x' }] }),
-  },
-  BetaManagedAgentsUserInterruptEventParams: {
-    honoured: 'type',
-    refused: { session_thread_id: 'x' },
-    send: withEvent({ type: 'user.interrupt' }),
-  },
-  BetaManagedAgentsUserDefineOutcomeEventParams: {
-    honoured: 'type description rubric max_iterations',
-    send: withEvent({ type: 'user.define_outcome', description: 'x', rubric: { type: 'text', content: 'x' } }),
-  },
-  BetaManagedAgentsSystemMessageEventParams: {
-    honoured: 'type content',
-    send: withEvent({ type: 'system.message', content: [{ type: 'text', text: 'x' }] }),
-  },
-}
-
-test.each(Object.entries(nested))(
-  'every field of %s is honoured, or refused by name',
-  async (type, { honoured, refused = {}, send }) => {
-    expect([...honoured.split(' '), ...Object.keys(refused)].sort()).toEqual(
-      [...membersOf(declarations, type).keys()].sort(),
-    )
-    for (const [name, value] of Object.entries({ ...refused, frobnicate: 1 })) {
-      const error: unknown = await send({ [name]: value }).catch((thrown: unknown) => thrown)
-      expect(error, name).toBeInstanceOf(Anthropic.BadRequestError)
-      expect(String((error as Error).message), name).toContain(name)
-    }
-  },
-)
-
-test('the permission policy auto, which nobody decides here, is refused by name', async () => {
-  for (const tool of [
-    { type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'auto' } } },
-    { type: 'agent_toolset_20260401', configs: [{ name: 'bash', permission_policy: { type: 'auto' } }] },
-  ])
-    await expect(makeAgent({ tools: [tool] })).rejects.toThrow('permission_policy.type')
 })
 
 test('every event of a stream is one that the client’s types know', async () => {

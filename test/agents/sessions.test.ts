@@ -1,6 +1,6 @@
-/** Sessions: begun with what is theirs, listed, changed, shared, archived, deleted; and that a refusal changes nothing. */
+/** Sessions: begun with what is theirs, listed, changed, archived, deleted; and that a refusal changes nothing. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
+import { decodeId, newId } from '#src/platform/ids.ts'
 import { transaction } from '#src/platform/postgres.ts'
 import { hasActiveWork } from '#src/resources/agents/sessions/work.ts'
 import { moveSession } from '#src/resources/agents/sessions/states.ts'
@@ -416,99 +416,5 @@ describe('deleting', () => {
       { type: 'session.error' },
       { type: 'session.status_idle' },
     ])
-  })
-})
-
-describe('reading and sharing', () => {
-  test('seen moves forward only, and counts what came after it', async () => {
-    const made = await make({ initial_events: [message] })
-    const said = await append(
-      berth.services.db,
-      uuid(made.id),
-      { type: 'agent.message', data: { content: [] } },
-      { type: 'agent.thinking' },
-      { type: 'agent.message', data: { content: [] } },
-    )
-    const { data } = (await call<List>('GET', `/sessions/${made.id}/events`)).body
-    const seen = (id: string | undefined): Promise<Answer<Session>> =>
-      call('PUT', `/sessions/${made.id}/seen`, { through_event_id: id })
-    expect((await call('GET', `/sessions/${made.id}`)).body.activity).toMatchObject({
-      unread_count: 4,
-      last_read_event_id: null,
-      last_event_id: data.at(-1)?.id,
-    })
-    expect(await seen(data[2]?.id)).toMatchObject({
-      status: 200,
-      body: { unread_count: 2, last_read_event_id: data[2]?.id },
-    })
-    expect((await seen(data[0]?.id)).body).toMatchObject({ unread_count: 2, last_read_event_id: data[2]?.id })
-    await append(berth.services.db, uuid(made.id), ...Array.from({ length: 150 }, () => ({ type: 'agent.thinking' })))
-    expect((await call('GET', `/sessions/${made.id}`)).body.activity).toMatchObject({ unread_count: 100 })
-    expect(said).toHaveLength(3)
-    for (const id of [newId('vm'), newId('sessionEvent'), ''])
-      expect(await seen(id)).toMatchObject(refusal(400, 'invalid_request'))
-  })
-
-  test('a shared transcript needs nobody, shows words and names of tools, and ends with the sharing', async () => {
-    const made = await make({ title: 'shown', initial_events: [message] })
-    const [use] = await append(berth.services.db, uuid(made.id), {
-      type: 'agent.tool_use',
-      data: { name: 'bash', input: { command: 'secret' }, evaluated_permission: 'allow' },
-    })
-    await append(
-      berth.services.db,
-      uuid(made.id),
-      {
-        type: 'agent.tool_result',
-        data: { tool_use_id: encodeId('sessionEvent', use?.id ?? ''), content: [{ type: 'text', text: 'secret' }] },
-      },
-      { type: 'agent.thinking' },
-      { type: 'agent.message', data: { content: [{ type: 'text', text: 'done' }] } },
-    )
-    const open = (): Promise<Answer<Record<string, unknown>>> =>
-      call('GET', `/shared-sessions/${made.id}`, undefined, '')
-    expect(await open()).toMatchObject({ status: 404 })
-    expect(await call('PUT', `/sessions/${made.id}/sharing`, { shared: true })).toMatchObject({
-      status: 200,
-      body: { shared: true, shared_at: expect.any(String) },
-    })
-    const shown = await open()
-    expect(shown.body).toMatchObject({
-      type: 'shared_session',
-      id: made.id,
-      title: 'shown',
-      agent: { name: 'helper' },
-      has_more: false,
-      data: [
-        { type: 'user.message', content: message.content },
-        { type: 'agent.tool_use', name: 'bash' },
-        { type: 'agent.tool_result', name: 'bash' },
-        { type: 'agent.message', content: [{ type: 'text', text: 'done' }] },
-      ],
-    })
-    expect(JSON.stringify(shown.body)).not.toContain('secret')
-    expect([
-      shown.headers.get('cache-control'),
-      shown.headers.get('x-robots-tag'),
-      shown.headers.get('ratelimit-limit'),
-    ]).toEqual(['no-store', 'noindex', '6000'])
-    expect(await call('PUT', `/sessions/${made.id}/sharing`, { shared: 'yes' })).toMatchObject({ status: 400 })
-    await call('PUT', `/sessions/${made.id}/sharing`, { shared: false })
-    expect(await open()).toMatchObject({ status: 404 })
-  })
-
-  test('a session with an attachment that only an address names is not shared', async () => {
-    const made = await make({
-      initial_events: [
-        {
-          type: 'user.message',
-          content: [{ type: 'image', source: { type: 'url', url: 'https://example.com/x.png' } }],
-        },
-      ],
-    })
-    expect(await call('PUT', `/sessions/${made.id}/sharing`, { shared: true })).toMatchObject(
-      refusal(400, 'url_only_attachment'),
-    )
-    expect((await call('GET', `/sessions/${made.id}`)).body).toMatchObject({ shared: false })
   })
 })

@@ -1,12 +1,31 @@
 /** The law of style, as far as a scan can tell: sizes, names, words of the language that are not used, docstrings. */
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { blankOut, listFiles, productFolders, readSources, type Source } from './sources.ts'
 
 const product = readSources(productFolders)
 const all = [...product, ...readSources(['test'])]
-const longestFile = 760 // to be 300 for the product and 500 for tests
-const longestFunction = 100 // to be 70
+const linesMax = { product: 300, tests: 500, function: 70 }
+const folderFilesMax = 30
+
+/** What is longer for now, and its owners are splitting. */
+const longFiles: readonly string[] = [
+  'rest-compat/llm/chat-schemas.ts',
+  'rest-compat/openapi.ts',
+  'schema/agents/sessions.ts',
+  'src/resources/agents/environments/vms.ts',
+  'workers/agents/tool-steps.ts',
+]
+const longerFunctions: readonly string[] = [
+  // The page's script is one function because it is sent to the browser as its text.
+  'src/gateway/graphiql-bar.ts: barScript',
+  'rest-compat/llm/ui-chunks.ts: uiChunkText',
+  'src/gateway/app.ts: buildApp',
+  'src/platform/config.ts: readConfig',
+  'src/platform/jobs.ts: openJobs',
+  'src/platform/jobs/slots.ts: startSlots',
+  'workers/infra/build-log-writers.ts: createBuildLogWriter',
+]
 
 /** Where in these files the code has the pattern, as `path:line`. */
 function places(
@@ -22,12 +41,22 @@ function places(
 }
 
 describe('files', () => {
-  test(`have at most ${longestFile} lines, and functions at most ${longestFunction}`, () => {
-    expect(all.filter(({ text }) => text.split('\n').length - 1 > longestFile).map(({ path }) => path)).toEqual([])
-    // The page's script is one function because it is sent to the browser as its text.
-    expect(
-      product.flatMap(longFunctions).filter((one) => !one.startsWith('src/gateway/graphiql-bar.ts: barScript')),
-    ).toEqual([])
+  test(`have at most ${linesMax.product} lines, those of tests ${linesMax.tests}`, () => {
+    const long = all.filter(({ path, text }) => {
+      const lines = text.split('\n').length - 1
+      return lines > (path.startsWith('test/') ? linesMax.tests : linesMax.product)
+    })
+    expect(long.map(({ path }) => path).toSorted()).toEqual(longFiles.toSorted())
+  })
+
+  test(`have functions of at most ${linesMax.function} lines`, () => {
+    expect(product.flatMap(longFunctions).toSorted()).toEqual(longerFunctions.toSorted())
+  })
+
+  test(`are at most ${folderFilesMax} in a folder`, () => {
+    const folders = Map.groupBy(listFiles([...productFolders, 'test', 'docs'], ''), (path) => dirname(path))
+    const full = [...folders].filter(([, files]) => files.length > folderFilesMax)
+    expect(full.map(([folder, files]) => `${folder}: ${files.length}`)).toEqual([])
   })
 
   test('are named in kebab-case after what they hold, never after a kind of file', () => {
@@ -126,13 +155,13 @@ function undocumentedExports({ path, text, code }: Source): string[] {
   })
 }
 
-/** Top-level functions longer than allowed, as `path: name (lines)`. */
+/** Top-level functions longer than allowed, as `path: name`. */
 function longFunctions({ path, code }: Source): string[] {
   const lines = code.split('\n')
   return lines.flatMap((line, number) => {
     const name = /^(?:export\s+)?(?:default\s+)?(?:async\s+)?function\s*\*?\s*(\w+)/.exec(line)?.[1]
     if (!name) return []
     const length = lines.slice(number).findIndex((one) => one.startsWith('}')) + 1
-    return length > longestFunction ? [`${path}: ${name} (${length})`] : []
+    return length > linesMax.function ? [`${path}: ${name}`] : []
   })
 }

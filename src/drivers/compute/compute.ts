@@ -13,7 +13,7 @@ import { copyFolderDisk } from './folder-copies.ts'
 import { createFleet, removeFiles, type Fleet } from './fleet.ts'
 import { isKept, keepTemplate, removeTemplate, takeTemplates } from './kept-templates.ts'
 import { launch, makeFiles, makeFolderDisk, newRecord } from './qemu/launch.ts'
-import type { Compute, ComputeOptions, MachineSpec, Progress, TakenFrom } from './machine.ts'
+import type { Compute, ComputeOptions, MachineSpec, Progress, Resident, TakenFrom } from './machine.ts'
 import { createMachineUsers } from './qemu/machine-users.ts'
 import { pauseMachine, resumeMachine } from './qemu/pausing.ts'
 import {
@@ -74,26 +74,14 @@ export function createCompute(options: ComputeOptions): Compute {
       clock ??= setInterval(() => fleet.setClocks(), setClocksEveryMs)
     },
     take: (spec) => inOrder(spec.id, () => asCapacity(node, () => take(fleet, pool, spec))),
-    boot: (spec) =>
-      inOrder(spec.id, () =>
-        asCapacity(node, async () => {
-          const record = fleet.findRecord(spec.id)
-          if (!record) throw new BerthError('invalid_transition', 'The VM has no disk on this node to start from.')
-          return fleet.find(spec.id) ?? bootAgain(fleet, record)
-        }),
-      ),
+    boot: (spec) => inOrder(spec.id, () => asCapacity(node, () => boot(fleet, spec.id))),
     find: (id) => fleet.find(id),
     stop: (id) =>
       inOrder(id, async () => {
         const machine = fleet.find(id)
         if (machine) await fleet.end(machine, true)
       }),
-    destroy: (id) =>
-      inOrder(id, async () => {
-        const machine = fleet.find(id)
-        if (machine) await fleet.end(machine, false)
-        for (const record of readRecords(options).records) if (record.id === id) removeFiles(node, record)
-      }),
+    destroy: (id) => inOrder(id, () => destroy(fleet, id)),
     pause: (id) =>
       inOrder(id, async () => {
         const machine = fleet.find(id)
@@ -101,32 +89,14 @@ export function createCompute(options: ComputeOptions): Compute {
       }),
     resume: (spec) =>
       inOrder(spec.id, async () => fleet.find(spec.id) ?? resumeMachine(fleet, fleet.findRecord(spec.id))),
-    residents: async () =>
-      readRecords(options).records.flatMap((record) =>
-        record.id === null
-          ? []
-          : [
-              {
-                id: record.id,
-                live: fleet.isLive(record.machineUuid),
-                paused: record.paused !== null,
-                folderId: record.hasFolder ? record.folderId : null,
-              },
-            ],
-      ),
+    residents: async () => residentsOf(fleet),
     async createFolder() {
       const folderId = newUuid()
       makeFolderDisk(node, folderId)
       return folderId
     },
     copyFolder: (folderId, to) => copyFolderDisk(fleet, inOrder, folderId, to),
-    keepTemplate: (id, templateId) =>
-      inOrder(id, async () => {
-        const record = fleet.findRecord(id)
-        if (!record || fleet.isLive(record.machineUuid))
-          throw new Error('only a stopped machine can be kept as a template')
-        return keepTemplate(node, record, templateId)
-      }),
+    keepTemplate: (id, templateId) => inOrder(id, async () => keepTemplate(node, stoppedRecord(fleet, id), templateId)),
     removeTemplate: async (templateId) => removeTemplate(node, templateId),
     removeFolder: async (folderId) => rmSync(folderDiskPlace(options.dataDir, folderId), { force: true }),
     async close({ keepPool = false } = {}) {
@@ -246,10 +216,37 @@ async function startNew(fleet: Fleet, shape: Shape, id: string | null): Promise<
   }
 }
 
+async function boot(fleet: Fleet, id: string): Promise<RunningMachine> {
+  const record = fleet.findRecord(id)
+  if (!record) throw new BerthError('invalid_transition', 'The VM has no disk on this node to start from.')
+  return fleet.find(id) ?? bootAgain(fleet, record)
+}
+
 async function bootAgain({ node, keep }: Fleet, record: MachineRecord): Promise<RunningMachine> {
   record.paused = null
   rmSync(machinePlaces(node.roots, record.machineUuid).pausedMemory, { force: true })
   return keep(await launch(node, record, { from: 'boot' }))
+}
+
+async function destroy(fleet: Fleet, id: string): Promise<void> {
+  const machine = fleet.find(id)
+  if (machine) await fleet.end(machine, false)
+  for (const record of readRecords(fleet.node.roots).records) if (record.id === id) removeFiles(fleet.node, record)
+}
+
+function stoppedRecord(fleet: Fleet, id: string): MachineRecord {
+  const record = fleet.findRecord(id)
+  if (!record || fleet.isLive(record.machineUuid)) throw new Error('only a stopped machine can be kept as a template')
+  return record
+}
+
+/** The machines that are some VM's, live or not. */
+function residentsOf(fleet: Fleet): Resident[] {
+  return readRecords(fleet.node.roots).records.flatMap(({ id, machineUuid, paused, hasFolder, folderId }) =>
+    id === null
+      ? []
+      : [{ id, live: fleet.isLive(machineUuid), paused: paused !== null, folderId: hasFolder ? folderId : null }],
+  )
 }
 
 /** A machine that does not come up is the node's trouble, not the caller's mistake. */

@@ -3,7 +3,7 @@
  * connections that a guest opened through the reverse forward of its SSH connection. The guest is not trusted.
  * Node's own HTTP server reads the requests; each goes out through the guarded connector or not at all.
  */
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
@@ -84,29 +84,7 @@ export function createEgress(options: EgressOptions): Egress {
   const hostPorts = new Set(options.hostPorts)
   const machines = new Map<string, GuestMachine>()
   const guests = new WeakMap<Duplex, Guest>()
-  // Node's own timeouts want a listening server and real sockets; a guest's connection is neither and is timed by wake and rest.
-  const server = createServer({
-    maxHeaderSize: node.limits.headerBytes,
-    requestTimeout: 0,
-    headersTimeout: 0,
-    requireHostHeader: false,
-  })
-
-  function failed(guest: Guest, error: unknown): void {
-    node.log.error({ machineId: guest.machine.id, error }, 'egress failed')
-    guest.connection.destroy()
-  }
-  const secured = options.authority
-    ? createSecured({ authority: options.authority, roots: options.roots, limits: node.limits, failed })
-    : null
-  server.on('request', (req, res) => {
-    const guest = guests.get(req.socket)
-    if (guest) forward(guest, req, res).catch((error: unknown) => failed(guest, error))
-  })
-  server.on('connect', (req, connection, head) => {
-    const guest = guests.get(connection)
-    if (guest) tunnel(guest, req, head, secured).catch((error: unknown) => failed(guest, error))
-  })
+  const server = createReader(guests, node.limits, options)
 
   function serve(machineId: string, connection: Duplex): void {
     connection.on('error', () => connection.destroy()) // the guest went away; `close` follows and ends the rest
@@ -154,6 +132,36 @@ export function createEgress(options: EgressOptions): Egress {
     reached: (machineId) => [...(machines.get(machineId)?.reached.values() ?? [])].reverse(),
     close: () => [...machines.keys()].forEach(dropMachine),
   }
+}
+
+/** Reads the requests of the guests' connections, and sends each one on its way. */
+function createReader(
+  guests: WeakMap<Duplex, Guest>,
+  egressLimits: EgressLimits,
+  { authority, roots }: Pick<EgressOptions, 'authority' | 'roots'>,
+): Server {
+  // Node's own timeouts want a listening server and real sockets; a guest's connection is neither and is timed by wake and rest.
+  const server = createServer({
+    maxHeaderSize: egressLimits.headerBytes,
+    requestTimeout: 0,
+    headersTimeout: 0,
+    requireHostHeader: false,
+  })
+  const secured = authority ? createSecured({ authority, roots, limits: egressLimits, failed }) : null
+  server.on('request', (req, res) => {
+    const guest = guests.get(req.socket)
+    if (guest) forward(guest, req, res).catch((error: unknown) => failed(guest, error))
+  })
+  server.on('connect', (req, connection, head) => {
+    const guest = guests.get(connection)
+    if (guest) tunnel(guest, req, head, secured).catch((error: unknown) => failed(guest, error))
+  })
+  return server
+}
+
+function failed({ machine, connection, node }: Guest, error: unknown): void {
+  node.log.error({ machineId: machine.id, error }, 'egress failed')
+  connection.destroy()
 }
 
 function newMachine(id: string, judge: EgressJudge, { reachedPerVm }: EgressLimits): GuestMachine {

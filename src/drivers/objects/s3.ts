@@ -25,13 +25,7 @@ export function createS3Objects(
     return `${endpoint}/${bucket}/${key}`
   }
   const sign = async (method: string, key: string, expiresInSeconds: number, fileName?: string): Promise<string> => {
-    const url = new URL(canonicalUrl(key))
-    url.searchParams.set('X-Amz-Expires', String(expiresInSeconds))
-    if (fileName)
-      url.searchParams.set(
-        'response-content-disposition',
-        `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
-      )
+    const url = addressOf(canonicalUrl(key), expiresInSeconds, fileName)
     return (await client.sign(url, { method, aws: { signQuery: true } })).url
   }
   const send = async (
@@ -88,4 +82,13 @@ export function createS3Objects(
     },
     signedUrl: (method, key, { expiresInSeconds, fileName }) => sign(method, key, expiresInSeconds, fileName),
   }
+}
+
+/** What is signed: for how long the address is good, and the name under which a browser saves the file. */
+function addressOf(canonicalUrl: string, expiresInSeconds: number, fileName: string | undefined): URL {
+  const url = new URL(canonicalUrl)
+  url.searchParams.set('X-Amz-Expires', String(expiresInSeconds))
+  if (fileName)
+    url.searchParams.set('response-content-disposition', `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`)
+  return url
 }

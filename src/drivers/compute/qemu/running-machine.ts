@@ -40,11 +40,48 @@ export type Handles = { record: MachineRecord; pid: number; qmp: Qmp; line: Gues
 
 /** Makes the machine of a running QEMU; not connected yet. */
 export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handles): RunningMachine {
+  const halts = watchHalts(qmp, record.machineUuid, node.log)
+  const { connected, connect, wake, release } = keepConnected(node, record, line)
+  return {
+    get id() {
+      return record.id ?? ''
+    },
+    get address() {
+      return record.address
+    },
+    get folderId() {
+      return record.hasFolder ? record.folderId : null
+    },
+    record,
+    pid,
+    qmp,
+    line,
+    halts,
+    run: async (command: Command, signal) => (await connected()).run(command, signal),
+    request: async (fields, signal) => (await connected()).request(fields, signal),
+    connect: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
+    wake,
+    release() {
+      release()
+      halts.release()
+      line.close()
+      qmp.close()
+    },
+  }
+}
+
+/** The connection to a machine, made again whenever it breaks, until it is released. */
+type Connected = Pick<RunningMachine, 'wake' | 'release'> & {
+  connect(limitMs: number): Promise<SshConnection>
+  /** Waits for the connection that is there or on its way. @throws BerthError vm_unreachable after 8 s. */
+  connected(): Promise<SshConnection>
+}
+
+function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine): Connected {
   let connection: SshConnection | undefined
   let connecting: Promise<SshConnection> | undefined
   let released = false
   const pauses = createPauses(node, record)
-  const halts = watchHalts(qmp, record.machineUuid, node.log)
 
   /** Nobody's machine has no business outside. */
   const takeEgress = (egress: Duplex): void =>
@@ -92,30 +129,12 @@ export function runMachine(node: ComputeNode, { record, pid, qmp, line }: Handle
     return withinMs(connecting, reconnectWaitMs)
   }
   return {
-    get id() {
-      return record.id ?? ''
-    },
-    get address() {
-      return record.address
-    },
-    get folderId() {
-      return record.hasFolder ? record.folderId : null
-    },
-    record,
-    pid,
-    qmp,
-    line,
-    halts,
-    run: async (command: Command, signal) => (await connected()).run(command, signal),
-    request: async (fields, signal) => (await connected()).request(fields, signal),
-    connect: async (limitMs = connectLimitMs) => void (await connect(limitMs)),
+    connected,
+    connect,
     wake,
     release() {
       released = true
-      halts.release()
       connection?.end()
-      line.close()
-      qmp.close()
     },
   }
 }
