@@ -21,7 +21,6 @@ const longerFunctions: readonly string[] = [
   'src/gateway/graphiql-bar.ts: barScript',
   'rest-compat/llm/ui-chunks.ts: uiChunkText',
   'src/gateway/app.ts: buildApp',
-  'src/platform/config.ts: readConfig',
   'src/platform/jobs.ts: openJobs',
   'src/platform/jobs/slots.ts: startSlots',
   'workers/infra/build-log-writers.ts: createBuildLogWriter',
