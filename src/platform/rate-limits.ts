@@ -8,6 +8,7 @@ import { createBoundedMap } from './caches/bounded-map.ts'
 import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 import { change, getOne, sql, type Db } from './postgres.ts'
+import type { Row } from './postgres/rows.ts'
 
 /** What is left of a bucket; the values of the RateLimit-* headers. */
 export type Allowance = { limit: number; remaining: number; resetSeconds: number }
@@ -54,7 +55,7 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
     const wanted = Math.max(1, Math.floor(perMinute * shareOfBucket))
     const there = sql`least(${perMinute}, held.tokens + extract(epoch from now() - held.refilled_at) * ${perMinute / 60})`
     const granted = sql`greatest(0, least(${wanted}, floor(${there})))` // a debt that an operator wrote down stays one
-    const row = await getOne<{ granted: number; tokens: number }>(
+    const row = await getOne<Pick<Row<'rate_buckets'>, 'granted' | 'tokens'>>(
       db,
       sql`
       insert into rate_buckets as held (bucket, tokens, granted, refilled_at) values (${bucket}, ${perMinute - wanted}, ${wanted}, now())

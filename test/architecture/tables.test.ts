@@ -4,7 +4,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { migrate, migrationNames } from '#src/platform/migrate.ts'
 import { asAdmin, createDatabase, type TestDatabase } from '../support/postgres.ts'
-import { describeTables } from './describe-tables.ts'
+import { describeRows, describeTables } from './describe-tables.ts'
 import { root } from './sources.ts'
 
 let database: TestDatabase
@@ -21,6 +21,10 @@ afterAll(async () => {
 
 test('tables.sql is what the migrations make; if not, run: npm run tables', async () => {
   await expect(await describeTables(client)).toMatchFileSnapshot(`${root}/src/platform/tables.sql`)
+})
+
+test('the types of rows are those of the tables that the migrations make; if not, run: npm run tables', async () => {
+  await expect(await describeRows(client)).toMatchFileSnapshot(`${root}/src/platform/postgres/tables.ts`)
 })
 
 test('every foreign key can be followed backwards by an index that begins with its columns', async () => {

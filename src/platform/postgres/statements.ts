@@ -133,7 +133,8 @@ function named(
   })
 }
 
-function camelName(column: string): string {
+/** A column's name as the code has it. */
+export function camelName(column: string): string {
   let name = camelNames.get(column)
   if (name === undefined) {
     name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())

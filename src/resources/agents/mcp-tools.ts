@@ -3,6 +3,7 @@ import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { readAgent, type McpServer } from './agents/rows.ts'
 import { credentialFor, type BearerCredential } from './credentials/use.ts'
 import { listServerTools, type McpTool } from './mcp/servers.ts'
@@ -30,7 +31,7 @@ async function bearerFor(
   url: string,
 ): Promise<BearerCredential | null> {
   if (userId === null || vmId !== null) return null // the token inside a VM opens no vaults
-  const vaults = await findAll<{ id: string }>(
+  const vaults = await findAll<Pick<Row<'vaults'>, 'id'>>(
     call.db,
     sql`
     select id from vaults where organization_id = ${organizationId} and owner_user_id = ${userId} and archived_at is null order by id desc limit ${limits.sessionVaultsMax}`,

@@ -19,6 +19,7 @@ import {
 import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { changeDefinition, sameDefinition } from './agents/definitions.ts'
 import { builtinNameOf } from './agents/builtin-agents.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
@@ -194,7 +195,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
       : sql`outcomes`
     const archived = sql`archived_at = now(), updated_at = now(), outcomes = ${outcomes}`
     // What was sent and not come to, such as one of two confirmations, counts as processed: nobody waits for it any more.
-    const queued = await findAll<{ id: string }>(
+    const queued = await findAll<Pick<Row<'session_events'>, 'id'>>(
       tx,
       sql`select id from session_events where session_id = ${session.id} and processed_at is null`,
     )

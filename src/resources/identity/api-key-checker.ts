@@ -6,6 +6,7 @@ import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 import { findOne, isDatabaseAway, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
 import { parseApiKey, secretMatches } from '#src/platform/tokens.ts'
 import { noteKeyUse } from './api-keys.ts'
@@ -15,14 +16,7 @@ const rememberedMax = 10_000
 /** How exact `last_used_at` is: a key is written down once in this time by each process, and not while anybody waits. */
 const useNotedMs = 60_000
 
-type KeyRow = {
-  keyId: string
-  organizationId: string
-  secretSha256: Buffer
-  scopes: string[]
-  expiresAt: string | null
-  revokedAt: string | null
-}
+type KeyRow = Pick<Row<'api_keys'>, 'keyId' | 'organizationId' | 'secretSha256' | 'scopes' | 'expiresAt' | 'revokedAt'>
 
 /** Checks keys. */
 export type ApiKeyChecker = {

@@ -13,6 +13,7 @@ import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } 
 import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 const keyIdLetters = '0123456789abcdefghijklmnopqrstuvwxyz'
 const keyIdForm = /^[0-9a-z]{16}$/
@@ -20,18 +21,19 @@ const momentForm = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]
 const dayMs = 86_400_000
 
 /** A key as far as it is shown: never its secret, only the last four characters. */
-export type ApiKey = {
-  keyId: string
-  organizationId: string
-  name: string
-  secretLast4: string
-  scopes: string[]
-  createdBy: string
-  createdAt: string
-  expiresAt: string | null
-  revokedAt: string | null
-  lastUsedAt: string | null
-}
+export type ApiKey = Pick<
+  Row<'api_keys'>,
+  | 'keyId'
+  | 'organizationId'
+  | 'name'
+  | 'secretLast4'
+  | 'scopes'
+  | 'createdBy'
+  | 'createdAt'
+  | 'expiresAt'
+  | 'revokedAt'
+  | 'lastUsedAt'
+>
 
 const columns = sql.raw(
   'key_id, organization_id, name, secret_last4, scopes, created_by, created_at, expires_at, revoked_at, last_used_at',

@@ -7,6 +7,7 @@ import { isAtLeast, type Role } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import { ensurePlan } from '#src/resources/llm/billing.ts'
 import { addMembership, identityOf, setRole, type Identity } from './memberships.ts'
@@ -29,7 +30,7 @@ export async function joinOrganization(db: Db, { user, organization, role, newNa
   return transaction(db, async (tx) => {
     const org = await findOrMakeOrganization(tx, organization, newNames)
     const mayMake = newNames.make || org.isNew
-    const held = await findOne<{ id: string; userId: string; role: Role }>(
+    const held = await findOne<Pick<Row<'memberships', { role: Role }>, 'id' | 'userId' | 'role'>>(
       tx,
       sql`
       select m.id, m.user_id, m.role from memberships m join users u on u.id = m.user_id
@@ -55,11 +56,14 @@ export async function findOrMakeOrganization(
   name: string,
   newNames: NewNames,
 ): Promise<{ id: string; isNew: boolean }> {
-  const found = await findOne<{ id: string }>(tx, sql`select id from organizations where name = ${name}`)
+  const found = await findOne<Pick<Row<'organizations'>, 'id'>>(
+    tx,
+    sql`select id from organizations where name = ${name}`,
+  )
   if (found) return { ...found, isNew: false }
   const isFirst = (await findOne(tx, sql`select 1 from organizations limit 1`)) === undefined
   if (!newNames.make && !isFirst) throw await unknownOrganization(tx, name, newNames.how)
-  const made = await getOne<{ id: string }>(
+  const made = await getOne<Pick<Row<'organizations'>, 'id'>>(
     tx,
     sql`
     insert into organizations (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`,
@@ -70,7 +74,7 @@ export async function findOrMakeOrganization(
 
 /** The 404 for an organization that is not there, with the name that was probably meant. */
 export async function unknownOrganization(db: Db, name: string, how: string): Promise<BerthError> {
-  const names = await findAll<{ name: string }>(
+  const names = await findAll<Pick<Row<'organizations'>, 'name'>>(
     db,
     sql`select name from organizations order by name limit ${namesComparedMax}`,
   )
@@ -85,9 +89,12 @@ export async function unknownOrganization(db: Db, name: string, how: string): Pr
 /** The user of this name, who need not belong anywhere. @throws BerthError not_found. */
 export async function findOrMakeUser(tx: Tx, name: string, newNames: NewNames): Promise<{ id: string }> {
   if (newNames.make) return ensureUser(tx, name)
-  const found = await findOne<{ id: string }>(tx, sql`select id from users where name = ${name}`)
+  const found = await findOne<Pick<Row<'users'>, 'id'>>(tx, sql`select id from users where name = ${name}`)
   if (found) return found
-  const names = await findAll<{ name: string }>(tx, sql`select name from users order by name limit ${namesComparedMax}`)
+  const names = await findAll<Pick<Row<'users'>, 'name'>>(
+    tx,
+    sql`select name from users order by name limit ${namesComparedMax}`,
+  )
   throw unknownName(
     `There is no user named ${name}`,
     name,
@@ -97,7 +104,7 @@ export async function findOrMakeUser(tx: Tx, name: string, newNames: NewNames): 
 }
 
 async function ensureUser(tx: Tx, name: string): Promise<{ id: string }> {
-  return getOne<{ id: string }>(
+  return getOne<Pick<Row<'users'>, 'id'>>(
     tx,
     sql`
     insert into users (id, name) values (${newUuid()}, ${name}) on conflict (name) do update set name = excluded.name returning id`,
@@ -105,7 +112,7 @@ async function ensureUser(tx: Tx, name: string): Promise<{ id: string }> {
 }
 
 async function memberNames(tx: Tx, organizationId: string): Promise<string[]> {
-  const rows = await findAll<{ name: string }>(
+  const rows = await findAll<Pick<Row<'users'>, 'name'>>(
     tx,
     sql`
     select u.name from memberships m join users u on u.id = m.user_id where m.organization_id = ${organizationId} and m.deactivated_at is null order by u.name limit ${namesComparedMax}`,

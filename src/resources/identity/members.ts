@@ -8,19 +8,15 @@ import { decodeId } from '#src/platform/ids.ts'
 import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { endWorkOfMember } from '#src/resources/agents/member-work.ts'
 import { deactivateMembership, setRole } from './memberships.ts'
 
 /** A membership and its person; ids are uuids. */
-export type Member = {
-  id: string
-  organizationId: string
-  userId: string
-  userName: string
-  email: string | null
-  role: Role
-  createdAt: string
-}
+export type Member = Pick<
+  Row<'memberships', { role: Role }>,
+  'id' | 'organizationId' | 'userId' | 'role' | 'createdAt'
+> & { userName: string; email: string | null }
 
 /** Who changes it: a person and their role in the organization, or whoever runs this Berth. */
 type Actor = { userId: string; role: Role } | 'operator'
@@ -118,7 +114,7 @@ function actorOf(userId: string | null, role: Role | null): Actor {
  */
 async function lockMember(tx: Tx, organizationId: string, id: string | undefined): Promise<Member> {
   const held = id
-    ? await findAll<{ id: string }>(
+    ? await findAll<Pick<Row<'memberships'>, 'id'>>(
         tx,
         sql`
     select id from memberships where organization_id = ${organizationId} and deactivated_at is null and (role = 'owner' or id = ${id}) order by id for update`,

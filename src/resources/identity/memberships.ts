@@ -6,6 +6,7 @@ import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } 
 import { publish, type Pubsub } from '#src/platform/pubsub.ts'
 import type { Token } from '#src/platform/tokens.ts'
 import { lesserRole, type Role } from '#src/platform/access.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** What a token of the built-in issuer says of a person; public ids. */
 export type Identity = {
@@ -22,8 +23,8 @@ const rememberedMs = 5_000
 
 /** What a token says of a user who acts for an organization. @throws Error when they do not belong to it. */
 export async function identityOf(db: Db, userId: string, organizationId: string): Promise<Identity> {
-  const user = await getOne<{ email: string | null }>(db, sql`select email from users where id = ${userId}`)
-  const memberships = await findAll<{ id: string; organizationId: string; role: Role }>(
+  const user = await getOne<Pick<Row<'users'>, 'email'>>(db, sql`select email from users where id = ${userId}`)
+  const memberships = await findAll<Pick<Row<'memberships', { role: Role }>, 'id' | 'organizationId' | 'role'>>(
     db,
     sql`
     select id, organization_id, role from memberships where user_id = ${userId} and deactivated_at is null
@@ -124,7 +125,7 @@ export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected'
   const read = async (token: MembersToken): Promise<ReadonlyMap<string, Role>> => {
     const ids = token.memberships.map(({ membershipId }) => membershipId)
     const found = await remembered.readAll(async () => {
-      const rows = await findAll<{ id: string; userId: string; organizationId: string; role: Role }>(
+      const rows = await findAll<Pick<Row<'memberships', { role: Role }>, 'id' | 'userId' | 'organizationId' | 'role'>>(
         db,
         sql`
         select m.id, m.user_id, m.organization_id, m.role from memberships m join organizations o on o.id = m.organization_id

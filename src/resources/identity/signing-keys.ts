@@ -3,6 +3,7 @@ import type { JWK } from 'jose'
 import { findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** Live at once: the one that signs and the one before it, whose tokens have not all expired. */
 const liveKeysMax = 2
@@ -12,7 +13,7 @@ export const signingKeysNotice = { topic: 'signing_keys', key: 'all' } as const
 
 /** The public keys, newest first. */
 export async function listPublicKeys(db: Db): Promise<JWK[]> {
-  const rows = await findAll<{ publicJwk: JWK }>(
+  const rows = await findAll<Pick<Row<'signing_keys', { publicJwk: JWK }>, 'publicJwk'>>(
     db,
     sql`select public_jwk from signing_keys where retired_at is null order by created_at desc limit ${liveKeysMax}`,
   )
@@ -21,7 +22,7 @@ export async function listPublicKeys(db: Db): Promise<JWK[]> {
 
 /** The private key that signs now, if there is one. */
 export async function findSigningKey(db: Db, sealer: Sealer): Promise<JWK | undefined> {
-  const row = await findOne<{ kid: string; sealedPrivateJwk: Buffer }>(
+  const row = await findOne<Pick<Row<'signing_keys'>, 'kid' | 'sealedPrivateJwk'>>(
     db,
     sql`select kid, sealed_private_jwk from signing_keys where retired_at is null order by created_at desc limit 1`,
   )

@@ -6,15 +6,16 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
 import { lockNumbers } from '#src/platform/locks/lock-numbers.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Build } from './builds/rows.ts'
 import { heldBuildRun, type BuildClaim, type BuildProgress } from './builds/runs.ts'
 
 /** A place in a log; both grow. */
-export type LogPosition = { ms: number; seq: number }
+export type LogPosition = Pick<Row<'build_log_lines'>, 'ms' | 'seq'>
 
 /** A chunk of a build's output, masked, 16 KiB at most. */
-export type LogLine = LogPosition & { output: string }
+export type LogLine = LogPosition & Pick<Row<'build_log_lines'>, 'output'>
 
 const dayMs = 86_400_000
 const daysAhead = 2

@@ -6,21 +6,16 @@ import { job, onNode } from '#src/platform/jobs.ts'
 import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** The size every folder's disk promises; it takes only what is written. */
 export const folderSizeMb = 10 * 1024
 
 /** A folder, and the VM that has it mounted. */
-export type Folder = {
-  id: string
-  organizationId: string
-  userId: string | null
-  name: string
-  nodeId: string
-  sizeMb: number
-  vmId: string | null
-  createdAt: string
-}
+export type Folder = Pick<
+  Row<'folders'>,
+  'id' | 'organizationId' | 'userId' | 'name' | 'nodeId' | 'sizeMb' | 'createdAt'
+> & { vmId: string | null }
 
 /** Removes a deleted folder's disk from its node. */
 export const removeFolderDisk = job<{ folderId: string }>('folders-remove-disk')

@@ -2,6 +2,7 @@
 import { BerthError } from '#src/platform/errors.ts'
 import type { RawBuilder } from 'kysely'
 import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** A node is lost when its worker was silent this long. */
 export const nodeLostSeconds = 60
@@ -22,11 +23,11 @@ export type NodeReport = {
 }
 
 /** Where a node's worker answers. */
-export type NodeAddress = { id: string; agentUrl: string; unavailableReason: string | null }
+export type NodeAddress = Pick<Row<'nodes'>, 'id' | 'agentUrl' | 'unavailableReason'>
 
 /** A worker starts: from now on it has the node, and the one before it has not. @returns its number. */
 export async function takeNode(db: Db, report: Omit<NodeReport, 'workerNumber'>): Promise<number> {
-  const { workerNumber } = await getOne<{ workerNumber: number }>(
+  const { workerNumber } = await getOne<Pick<Row<'nodes'>, 'workerNumber'>>(
     db,
     sql`
     insert into nodes (id, name, agent_url, acceleration, memory_mb, disk_mb, unavailable_reason, worker_number)
@@ -59,7 +60,7 @@ function asReported({
 
 /** Why no node runs VMs right now, as a sentence; null when one does. */
 export async function whyNoVms(db: Db): Promise<string | null> {
-  const nodes = await findAll<{ unavailableReason: string | null }>(
+  const nodes = await findAll<Pick<Row<'nodes'>, 'unavailableReason'>>(
     db,
     sql`select unavailable_reason from nodes where heartbeat_at > now() - ${nodeSilentSeconds} * interval '1 second' limit 1000`,
   )
@@ -73,7 +74,7 @@ export async function findNode(db: Db, id: string): Promise<NodeAddress | undefi
 }
 
 /** A living node, and what its VMs may be promised together; `diskMb` is null where it does not say. */
-export type NodeRoom = NodeAddress & { memoryMb: number; diskMb: number | null }
+export type NodeRoom = NodeAddress & Pick<Row<'nodes'>, 'memoryMb' | 'diskMb'>
 
 /** The living nodes, locked until the transaction ends: who reserves room on any of them waits for the others here. */
 export async function lockNodes(tx: Tx): Promise<NodeRoom[]> {

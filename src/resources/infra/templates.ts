@@ -4,18 +4,13 @@ import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** A template; without an organization it is everyone's. One made by a build is a disk on the node that built it. */
-export type Template = {
-  id: string
-  organizationId: string | null
-  name: string
-  description: string
-  nodeId: string | null
-  buildJobId: string | null
-  sizeBytes: number | null
-  createdAt: string
-}
+export type Template = Pick<
+  Row<'templates'>,
+  'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes' | 'createdAt'
+>
 
 /** The template `base`, as the first migration of VMs made it. */
 const baseTemplateId = '00000000-0000-7000-8000-000000000001'
@@ -95,7 +90,7 @@ export async function addBuiltTemplate(
 
 /** Replaced templates on this node whose disks nothing starts from any more. */
 export async function unusedTemplates(db: Db, nodeId: string): Promise<string[]> {
-  const unused = await findAll<{ id: string }>(
+  const unused = await findAll<Pick<Row<'templates'>, 'id'>>(
     db,
     sql`
     select t.id from templates t where t.node_id = ${nodeId} and t.deleted_at < now() - ${replacedKeptHours} * interval '1 hour'

@@ -5,6 +5,7 @@ import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { keyOfUrl } from '#src/drivers/objects/store.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { checkFileRoom, filesHeld } from './file-room.ts'
@@ -24,7 +25,7 @@ export async function createUpload(call: Call, organizationId: string): Promise<
   const uploadUrl = await objectStore(call).signedUrl('PUT', key, { expiresInSeconds: limits.uploadUrlSeconds })
   const expiresAt = await transaction(call.db, async (tx) => {
     await checkUploads(call, tx, scope)
-    const made = await getOne<{ expiresAt: string }>(
+    const made = await getOne<Pick<Row<'uploads'>, 'expiresAt'>>(
       tx,
       sql`
       insert into uploads (id, organization_id, created_by, expires_at)

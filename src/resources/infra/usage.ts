@@ -4,6 +4,7 @@ import { limits } from '#src/platform/limits.ts'
 import { listWindow } from '#src/platform/pages.ts'
 import { change, findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** Why a session ended. */
 export type EndReason = 'request' | 'timeout' | 'guest_exit' | 'error' | 'orphaned' | 'admin' | 'billing'
@@ -12,19 +13,10 @@ export type EndReason = 'request' | 'timeout' | 'guest_exit' | 'error' | 'orphan
  * A session; money in US dollars with six decimals, minutes with two. An open one is counted up to now.
  * The machine of a build counts as a VM of the build's own uuid, and `buildId` says so.
  */
-export type UsageSession = {
-  id: number
-  vmId: string
-  buildId: string | null
-  startedAt: string
-  endedAt: string | null
-  endReason: EndReason | null
-  vcpuCount: number
-  memoryMb: number
-  costPerHour: number
-  durationMinutes: number
-  totalCostBilled: number
-}
+export type UsageSession = Pick<
+  Row<'usage_sessions', { vmId: string; endReason: EndReason | null }>,
+  'id' | 'vmId' | 'startedAt' | 'endedAt' | 'endReason' | 'vcpuCount' | 'memoryMb' | 'costPerHour'
+> & { buildId: string | null; durationMinutes: number; totalCostBilled: number }
 
 /** The caller's organization's sessions, newest first: `limit` to 200, default 50. */
 export async function listUsage(

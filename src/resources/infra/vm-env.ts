@@ -3,6 +3,7 @@ import { allow, mayWrite, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { lockVm, noteEnvChange } from './vms/rows.ts'
 
@@ -17,7 +18,10 @@ export type EnvVariable = { key: string; value: string; visibility: Visibility; 
 /** All variables after a change, and what to know about when it applies. */
 export type EnvChange = { env: Record<string, string>; warning: string | null }
 
-type EnvRow = { key: string; source: EnvSource; visibility: Visibility; sealedValue: Buffer }
+type EnvRow = Pick<
+  Row<'vm_env', { source: EnvSource; visibility: Visibility }>,
+  'key' | 'source' | 'visibility' | 'sealedValue'
+>
 
 const hidden = '********'
 const keyShape = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/

@@ -4,6 +4,7 @@ import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from './field-rules.ts'
 
 /** Whether a tool runs at once or waits for the user's word. */
@@ -53,16 +54,7 @@ export type AgentDefinition = {
 }
 
 /** An agent at one of its versions; ids are uuids, moments wire text. `ownerUserId` null: the organization's. */
-export type Agent = {
-  id: string
-  organizationId: string
-  ownerUserId: string | null
-  version: number
-  definition: AgentDefinition
-  createdAt: string
-  updatedAt: string
-  archivedAt: string | null
-}
+export type Agent = Row<'agents', { definition: AgentDefinition }>
 
 /** The columns of an Agent at a version `v` of the agent `a`. */
 export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`

@@ -5,6 +5,7 @@
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
 import { withLock } from '#src/platform/locks/locks.ts'
 import type { Services } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { exchangeRefreshToken, type HttpAnswer, type RefreshAnswer } from '#src/drivers/oauth-tokens.ts'
 import { outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import {
@@ -111,7 +112,7 @@ async function keepTokens(
   const shown: McpOauthAuth = { ...auth, expires_at: expiresAt }
   const kept = await transaction(services.db, async (tx) => {
     await holdVault(tx, vaultId)
-    const row = await findOne<{ tokenGeneration: number }>(
+    const row = await findOne<Pick<Row<'vault_credentials'>, 'tokenGeneration'>>(
       tx,
       sql`
       update vault_credentials set sealed_secrets = ${sealSecrets(services.sealer, id, next)}, auth = ${JSON.stringify(shown)}::jsonb, token_generation = token_generation + 1, updated_at = now()

@@ -4,6 +4,7 @@ import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
@@ -43,21 +44,10 @@ export type EnvironmentVariableSecrets = { secret_value: string }
 export type CredentialSecrets = StaticBearerSecrets | McpOauthSecrets | EnvironmentVariableSecrets
 
 /** A credential as it is stored; moments are wire text, ids are uuids. `sealedSecrets` is null once it is archived. */
-export type Credential = {
-  id: string
-  vaultId: string
-  displayName: string | null
-  auth: CredentialAuth
-  keyKind: 'mcp_server_url' | 'secret_name'
-  key: string
-  sealedSecrets: Buffer | null
-  tokenGeneration: number
-  refusedGeneration: number | null
-  metadata: Metadata
-  createdAt: string
-  updatedAt: string
-  archivedAt: string | null
-}
+export type Credential = Row<
+  'vault_credentials',
+  { auth: CredentialAuth; keyKind: 'mcp_server_url' | 'secret_name'; metadata: Metadata }
+>
 
 /** The credential of the caller's vault. @throws BerthError not_found, with the same words for both. */
 export async function readCredential(

@@ -3,6 +3,7 @@ import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { EnvironmentConfig } from './configs.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
@@ -10,35 +11,13 @@ import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 export type EnvironmentStatus = 'provisioning' | 'ready' | 'error' | 'archived'
 
 /** An environment as it is stored; moments are wire text, ids are uuids. */
-export type Environment = {
-  id: string
-  organizationId: string
-  ownerUserId: string
-  name: string
-  description: string | null
-  config: EnvironmentConfig
-  metadata: Metadata
-  status: EnvironmentStatus
-  statusReason: string | null
-  ephemeral: boolean
-  vmId: string | null
-  preparedVmId: string | null
-  eventPosition: number
-  usedAt: string
-  createdAt: string
-  updatedAt: string
-  archivedAt: string | null
-}
+export type Environment = Row<
+  'environments',
+  { config: EnvironmentConfig; metadata: Metadata; status: EnvironmentStatus }
+>
 
 /** What happened to an environment: positions grow by one and resume a subscription. */
-export type EnvironmentEvent = {
-  environmentId: string
-  position: number
-  status: EnvironmentStatus
-  statusReason: string | null
-  vmId: string | null
-  createdAt: string
-}
+export type EnvironmentEvent = Row<'environment_events', { status: EnvironmentStatus }>
 
 /** The environment, whoever it belongs to: for workers. */
 export async function findEnvironmentRow(db: Db, id: string): Promise<Environment | undefined> {

@@ -8,6 +8,7 @@ import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
 import { markDeleted, moveTowards } from '#src/resources/infra/vms/lifecycle.ts'
 import { setNetworkPolicy } from '#src/resources/infra/vms/network-policies.ts'
@@ -100,7 +101,7 @@ export async function applyNetworking(
 
 /** Stops the VMs of environments that nobody has used for their idle time. */
 export async function stopIdleEnvironments(services: Background): Promise<void> {
-  const idle = await findAll<{ id: string }>(
+  const idle = await findAll<Pick<Row<'environments'>, 'id'>>(
     services.db,
     sql`
     select e.id from environments e join vms v on v.id = e.vm_id
@@ -122,7 +123,7 @@ export async function stopIdleEnvironments(services: Background): Promise<void> 
 
 /** Ends the wait for environments whose node does not come back to them. */
 export async function endStrandedEnvironments(services: Background): Promise<void> {
-  const stranded = await findAll<{ id: string }>(
+  const stranded = await findAll<Pick<Row<'environments'>, 'id'>>(
     services.db,
     sql`
     select id from environments where status = 'provisioning' and updated_at < now() - ${provisioningSecondsMax} * interval '1 second' order by id limit ${batchMax}`,

@@ -5,6 +5,7 @@
 import { stepJob } from './jobs.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Session } from './rows.ts'
 
 /** A worker's right to go on with a session. */
@@ -90,7 +91,7 @@ export async function releaseClaim(db: Db, { sessionId, fence }: Claim): Promise
 /** A worker starts: what the one before it on this node had is free, and goes on at once. */
 export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const left = await findAll<{ id: string }>(
+    const left = await findAll<Pick<Row<'sessions'>, 'id'>>(
       tx,
       sql`
       update sessions set step_beat_at = now() - interval '1 hour' where step_node = ${nodeId} and step_beat_at is not null and status in ('running', 'rescheduling') returning id`,
@@ -102,7 +103,7 @@ export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>
 /** Gives sessions a job again whose worker is silent, or whose job was lost. */
 export async function stirSessions(services: Pick<Background, 'db' | 'jobs'>): Promise<void> {
   await transaction(services.db, async (tx) => {
-    const still = await findAll<{ id: string }>(
+    const still = await findAll<Pick<Row<'sessions'>, 'id'>>(
       tx,
       sql`
       update sessions set updated_at = now() where id in (

@@ -4,6 +4,7 @@ import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call, Services } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { discardEnvironment } from '#src/resources/agents/environments.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 import { stepJob } from './jobs.ts'
@@ -61,7 +62,7 @@ async function untilStopped({ db, pubsub }: Call, id: string): Promise<void> {
 
 /** Removes the idle sessions of an agent that is being deleted, and tells whoever follows them. Their rows are locked by hasActiveWork. */
 export async function endWorkOf(services: Services, tx: Tx, agentId: string): Promise<void> {
-  const sessions = await findAll<{ id: string; environmentId: string | null }>(
+  const sessions = await findAll<Pick<Row<'sessions'>, 'id' | 'environmentId'>>(
     tx,
     sql`select id, environment_id from sessions where agent_id = ${agentId} order by id`,
   )

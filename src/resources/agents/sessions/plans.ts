@@ -10,6 +10,7 @@ import { noMasker } from '#src/platform/masking.ts'
 import { findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Services } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { changeDefinition } from '#src/resources/agents/agents/definitions.ts'
 import { findAgentVersion, readAgent, type AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { environmentArchived, readEnvironment, type Environment } from '#src/resources/agents/environments/rows.ts'
@@ -117,7 +118,7 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
   const ids = [...new Set(named.flatMap((id) => decodeId('vault', id) ?? []))]
   if (ids.length < new Set(named).size) throw notFound('vault')
   if (ids.length === 0) return []
-  const found = await findAll<{ archivedAt: string | null }>(
+  const found = await findAll<Pick<Row<'vaults'>, 'archivedAt'>>(
     tx,
     sql`select archived_at from vaults where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`,
   )

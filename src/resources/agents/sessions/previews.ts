@@ -7,6 +7,7 @@
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { previewTopic } from './log.ts'
 
 /** The types of events that can be previewed. */
@@ -14,7 +15,10 @@ export const previewTypes = ['agent.message', 'agent.thinking'] as const
 export type PreviewType = (typeof previewTypes)[number]
 
 /** A preview as it goes out; `type` is that of the event which it becomes. */
-export type PreviewPiece = { seq: number; eventId: string; data: Readonly<Record<string, unknown>> }
+export type PreviewPiece = Pick<
+  Row<'session_previews', { data: Readonly<Record<string, unknown>> }>,
+  'seq' | 'eventId' | 'data'
+>
 
 const pieceMax = 500
 
@@ -57,7 +61,7 @@ export async function readPreviews(db: Db, sessionId: string, after: number): Pr
 export async function lastPreview(db: Db, sessionId: string): Promise<number> {
   return (
     (
-      await findOne<{ seq: number | null }>(
+      await findOne<{ seq: Row<'session_previews'>['seq'] | null }>(
         db,
         sql`select max(seq) as seq from session_previews where session_id = ${sessionId}`,
       )

@@ -6,6 +6,7 @@ import { limits } from '#src/platform/limits.ts'
 import { findOne, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { sessionTopic } from './log.ts'
 import { readSession, type Session } from './rows.ts'
 
@@ -45,7 +46,7 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
     const event =
       eventId &&
-      (await findOne<{ position: number }>(
+      (await findOne<Pick<Row<'session_events'>, 'position'>>(
         tx,
         sql`select position from session_events where id = ${eventId} and session_id = ${session.id}`,
       ))

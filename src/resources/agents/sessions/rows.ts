@@ -4,6 +4,7 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { RawBuilder } from 'kysely'
 import type { AgentDefinition } from '#src/resources/agents/agents/rows.ts'
 import { wireDefinition } from '#src/resources/agents/agents/wire.ts'
@@ -25,61 +26,24 @@ export type StopReason =
 export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'run' | 'peer'
 
 /** A session as it is stored; moments are wire text, ids are uuids, money is in nano-dollars. One of Berth's own agents has a name instead of an id. */
-export type Session = {
-  id: string
-  organizationId: string
-  ownerUserId: string
-  agentId: string | null
-  builtinAgent: string | null
-  agentVersion: number
-  agentDefinition: AgentDefinition
-  environmentId: string | null
-  deploymentId: string | null
-  kind: 'chat' | 'computer'
-  source: SessionSource
-  title: string | null
-  metadata: Metadata
-  vaultIds: string[]
-  keepsSecrets: boolean
-  budgetNanoUsd: number | null
-  outcomes: Outcome[]
-  status: SessionStatus
-  stopReason: StopReason | null
-  runningSince: string | null
-  activeMs: number
-  inputTokens: number
-  outputTokens: number
-  cacheReadInputTokens: number
-  cacheCreation5mInputTokens: number
-  cacheCreation1hInputTokens: number
-  webSearchRequests: number
-  webFetchRequests: number
-  costNanoUsd: number
-  eventPosition: number
-  lastEventId: string | null
-  lastEventAt: string | null
-  serviceEvents: number
-  readEventId: string | null
-  readPosition: number
-  readServiceEvents: number
-  sharedAt: string | null
-  createdAt: string
-  updatedAt: string
-  archivedAt: string | null
-}
+export type Session = Row<
+  'sessions',
+  {
+    agentDefinition: AgentDefinition
+    kind: 'chat' | 'computer'
+    source: SessionSource
+    metadata: Metadata
+    outcomes: Outcome[]
+    status: SessionStatus
+    stopReason: StopReason | null
+  }
+>
 
 /** One event of a session's log. `processedAt` null: queued. `data` is what its type says, with public ids. */
-export type SessionEvent = {
-  sessionId: string
-  position: number
-  id: string
-  type: string
-  data: Readonly<Record<string, unknown>>
-  answers: string | null
-  processedAt: string | null
-  takenPosition: number | null
-  createdAt: string
-}
+export type SessionEvent = Pick<
+  Row<'session_events', { data: Readonly<Record<string, unknown>> }>,
+  'sessionId' | 'position' | 'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'takenPosition' | 'createdAt'
+>
 
 /** The columns of a SessionEvent. */
 export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`

@@ -9,6 +9,7 @@ import { blankMasker, noMasker, prepareMasker, type Masker } from '#src/platform
 import { change, findAll, sql, type Db } from '#src/platform/postgres.ts'
 import { sha256 } from '#src/platform/secrets.ts'
 import type { Background } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { openSecretVariables } from '#src/resources/infra/vm-env.ts'
 import { findBuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 import { readSecretValues } from '#src/resources/agents/credentials/use.ts'
@@ -24,7 +25,7 @@ export type SecretSession = Pick<
 >
 
 type Opened = { db: Db } & Pick<Background, 'sealer'>
-type Recorded = { digest: string; sealedValue: Buffer }
+type Recorded = Pick<Row<'session_secrets'>, 'digest' | 'sealedValue'>
 
 /** Masks what is said in a session, by what is in its reach now and what was before. @throws BerthError invalid_request when these are too many. */
 export async function sessionMasker({ db, sealer }: Opened, session: SecretSession): Promise<Masker> {

@@ -6,6 +6,7 @@ import { decodeId } from '#src/platform/ids.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Emission } from './emissions.ts'
 import { followEmissions } from './hubs.ts'
 import { isPreviewable, sessionTopic } from './log.ts'
@@ -107,7 +108,7 @@ async function readPosition({ db }: Call, { id, eventPosition }: Session, after:
   const eventId = decodeId('sessionEvent', after)
   const event =
     eventId &&
-    (await findOne<{ position: number }>(
+    (await findOne<Pick<Row<'session_events'>, 'position'>>(
       db,
       sql`select position from session_events where id = ${eventId} and session_id = ${id}`,
     ))

@@ -5,6 +5,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 import type { Masker } from '#src/platform/masking.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background } from '#src/platform/services.ts'
 import { nodeTokenPurpose } from '#src/resources/infra/vms/access.ts'
 import type { Vm } from '#src/resources/infra/vms/rows.ts'
@@ -45,7 +46,7 @@ const unknownTriesMax = 10
 
 /** The VM as a call needs it. */
 export async function guestVm({ db, sealer }: Background, vm: Vm): Promise<GuestVm> {
-  const { agentUrl, envGeneration } = await getOne<{ agentUrl: string; envGeneration: number }>(
+  const { agentUrl, envGeneration } = await getOne<Pick<Row<'nodes'>, 'agentUrl'> & Pick<Row<'vms'>, 'envGeneration'>>(
     db,
     sql`select n.agent_url, v.env_generation from vms v join nodes n on n.id = v.node_id where v.id = ${vm.id}`,
   )

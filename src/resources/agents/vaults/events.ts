@@ -6,6 +6,7 @@ import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/p
 import { publish } from '#src/platform/pubsub.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { readVault } from './rows.ts'
 
 /** What may happen, in the words of Anthropic's webhooks; `refreshed` and `updated` are ours. */
@@ -24,13 +25,7 @@ export const vaultEventTypes = [
 export type VaultEventType = (typeof vaultEventTypes)[number]
 
 /** One of these happenings; ids are stored uuids, positions grow by one. */
-export type VaultEvent = {
-  vaultId: string
-  position: number
-  type: VaultEventType
-  credentialId: string | null
-  createdAt: string
-}
+export type VaultEvent = Row<'vault_events', { type: VaultEventType }>
 
 /** Adds an event in the transaction of its change; the oldest go once there are too many. */
 export async function addVaultEvent(

@@ -3,20 +3,11 @@ import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
 /** A vault as it is stored; moments are wire text, ids are uuids. */
-export type Vault = {
-  id: string
-  organizationId: string
-  ownerUserId: string
-  displayName: string
-  metadata: Metadata
-  eventPosition: number
-  createdAt: string
-  updatedAt: string
-  archivedAt: string | null
-}
+export type Vault = Row<'vaults', { metadata: Metadata }>
 
 /** The caller's vault. @throws BerthError not_found. */
 export async function readVault(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Vault> {

@@ -1,6 +1,7 @@
 /** The disk that builds of one repository and organization share on a node. One build has it at a time; another meanwhile goes without. */
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build } from './rows.ts'
 
 const idleDays = 14
@@ -12,7 +13,7 @@ export async function takeBuildCache(
   build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>,
 ): Promise<string | null> {
   const whose = sql`organization_id = ${build.organizationId} and repo_key = ${build.repoKey} and node_id = ${build.nodeId}`
-  const taken = await findOne<{ folderId: string }>(
+  const taken = await findOne<Pick<Row<'build_caches'>, 'folderId'>>(
     db,
     sql`update build_caches set job_id = ${build.id}, used_at = now() where ${whose} and coalesce(job_id, ${build.id}) = ${build.id} returning folder_id`,
   )
@@ -59,13 +60,16 @@ export async function releaseStaleCaches(db: Db, nodeId: string, active: readonl
 /** Forgets a cache whose disk cannot be trusted any more. @returns its disk, to be removed. */
 export async function dropBuildCache(db: Db, buildId: string): Promise<string | undefined> {
   return (
-    await findOne<{ folderId: string }>(db, sql`delete from build_caches where job_id = ${buildId} returning folder_id`)
+    await findOne<Pick<Row<'build_caches'>, 'folderId'>>(
+      db,
+      sql`delete from build_caches where job_id = ${buildId} returning folder_id`,
+    )
   )?.folderId
 }
 
 /** Forgets this node's caches that nothing used for two weeks. @returns their disks, to be removed. */
 export async function forgetIdleCaches(db: Db, nodeId: string): Promise<string[]> {
-  const idle = await findAll<{ folderId: string }>(
+  const idle = await findAll<Pick<Row<'build_caches'>, 'folderId'>>(
     db,
     sql`
     delete from build_caches where (organization_id, repo_key, node_id) in (

@@ -1,6 +1,7 @@
 /** A build job's row, and how it is found. */
 import type { Role } from '#src/platform/access.ts'
 import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** Terminal: succeeded, failed, cancelled. */
 export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
@@ -28,39 +29,10 @@ export type Ending = {
 }
 
 /** A build as it is stored; moments are wire text, ids are uuids. */
-export type Build = {
-  id: string
-  organizationId: string
-  createdBy: string | null
-  submittedRole: Role | null
-  status: BuildStatus
-  repoUrl: string | null
-  sealedSource: Buffer | null
-  repoKey: string | null
-  gitRef: string | null
-  commitSha: string | null
-  sealedSpec: Buffer
-  templateId: string
-  vcpuCount: number
-  memoryMb: number
-  timeoutSeconds: number
-  outputType: OutputType
-  outputName: string
-  error: string | null
-  exitCode: number | null
-  failingStep: number | null
-  output: BuildOutput | null
-  cancelRequested: boolean
-  nodeId: string | null
-  queuedAt: string
-  startedAt: string | null
-  claimedAt: string | null
-  finishedAt: string | null
-  tail: string[]
-  logEndMs: number | null
-  logEndSeq: number | null
-  eventPosition: number
-}
+export type Build = Row<
+  'build_jobs',
+  { submittedRole: Role | null; status: BuildStatus; outputType: OutputType; output: BuildOutput | null }
+>
 
 /** A build without what only its worker and its log need, which may be large: what lists read. */
 export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
@@ -70,14 +42,7 @@ export const shownColumns = sql`id, organization_id, created_by, submitted_role,
   error, exit_code, failing_step, output, cancel_requested, node_id, queued_at, started_at, claimed_at, finished_at, log_end_ms, log_end_seq, event_position`
 
 /** What happened to a build: positions grow by one and resume a subscription. */
-export type BuildEvent = {
-  jobId: string
-  position: number
-  status: BuildStatus
-  cancelRequested: boolean
-  error: string | null
-  createdAt: string
-}
+export type BuildEvent = Row<'build_events', { status: BuildStatus }>
 
 /** The build, whoever it belongs to: for workers. */
 export async function findBuildRow(db: Db, id: string): Promise<Build | undefined> {
@@ -86,5 +51,5 @@ export async function findBuildRow(db: Db, id: string): Promise<Build | undefine
 
 /** The last lines of a build's log, kept for ever; none until it is over. */
 export async function readTail(db: Db, id: string): Promise<string[]> {
-  return (await getOne<{ tail: string[] }>(db, sql`select tail from build_jobs where id = ${id}`)).tail
+  return (await getOne<Pick<Row<'build_jobs'>, 'tail'>>(db, sql`select tail from build_jobs where id = ${id}`)).tail
 }

@@ -5,6 +5,7 @@
 import type { RawBuilder } from 'kysely'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build, Ending } from './rows.ts'
 
 /** A worker's right to go on with a build. */
@@ -81,7 +82,7 @@ export async function claimBuild(
       returning *, (extract(epoch from claimed_at + timeout_seconds * interval '1 second' - now()) * 1000)::float8 as left_ms`,
     )
     if (!row) return undefined
-    const run = await findOne<{ progress: BuildProgress; sealedSecrets: Buffer | null }>(
+    const run = await findOne<Pick<Row<'build_runs', { progress: BuildProgress }>, 'progress' | 'sealedSecrets'>>(
       tx,
       sql`
       insert into build_runs (job_id, worker_number, progress)
@@ -131,7 +132,7 @@ export function openKeptSecrets(
 /** The builds that run on a node. */
 export async function buildsOfNode(db: Db, nodeId: string): Promise<string[]> {
   return (
-    await findAll<{ id: string }>(
+    await findAll<Pick<Row<'build_jobs'>, 'id'>>(
       db,
       sql`select id from build_jobs where node_id = ${nodeId} and status = 'running' order by id limit ${batchMax}`,
     )
@@ -145,7 +146,7 @@ export async function idleBuilds(
   active: ReadonlySet<string>,
   unclaimedSeconds: number,
 ): Promise<string[]> {
-  const idle = await findAll<{ id: string }>(
+  const idle = await findAll<Pick<Row<'build_jobs'>, 'id'>>(
     db,
     sql`
     select id from build_jobs b where node_id = ${nodeId} and status = 'running' and id <> all(${[...active]}::uuid[])

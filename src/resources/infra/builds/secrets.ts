@@ -7,11 +7,12 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build } from './rows.ts'
 import { checkEnv } from '#src/resources/infra/vm-env.ts'
 
 /** A secret as far as it is shown. */
-export type BuildSecret = { name: string; leastRole: Role; updatedAt: string }
+export type BuildSecret = Pick<Row<'build_secrets', { leastRole: Role }>, 'name' | 'leastRole' | 'updatedAt'>
 
 /** The organization's secrets by name, without their values. */
 export async function listBuildSecrets(call: Call): Promise<BuildSecret[]> {
@@ -116,7 +117,7 @@ async function roleOfSubmitter(
   { organizationId, createdBy, submittedRole }: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>,
 ): Promise<Role | null> {
   if (createdBy === null) return 'member'
-  const now = await findOne<{ role: Role }>(
+  const now = await findOne<Pick<Row<'memberships', { role: Role }>, 'role'>>(
     db,
     sql`select role from memberships where organization_id = ${organizationId} and user_id = ${createdBy} and deactivated_at is null`,
   )

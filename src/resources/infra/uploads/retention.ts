@@ -4,10 +4,11 @@ import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { uploadKey } from '#src/resources/infra/uploads.ts'
 
 type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
-type UploadRow = { id: string; organizationId: string }
+type UploadRow = Pick<Row<'uploads'>, 'id' | 'organizationId'>
 
 /** Removes unfinished uploads after a day, and remembers which were finished. For housekeeping. */
 export async function forgetUnfinishedUploads(services: Stores): Promise<void> {

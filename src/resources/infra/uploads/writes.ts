@@ -12,6 +12,7 @@ import { log } from '#src/platform/log.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { isDeadProcess, processName } from '#src/platform/locks/process-marks.ts'
 import type { Background } from '#src/platform/services.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { checkFileRoom, filesHeld } from '#src/resources/infra/file-room.ts'
 
 type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
@@ -107,7 +108,7 @@ async function release(db: Db, writer: string): Promise<void> {
 /** Gives back what this host's processes that died had under way: their leases, and the bytes on disk. For the start of a process. */
 export async function clearDeadWrites({ config, db, sealer }: Stores): Promise<void> {
   objectStore({ config, sealer }).clear()
-  const writers = await findAll<{ writer: string }>(
+  const writers = await findAll<Pick<Row<'uploads', { writer: string }>, 'writer'>>(
     db,
     sql`select writer from uploads where writer is not null limit 1000`,
   )

@@ -3,9 +3,10 @@ import { allow, type Permission, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
-import { knownVms, type VmStatus } from './rows.ts'
+import { knownVms, type Vm } from './rows.ts'
 
 /** A VM that runs, and its node. */
 export type RunningVm = { id: string; scope: Scope; envGeneration: number; node: NodeClient }
@@ -28,7 +29,7 @@ export async function reachVm(
   const id = decodeId('vm', publicId)
   const row =
     id &&
-    (await findOne<{ status: VmStatus; envGeneration: number; agentUrl: string }>(
+    (await findOne<Pick<Vm, 'status' | 'envGeneration'> & Pick<Row<'nodes'>, 'agentUrl'>>(
       call.db,
       sql`
     select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,

@@ -7,6 +7,7 @@ import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } 
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { states, transition, transitionAll } from '#src/platform/states.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { reachVm, type RunningVm } from './access.ts'
 import { knownVms, lockVm } from './rows.ts'
@@ -19,15 +20,7 @@ export const processStates = states<'running' | 'exited' | 'killed'>('vm_process
 })
 
 /** A process's record. */
-export type VmProcess = {
-  id: string
-  vmId: string
-  command: string
-  status: 'running' | 'exited' | 'killed'
-  exitCode: number | null
-  startedAt: string
-  finishedAt: string | null
-}
+export type VmProcess = Row<'vm_processes', { status: 'running' | 'exited' | 'killed' }>
 /** A record with the last MiB of each output; empty when its VM does not run any more. */
 export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 

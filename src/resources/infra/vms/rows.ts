@@ -3,6 +3,7 @@ import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import type { RawBuilder } from 'kysely'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 
@@ -21,39 +22,17 @@ export type VmStatus =
   | 'error'
 
 /** A VM as it is stored; moments are wire text, ids are uuids. `userId` made it; `ownerUserId`: it is theirs alone, null: everybody's in the organization. */
-export type Vm = {
-  id: string
-  organizationId: string
-  userId: string | null
-  ownerUserId: string | null
-  name: string
-  status: VmStatus
-  desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'
-  statusReason: string | null
-  endReason: EndReason | null
-  templateId: string
-  nodeId: string
-  ipAddress: string | null
-  vcpuCount: number
-  memoryMb: number
-  diskMb: number
-  externalRef: string | null
-  folderId: string | null
-  wantsFolder: boolean
-  metadata: Record<string, unknown>
-  networkPolicy: NetworkPolicy
-  sealedGitRepos: Buffer | null
-  warnings: string[]
-  bootFailures: number
-  envGeneration: number
-  eventPosition: number
-  createdAt: string
-  updatedAt: string
-  startedAt: string | null
-  stoppedAt: string | null
-  expiresAt: string | null
-  deletedAt: string | null
-}
+export type Vm = Row<
+  'vms',
+  {
+    status: VmStatus
+    desiredStatus: 'running' | 'stopped' | 'paused' | 'deleted'
+    endReason: EndReason | null
+    metadata: Record<string, unknown>
+    networkPolicy: NetworkPolicy
+    warnings: string[]
+  }
+>
 
 /** A boot is tried this often before the VM is left in `error`. */
 export const bootTriesMax = 3
@@ -65,13 +44,7 @@ export type NetworkPolicy =
   | { type: 'limited'; allowedHosts: string[]; allowPackageManagers: boolean }
 
 /** What happened to a VM: positions grow by one and resume a subscription. */
-export type VmEvent = {
-  vmId: string
-  position: number
-  status: VmStatus
-  statusReason: string | null
-  createdAt: string
-}
+export type VmEvent = Row<'vm_events', { status: VmStatus }>
 
 /** The VM, whoever it belongs to: for workers. */
 export async function findVmRow(db: Db, id: string): Promise<Vm | undefined> {

@@ -1,0 +1,184 @@
+/** The tables that the migrations make, as queries answer their rows. Written by: npm run tables */
+
+// biome-ignore format: a line for each column would be five hundred
+/** Every table's columns; `unknown` is JSON. */
+export type Tables = {
+  agent_versions: {
+    agentId: string; version: number; definition: unknown; createdAt: string
+  }
+  agents: {
+    id: string; organizationId: string; ownerUserId: string | null; version: number; definition: unknown
+    createdAt: string; updatedAt: string; archivedAt: string | null
+  }
+  api_keys: {
+    keyId: string; organizationId: string; name: string; secretSha256: Buffer; secretLast4: string; scopes: string[]
+    createdBy: string; createdAt: string; expiresAt: string | null; revokedAt: string | null; lastUsedAt: string | null
+  }
+  build_caches: {
+    organizationId: string; repoKey: string; nodeId: string; folderId: string; jobId: string | null; usedAt: string
+  }
+  build_events: {
+    jobId: string; position: number; status: string; cancelRequested: boolean; error: string | null; createdAt: string
+  }
+  build_jobs: {
+    id: string; organizationId: string; createdBy: string | null; status: string; repoUrl: string | null
+    sealedSource: Buffer | null; repoKey: string | null; gitRef: string | null; commitSha: string | null
+    sealedSpec: Buffer; templateId: string; vcpuCount: number; memoryMb: number; timeoutSeconds: number
+    outputType: string; outputName: string; error: string | null; exitCode: number | null; failingStep: number | null
+    output: unknown; cancelRequested: boolean; nodeId: string | null; queuedAt: string; startedAt: string | null
+    claimedAt: string | null; finishedAt: string | null; tail: string[]; logEndMs: number | null
+    logEndSeq: number | null; eventPosition: number; submittedRole: string | null
+  }
+  build_log_lines: {
+    jobId: string; ms: number; seq: number; output: string
+  }
+  build_runs: {
+    jobId: string; workerNumber: number; sealedSecrets: Buffer | null; progress: unknown
+  }
+  build_secrets: {
+    organizationId: string; name: string; sealedValue: Buffer; updatedAt: string; leastRole: string
+  }
+  credit_leases: {
+    processId: string; organizationId: string; amountNanoUsd: number
+  }
+  environment_events: {
+    environmentId: string; position: number; status: string; statusReason: string | null; vmId: string | null
+    createdAt: string
+  }
+  environments: {
+    id: string; organizationId: string; ownerUserId: string; name: string; description: string | null; config: unknown
+    metadata: unknown; status: string; statusReason: string | null; ephemeral: boolean; vmId: string | null
+    preparedVmId: string | null; eventPosition: number; usedAt: string; createdAt: string; updatedAt: string
+    archivedAt: string | null
+  }
+  folders: {
+    id: string; organizationId: string; userId: string | null; name: string; nodeId: string; sizeMb: number
+    createdAt: string; deletedAt: string | null; usedMb: number
+  }
+  idempotency_keys: {
+    caller: string; key: string; requestSha256: Buffer; responseStatus: number | null; sealedResponse: Buffer | null
+    inProgressUntil: string | null; createdAt: string; grants: unknown
+  }
+  inference_accounts: {
+    organizationId: string; plan: string | null; balanceNanoUsd: number; monthlyBudgetNanoUsd: number | null
+    settledPosition: number
+  }
+  inference_days: {
+    organizationId: string; day: Date; model: string; payer: string; requests: number; inputTokens: number
+    outputTokens: number; cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number
+    costNanoUsd: number
+  }
+  inference_grants: {
+    id: string; organizationId: string; amountNanoUsd: number; grantedBy: string; note: string | null; createdAt: string
+  }
+  inference_key_budgets: {
+    organizationId: string; keyId: string; monthlyBudgetNanoUsd: number
+  }
+  inference_processes: {
+    id: string; flushes: number; seenAt: string
+  }
+  inference_requests: {
+    organizationId: string; id: string; keyId: string | null; userId: string | null; model: string
+    upstream: string | null; route: string; status: string; inputTokens: number; outputTokens: number
+    cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number; costNanoUsd: number; processId: string
+    settledPosition: number | null; startedAt: string; endedAt: string | null
+  }
+  memberships: {
+    id: string; organizationId: string; userId: string; role: string; createdAt: string; deactivatedAt: string | null
+  }
+  migrations: {
+    name: string; ranAt: string
+  }
+  nodes: {
+    id: string; name: string; agentUrl: string; acceleration: string | null; memoryMb: number
+    unavailableReason: string | null; heartbeatAt: string; createdAt: string; diskMb: number | null
+    workerNumber: number
+  }
+  organizations: {
+    id: string; name: string; createdAt: string; deactivatedAt: string | null
+  }
+  rate_buckets: {
+    bucket: string; tokens: number; granted: number; refilledAt: string
+  }
+  session_calls: {
+    toolUseId: string; sessionId: string; vmId: string | null; vmStartedAt: string | null; begunAt: string
+  }
+  session_events: {
+    sessionId: string; position: number; id: string; type: string; data: unknown; sizeBytes: number
+    answers: string | null; processedAt: string | null; takenPosition: number | null; createdAt: string
+  }
+  session_previews: {
+    sessionId: string; seq: number; eventId: string; data: unknown
+  }
+  session_reasoning: {
+    spanId: string; sessionId: string; blocks: unknown
+  }
+  session_secrets: {
+    sessionId: string; digest: string; sealedValue: Buffer
+  }
+  sessions: {
+    id: string; organizationId: string; ownerUserId: string; agentId: string | null; builtinAgent: string | null
+    agentVersion: number; agentDefinition: unknown; environmentId: string | null; deploymentId: string | null
+    kind: string; source: string; title: string | null; metadata: unknown; vaultIds: string[]
+    budgetNanoUsd: number | null; status: string; stopReason: unknown; runningSince: string | null; activeMs: number
+    inputTokens: number; outputTokens: number; cacheReadInputTokens: number; cacheCreation5mInputTokens: number
+    cacheCreation1hInputTokens: number; webSearchRequests: number; webFetchRequests: number; costNanoUsd: number
+    eventPosition: number; lastEventId: string | null; lastEventAt: string | null; serviceEvents: number
+    readEventId: string | null; readPosition: number; readServiceEvents: number; sharedAt: string | null
+    createdAt: string; updatedAt: string; archivedAt: string | null; stepFence: number; stepNode: string | null
+    stepBeatAt: string | null; stepTries: number; outcomes: unknown; keepsSecrets: boolean
+  }
+  signing_keys: {
+    kid: string; publicJwk: unknown; sealedPrivateJwk: Buffer; createdAt: string; retiredAt: string | null
+  }
+  templates: {
+    id: string; organizationId: string | null; name: string; description: string; createdAt: string
+    nodeId: string | null; buildJobId: string | null; sizeBytes: number | null; deletedAt: string | null
+  }
+  uploads: {
+    id: string; organizationId: string; createdBy: string | null; createdAt: string; expiresAt: string
+    checkedAt: string | null; usedAt: string; sizeBytes: number; writer: string | null; writingUntil: string | null
+    reservedBytes: number
+  }
+  usage_sessions: {
+    id: number; organizationId: string; vmId: string | null; vcpuCount: number; memoryMb: number; costPerHour: number
+    startedAt: string; endedAt: string | null; endReason: string | null; buildJobId: string | null
+  }
+  users: {
+    id: string; name: string; email: string | null; createdAt: string
+  }
+  vault_credentials: {
+    id: string; vaultId: string; displayName: string | null; auth: unknown; keyKind: string; key: string
+    sealedSecrets: Buffer | null; tokenGeneration: number; refusedGeneration: number | null; metadata: unknown
+    createdAt: string; updatedAt: string; archivedAt: string | null
+  }
+  vault_events: {
+    vaultId: string; position: number; type: string; credentialId: string | null; createdAt: string
+  }
+  vaults: {
+    id: string; organizationId: string; ownerUserId: string; displayName: string; metadata: unknown
+    eventPosition: number; createdAt: string; updatedAt: string; archivedAt: string | null
+  }
+  vm_credentials: {
+    vmId: string; credentialId: string
+  }
+  vm_env: {
+    vmId: string; key: string; source: string; visibility: string; sealedValue: Buffer; updatedAt: string
+  }
+  vm_events: {
+    vmId: string; position: number; status: string; statusReason: string | null; createdAt: string
+  }
+  vm_processes: {
+    id: string; vmId: string; command: string; status: string; exitCode: number | null; startedAt: string
+    finishedAt: string | null
+  }
+  vms: {
+    id: string; organizationId: string; userId: string | null; name: string; status: string; desiredStatus: string
+    statusReason: string | null; endReason: string | null; templateId: string; nodeId: string; ipAddress: string | null
+    vcpuCount: number; memoryMb: number; diskMb: number; externalRef: string | null; folderId: string | null
+    wantsFolder: boolean; metadata: unknown; networkPolicy: unknown; sealedGitRepos: Buffer | null; warnings: unknown
+    bootFailures: number; envGeneration: number; eventPosition: number; createdAt: string; updatedAt: string
+    startedAt: string | null; stoppedAt: string | null; expiresAt: string | null; deletedAt: string | null
+    ownerUserId: string | null
+  }
+}
