@@ -195,11 +195,11 @@ async function answer(
   context: Context,
 ): Promise<string | Buffer | null> {
   const data = await runner.execute(operation, variables, context).catch((error: unknown) => {
-    throw error instanceof BerthError ? asListed(route.list ? listError(error) : error, route) : error
+    throw error instanceof BerthError ? asListed(route.list ? listError(route.list, error) : error, route) : error
   })
   if (route.status === 204) return null
   const whole = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
-  const body = route.list ? listBody(route.list, whole as Parameters<typeof listBody>[1]) : whole // a list's document selects a connection
+  const body = route.list ? listBody(route.list, whole as Parameters<typeof listBody>[1], variables) : whole // a list's document selects a connection
   return route.large ? bodyText(body) : JSON.stringify(body)
 }
 

@@ -27,6 +27,8 @@ import './infra/vms.ts'
 import './identity/api-keys.ts'
 import './llm/chat.ts'
 import './llm/credits.ts'
+import './llm/chat-inputs.ts'
+import './llm/model-capabilities.ts'
 import './llm/models.ts'
 import './llm/usage.ts'
 

@@ -1,22 +1,23 @@
 /** Chat completions in GraphQL: the whole answer as a mutation, its pieces as a subscription. */
 import { builder, type Context } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { mutationOf } from '../mutations.ts'
 import type { FinishReason, ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import { askChat, callerLeft, collectChat, type ChatAnswer } from '#src/resources/llm/chats.ts'
 import type { Completion } from '#src/resources/llm/chats/completions.ts'
+import { chatBody, commonFields, streamedFields } from './chat-inputs.ts'
+import { modelType } from './models.ts'
 
 /** One thing that happened, and whose answer it belongs to. */
 type ChatEvent = { completion: Completion; event: ModelEvent }
 
-const finishReason = builder.enumType('ChatFinishReason', {
-  description: 'Why a model stopped.',
-  values: {
-    stop: { description: 'It had said what it wanted, or met a stop text.' },
-    length: { description: 'It reached the token limit.' },
-    tool_calls: { description: 'It wants tools called.' },
-    content_filter: { description: 'The provider held the rest back.' },
-  } satisfies Record<FinishReason, { description: string }>,
-})
+const finishReason = enumOf('ChatFinishReason', 'Why a model stopped.', {
+  stop: 'It had said what it wanted, or met a stop text.',
+  length: 'It reached the token limit.',
+  tool_calls: 'It wants tools called.',
+  content_filter: 'The provider held the rest back.',
+} satisfies Record<FinishReason, string>)
 
 const usageType = builder.objectRef<Usage>('ChatUsage').implement({
   description: 'Tokens of a completion, as the provider counted them.',
@@ -38,6 +39,7 @@ const reasoningType = builder.objectRef<ReasoningBlock>('ChatReasoning').impleme
     model: t.exposeString('model', { description: 'The model that it is bound to.' }),
     signature: t.exposeString('signature', { nullable: true, description: 'What one family of providers wants back.' }),
     encryptedContent: t.exposeString('encryptedContent', { nullable: true, description: 'What another wants back.' }),
+    redacted: t.exposeBoolean('redacted', { description: 'Whether its provider hid the text.' }),
   }),
 })
 
@@ -69,7 +71,13 @@ const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement
   description: 'A whole answer.',
   fields: (t) => ({
     id: t.id({ description: '`chatcmpl-` and 26 characters.', resolve: ({ completion }) => completion.id }),
-    model: t.string({ description: 'The model that answered.', resolve: ({ completion }) => completion.model.id }),
+    modelId: t.id({ description: 'The model that answered.', resolve: ({ completion }) => completion.model.id }),
+    model: t.field({
+      type: modelType,
+      nullable: true,
+      description: 'The same, whole.',
+      resolve: ({ completion }) => completion.model,
+    }),
     upstream: t.string({ description: 'Who served it.', resolve: ({ completion }) => completion.upstream }),
     content: t.exposeString('text', { description: 'What it said.' }),
     refusal: t.string({
@@ -87,7 +95,13 @@ const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement(
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'completion' in value,
   fields: (t) => ({
     id: t.id({ description: 'The answer it belongs to.', resolve: ({ completion }) => completion.id }),
-    model: t.string({ description: 'The model that answers.', resolve: ({ completion }) => completion.model.id }),
+    modelId: t.id({ description: 'The model that answers.', resolve: ({ completion }) => completion.model.id }),
+    model: t.field({
+      type: modelType,
+      nullable: true,
+      description: 'The same, whole.',
+      resolve: ({ completion }) => completion.model,
+    }),
     upstream: t.string({ description: 'Who serves it.', resolve: ({ completion }) => completion.upstream }),
     text: t.string({
       nullable: true,
@@ -131,66 +145,28 @@ const chatEventOrHeartbeat = builder.unionType('ChatCompletionEventOrHeartbeat',
   types: [chatEvent, heartbeat],
 })
 
-const requestArguments = builder.args((t) => ({
-  model: t.string({ required: true, description: 'As `models` lists it.' }),
-  messages: t.field({
-    type: 'JSON',
-    required: true,
-    description: 'The conversation, as `POST /llm/v1/chat/completions` takes it.',
-  }),
-  maxTokens: t.int({ description: 'Output tokens at most.' }),
-  temperature: t.float({ description: '0 to 2.' }),
-  topP: t.float({ description: '0 to 1.' }),
-  stop: t.stringList({ description: 'At most 4 texts at which it stops.' }),
-  responseFormat: t.field({ type: 'JSON', description: 'As OpenAI’s `response_format`.' }),
-}))
 const errors =
   'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and its kin.'
 
-builder.mutationFields((t) => ({
-  createChatCompletion: t.field({
-    type: completionType,
-    description: `Asks a model and waits for the whole answer. Leaving ends the request. Without tools and reasoning: those are streamed. ${errors}`,
-    args: requestArguments,
-    resolve: (_, { maxTokens, topP, responseFormat, ...same }, call) =>
-      wholeAnswer(call, {
-        ...same,
-        max_tokens: maxTokens,
-        top_p: topP,
-        response_format: responseFormat,
-        stream: false,
-      }),
-  }),
-}))
+mutationOf(
+  'createChatCompletion',
+  { field: 'completion', type: completionType },
+  `Asks a model and waits for the whole answer. Leaving ends the request. Without tools and reasoning: those are streamed. ${errors}`,
+  commonFields,
+  (call: Context, input) => wholeAnswer(call, chatBody(input, false)),
+)
+
+const streamedInput = builder.inputType('ChatCompletionEventsInput', {
+  description: 'What `chatCompletionEvents` takes.',
+  fields: streamedFields,
+})
 
 builder.subscriptionFields((t) => ({
-  chatCompletion: t.field({
+  chatCompletionEvents: t.field({
     type: chatEventOrHeartbeat,
     description: `Asks a model and tells its answer as it comes. Leaving ends the request. It cannot be resumed: what was not heard is gone. ${errors}`,
-    args: {
-      ...requestArguments,
-      reasoningEffort: t.arg.string({ description: 'One of the model’s `reasoningLevels`.' }),
-      tools: t.arg({ type: 'JSON', description: 'As OpenAI’s `tools`.' }),
-      toolChoice: t.arg({ type: 'JSON', description: 'As OpenAI’s `tool_choice`.' }),
-      parallelToolCalls: t.arg.boolean({ description: 'Whether several tools may be called at once.' }),
-    },
-    subscribe: async (
-      _,
-      { maxTokens, topP, responseFormat, reasoningEffort, toolChoice, parallelToolCalls, ...same },
-      call,
-    ) =>
-      withHeartbeats(
-        eventsOf(call, {
-          ...same,
-          max_tokens: maxTokens,
-          top_p: topP,
-          response_format: responseFormat,
-          reasoning_effort: reasoningEffort,
-          tool_choice: toolChoice,
-          parallel_tool_calls: parallelToolCalls,
-          stream: true,
-        }),
-      ),
+    args: { input: t.arg({ type: streamedInput, required: true, description: 'What it takes.' }) },
+    subscribe: async (_, { input }, call) => withHeartbeats(eventsOf(call, chatBody(input, true))),
     resolve: (event) => event as never, // the union's own types tell them apart
   }),
 }))

@@ -1,79 +1,64 @@
 /** The catalog of models in GraphQL. */
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { reasoningLevels, type ReasoningLevel, type ReasoningReplay } from '#src/drivers/models/model.ts'
+import { enumOf } from '../enums.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, pageArguments } from '../pages.ts'
+import type { ReasoningLevel, ReasoningReplay } from '#src/drivers/models/model.ts'
 import type { Model, Pricing } from '#src/resources/llm/models/rows.ts'
 import { lifecycleOf, wireCapabilities, type Lifecycle } from '#src/resources/llm/models/wire.ts'
-import { getModel, listModels, type ModelList } from '#src/resources/llm/models.ts'
+import { findModels, getModel, pageModels } from '#src/resources/llm/models.ts'
+import { modelCapabilities, wireModelCapabilities } from './model-capabilities.ts'
 
-const reasoningLevel = builder.enumType('ReasoningLevel', {
-  description: `How hard a model thinks, least first: ${reasoningLevels.map((level) => `\`${level}\``).join(', ')}.`,
-  values: Object.fromEntries(reasoningLevels.map((level) => [level, {}])) as Record<ReasoningLevel, object>,
-})
-const reasoningReplay = builder.enumType('ReasoningReplay', {
-  description: 'What a provider wants back of its reasoning in the next request.',
-  values: {
-    none: { description: 'Nothing.' },
-    signature: { description: 'The text and its signature.' },
-    encrypted_content: { description: 'The block’s id and its encrypted content.' },
-  } satisfies Record<ReasoningReplay, { description: string }>,
-})
-const modelStatus = builder.enumType('ModelStatus', {
-  description: 'Whether a model may be counted on.',
-  values: {
-    available: { description: 'It is served.' },
-    deprecated: { description: 'It is served still; move to another.' },
-  } satisfies Record<Model['status'], { description: string }>,
-})
-const modelLifecycle = builder.enumType('ModelLifecycle', {
-  description: 'Where a model is in its life, in Anthropic’s words.',
-  values: {
-    active: { description: 'It may be counted on.' },
-    deprecated: { description: 'Move to another.' },
-    retired: { description: 'None that is listed is.' },
-  } satisfies Record<Lifecycle, { description: string }>,
-})
-const modelSpeed = builder.enumType('ModelSpeed', {
-  description: 'The class of service.',
-  values: { standard: { description: 'The usual one.' }, fast: { description: 'A faster one.' } } satisfies Record<
-    Model['speed'],
-    { description: string }
-  >,
-})
-
-const capabilities = builder.objectRef<Model['capabilities']>('ModelCapabilities').implement({
-  description: 'What a model can do.',
-  fields: (t) => ({
-    tools: t.exposeBoolean('tools', { description: 'Call tools.' }),
-    vision: t.exposeBoolean('vision', { description: 'See images.' }),
-    pdf: t.exposeBoolean('pdf', { description: 'Read PDF files.' }),
-    structuredOutputs: t.exposeBoolean('structuredOutputs', { description: 'Answer in JSON of a given schema.' }),
-    streaming: t.exposeBoolean('streaming', { description: 'Answer piece by piece.' }),
-  }),
-})
+/** How hard a model thinks. */
+export const reasoningLevel = enumOf('ReasoningLevel', 'How hard a model thinks, least first.', {
+  none: 'Not at all.',
+  minimal: 'As little as it can.',
+  low: 'A little.',
+  medium: 'As it usually does.',
+  high: 'Hard.',
+  xhigh: 'Harder.',
+  max: 'As hard as it can.',
+} satisfies Record<ReasoningLevel, string>)
+const reasoningReplay = enumOf('ReasoningReplay', 'What a provider wants back of its reasoning in the next request.', {
+  none: 'Nothing.',
+  signature: 'The text and its signature.',
+  encrypted_content: 'The block’s id and its encrypted content.',
+} satisfies Record<ReasoningReplay, string>)
+const modelStatus = enumOf('ModelStatus', 'Whether a model may be counted on.', {
+  available: 'It is served.',
+  deprecated: 'It is served still; move to another.',
+} satisfies Record<Model['status'], string>)
+const modelLifecycle = enumOf('ModelLifecycle', 'Where a model is in its life, in Anthropic’s words.', {
+  active: 'It may be counted on.',
+  deprecated: 'Move to another.',
+  retired: 'None that is listed is.',
+} satisfies Record<Lifecycle, string>)
+const modelSpeed = enumOf('ModelSpeed', 'The class of service.', {
+  standard: 'The usual one.',
+  fast: 'A faster one.',
+} satisfies Record<Model['speed'], string>)
 
 const pricing = builder.objectRef<Pricing>('ModelPricing').implement({
-  description: 'Prices in US dollars for a million tokens, as text.',
-  fields: (t) => ({
-    input: t.string({ description: 'Tokens sent.', resolve: (prices) => dollarsPerMillion(prices.inputNanoUsd) }),
-    output: t.string({
-      description: 'Tokens answered, reasoning included.',
-      resolve: (prices) => dollarsPerMillion(prices.outputNanoUsd),
-    }),
-    cacheRead: t.string({
-      description: 'Tokens read from the provider’s cache.',
-      resolve: (prices) => dollarsPerMillion(prices.cacheReadNanoUsd),
-    }),
-    cacheWrite: t.string({
-      description: 'Tokens written to the provider’s cache.',
-      resolve: (prices) => dollarsPerMillion(prices.cacheWriteNanoUsd),
-    }),
-  }),
+  description: 'Prices in US dollars for a million tokens.',
+  fields: (t) => {
+    const price = (field: keyof Pricing, description: string) =>
+      t.field({ type: 'Decimal', description, resolve: (prices) => dollarsPerMillion(prices[field]) })
+    return {
+      inputUsdPerMillion: price('inputNanoUsd', 'Tokens sent.'),
+      outputUsdPerMillion: price('outputNanoUsd', 'Tokens answered, reasoning included.'),
+      cacheReadUsdPerMillion: price('cacheReadNanoUsd', 'Tokens read from the provider’s cache.'),
+      cacheWriteUsdPerMillion: price('cacheWriteNanoUsd', 'Tokens written to the provider’s cache.'),
+    }
+  },
 })
 
-const modelType = builder.objectRef<Model>('Model').implement({
+/** A model. */
+export const modelType = nodeOf('Model', '`<provider>/<model>`; what requests name as `model`.', findModels)
+
+builder.objectType(modelType, {
   description: 'A model that this installation serves.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: '`<provider>/<model>`; what requests name as `model`.' }),
     object: t.string({ description: 'Always `model`, as OpenAI’s clients expect.', resolve: () => 'model' }),
     type: t.string({ description: 'Always `model`, as Anthropic’s clients expect.', resolve: () => 'model' }),
     displayName: t.exposeString('displayName', { description: 'Its name for people.' }),
@@ -131,13 +116,12 @@ const modelType = builder.objectRef<Model>('Model').implement({
       resolve: () => [],
     }),
     wireCapabilities: t.field({
-      type: 'JSON',
-      description:
-        'What it can do as REST shows it: `capabilities` with one more key for each that Anthropic’s API knows.',
+      type: wireModelCapabilities,
+      description: 'The same as REST shows it.',
       resolve: (model) => wireCapabilities(model),
     }),
     capabilities: t.field({
-      type: capabilities,
+      type: modelCapabilities,
       description: 'What it can do.',
       resolve: (model) => model.capabilities,
     }),
@@ -151,46 +135,29 @@ const modelType = builder.objectRef<Model>('Model').implement({
   }),
 })
 
-const modelList = builder.objectRef<ModelList>('ModelList').implement({
-  description: 'The models that are served, in the order of the table.',
+/** A page of models. */
+export const modelConnection = connectionOf('Model', modelType)
+
+const modelFilter = builder.inputType('ModelFilter', {
+  description: 'Which models a list shows.',
   fields: (t) => ({
-    object: t.string({ description: 'Always `list`.', resolve: () => 'list' }),
-    data: t.field({ type: [modelType], description: 'The models.', resolve: ({ data }) => data }),
-    hasMore: t.boolean({
-      description: 'Whether there are more in the direction of the walk.',
-      resolve: ({ hasMore }) => hasMore,
-    }),
-    firstId: t.string({
-      nullable: true,
-      description: 'The first one’s id.',
-      resolve: ({ data }) => data[0]?.id ?? null,
-    }),
-    lastId: t.string({
-      nullable: true,
-      description: 'The last one’s id.',
-      resolve: ({ data }) => data.at(-1)?.id ?? null,
-    }),
+    lifecycle: t.field({ type: [modelLifecycle], description: 'Only those in one of these stages.' }),
   }),
 })
 
 builder.queryFields((t) => ({
   models: t.field({
-    type: modelList,
+    type: modelConnection,
     description:
-      'The models that may be asked: those with an upstream that the operator has set up. Errors: INVALID_REQUEST.',
-    args: {
-      lifecycle: t.arg({ type: [modelLifecycle], description: 'Only those in one of these stages.' }),
-      limit: t.arg.int({ description: 'How many, 1 to 1000; all without it.' }),
-      afterId: t.arg.id({ description: '`lastId` of the page before.' }),
-      beforeId: t.arg.id({ description: '`firstId` of the page behind.' }),
-    },
-    resolve: (_, window, call) => listModels(call, window),
+      'The models that may be asked: those with an upstream that the operator has set up, in the order of the table. Errors: INVALID_REQUEST.',
+    args: { ...pageArguments, filter: t.arg({ type: modelFilter, description: 'Which ones.' }) },
+    resolve: (_, { filter, ...window }, call) => pageModels(call, window, filter),
   }),
   model: t.field({
     type: modelType,
-    description: 'One model. Errors: NOT_FOUND.',
+    description: 'One model. `id` may also be what stands behind the provider. Errors: NOT_FOUND.',
     args: {
-      id: t.arg.id({ required: true, description: 'Its id, or what stands behind the provider.' }),
+      ...idArguments,
       provider: t.arg.string({ description: 'What stands before the slash, when `id` is only what stands behind it.' }),
     },
     resolve: (_, { id, provider }, call) => getModel(call, provider ? `${provider}/${id}` : id),

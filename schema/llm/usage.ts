@@ -1,66 +1,80 @@
 /** What requests to models used and cost, in GraphQL. */
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { RequestStatus } from '#src/resources/llm/billing.ts'
+import type { RequestRoute, RequestStatus } from '#src/resources/llm/billing.ts'
 import {
+  findRequests,
   followRequests,
-  listRequests,
+  pageRequests,
   sumUsage,
   type InferenceUsage,
   type SettledRequest,
-  type ShownRequest,
   type Totals,
   type UsageGroup,
   type UsageGroupBy,
 } from '#src/resources/llm/usage.ts'
+import { modelType } from './models.ts'
 
-const requestStatus = builder.enumType('InferenceRequestStatus', {
-  description: 'How a request to a model stands.',
-  values: {
-    open: { description: 'It runs; what it used is brought up to date every second.' },
-    completed: { description: 'The model said everything.' },
-    cut_by_client: { description: 'The caller left before the end.' },
-    cut_by_upstream: { description: 'The provider broke off.' },
-    failed: { description: 'No provider answered.' },
-    lost: { description: 'Its process died. It is counted by what was written of it last, a second before at most.' },
-  } satisfies Record<RequestStatus, { description: string }>,
-})
+const requestStatus = enumOf('InferenceRequestStatus', 'How a request to a model stands.', {
+  open: 'It runs; what it used is brought up to date every second.',
+  completed: 'The model said everything.',
+  cut_by_client: 'The caller left before the end.',
+  cut_by_upstream: 'The provider broke off.',
+  failed: 'No provider answered.',
+  lost: 'Its process died. It is counted by what was written of it last, a second before at most.',
+} satisfies Record<RequestStatus, string>)
 
-const groupBy = builder.enumType('InferenceUsageGroupBy', {
-  description: 'What sums are by.',
-  values: {
-    KEY: { description: 'By organization key, and by person for requests without one.' },
-    MODEL: { description: 'By model.' },
-    DAY: { description: 'By day of the start, UTC.' },
-  } satisfies Record<UsageGroupBy, { description: string }>,
-})
+const requestRoute = enumOf('InferenceRequestRoute', 'Where a request to a model came in.', {
+  'chat.completions': '`POST /llm/v1/chat/completions`.',
+  chat: '`POST /llm/v1/chat`.',
+  graphql: 'GraphQL.',
+  agent: 'A session of an agent.',
+} satisfies Record<RequestRoute, string>)
 
-const requestType = builder.objectRef<ShownRequest>('InferenceRequest').implement({
+const groupBy = enumOf('InferenceUsageGroupBy', 'What sums are by.', {
+  key: 'By organization key, and by person for requests without one.',
+  model: 'By model.',
+  day: 'By day of the start, UTC.',
+} satisfies Record<UsageGroupBy, string>)
+
+const requestType = nodeOf('InferenceRequest', '`infreq_` and 26 characters.', findRequests)
+
+builder.objectType(requestType, {
   description: 'One request to a model. What was asked and answered is not kept.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'costUsd' in value,
   fields: (t) => ({
-    id: t.id({ description: 'Its id.', resolve: (request) => encodeId('inferenceRequest', request.id) }),
-    keyId: t.exposeString('keyId', { nullable: true, description: 'The organization key that asked.' }),
+    keyId: t.exposeID('keyId', { nullable: true, description: 'The organization key that asked.' }),
     userId: t.id({
       nullable: true,
       description: 'The person who asked.',
       resolve: ({ userId }) => userId && encodeId('user', userId),
     }),
-    model: t.exposeString('model', { description: 'The model.' }),
-    upstream: t.exposeString('upstream', { nullable: true, description: 'Who answered; null when nobody did.' }),
-    route: t.exposeString('route', {
-      description: 'Where it came in: `chat.completions`, `chat`, `graphql` or `agent`.',
+    modelId: t.exposeID('model', { description: 'The model that was asked.' }),
+    model: t.field({
+      type: modelType,
+      nullable: true,
+      description: 'The same as it is now; null for one that is no longer served.',
+      resolve: (request) => request.model,
     }),
-    status: t.field({ type: requestStatus, description: 'How it stands.', resolve: (request) => request.status }),
-    inputTokens: t.exposeFloat('inputTokens', { description: 'Tokens in, those of the cache included.' }),
-    outputTokens: t.exposeFloat('outputTokens', { description: 'Tokens out, reasoning included.' }),
-    cacheReadTokens: t.exposeFloat('cacheReadTokens', { description: 'Tokens read from the provider’s cache.' }),
-    cacheWriteTokens: t.exposeFloat('cacheWriteTokens', { description: 'Tokens written to the provider’s cache.' }),
-    reasoningTokens: t.exposeFloat('reasoningTokens', { description: 'Tokens of reasoning.' }),
-    costUsd: t.exposeFloat('costUsd', { description: 'US dollars, nine decimals.' }),
+    upstream: t.exposeString('upstream', { nullable: true, description: 'Who answered; null when nobody did.' }),
+    route: t.expose('route', { type: requestRoute, description: 'Where it came in.' }),
+    status: t.expose('status', { type: requestStatus, description: 'How it stands.' }),
+    inputTokens: t.expose('inputTokens', { type: 'BigInt', description: 'Tokens in, those of the cache included.' }),
+    outputTokens: t.expose('outputTokens', { type: 'BigInt', description: 'Tokens out, reasoning included.' }),
+    cacheReadTokens: t.expose('cacheReadTokens', {
+      type: 'BigInt',
+      description: 'Tokens read from the provider’s cache.',
+    }),
+    cacheWriteTokens: t.expose('cacheWriteTokens', {
+      type: 'BigInt',
+      description: 'Tokens written to the provider’s cache.',
+    }),
+    reasoningTokens: t.expose('reasoningTokens', { type: 'BigInt', description: 'Tokens of reasoning.' }),
+    costUsd: t.expose('costUsd', { type: 'Decimal', description: 'US dollars, nine decimals.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
     endedAt: t.expose('endedAt', {
       type: 'DateTime',
@@ -73,25 +87,37 @@ const requestType = builder.objectRef<ShownRequest>('InferenceRequest').implemen
 const totals = builder.objectRef<Totals>('InferenceTotals').implement({
   description: 'Sums of requests to models.',
   fields: (t) => ({
-    requests: t.exposeFloat('requests', { description: 'How many.' }),
-    inputTokens: t.exposeFloat('inputTokens', { description: 'Tokens in, those of the cache included.' }),
-    outputTokens: t.exposeFloat('outputTokens', { description: 'Tokens out, reasoning included.' }),
-    cacheReadTokens: t.exposeFloat('cacheReadTokens', { description: 'Tokens read from providers’ caches.' }),
-    cacheWriteTokens: t.exposeFloat('cacheWriteTokens', { description: 'Tokens written to providers’ caches.' }),
-    reasoningTokens: t.exposeFloat('reasoningTokens', { description: 'Tokens of reasoning.' }),
-    costUsd: t.exposeFloat('costUsd', { description: 'US dollars, nine decimals.' }),
+    requests: t.expose('requests', { type: 'BigInt', description: 'How many.' }),
+    inputTokens: t.expose('inputTokens', { type: 'BigInt', description: 'Tokens in, those of the cache included.' }),
+    outputTokens: t.expose('outputTokens', { type: 'BigInt', description: 'Tokens out, reasoning included.' }),
+    cacheReadTokens: t.expose('cacheReadTokens', {
+      type: 'BigInt',
+      description: 'Tokens read from providers’ caches.',
+    }),
+    cacheWriteTokens: t.expose('cacheWriteTokens', {
+      type: 'BigInt',
+      description: 'Tokens written to providers’ caches.',
+    }),
+    reasoningTokens: t.expose('reasoningTokens', { type: 'BigInt', description: 'Tokens of reasoning.' }),
+    costUsd: t.expose('costUsd', { type: 'Decimal', description: 'US dollars, nine decimals.' }),
   }),
 })
 const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implement({
   description: 'Sums of one key, person, model or day; what they are not by is null.',
   fields: (t) => ({
-    keyId: t.exposeString('keyId', { nullable: true, description: 'The organization key.' }),
+    keyId: t.exposeID('keyId', { nullable: true, description: 'The organization key.' }),
     userId: t.id({
       nullable: true,
       description: 'The person.',
       resolve: ({ userId }) => userId && encodeId('user', userId),
     }),
-    model: t.exposeString('model', { nullable: true, description: 'The model.' }),
+    modelId: t.exposeID('model', { nullable: true, description: 'The model.' }),
+    model: t.field({
+      type: modelType,
+      nullable: true,
+      description: 'The same as it is now; null for one that is no longer served.',
+      resolve: ({ model }) => model,
+    }),
     day: t.exposeString('day', { nullable: true, description: 'The day: `2026-11-21`.' }),
     totals: t.field({ type: totals, description: 'The sums.', resolve: (group) => group }),
   }),
@@ -126,31 +152,40 @@ const eventOrHeartbeat = builder.unionType('InferenceRequestEventOrHeartbeat', {
   types: [requestEvent, heartbeat],
 })
 const requestConnection = connectionOf('InferenceRequest', requestType)
+const requestFilter = builder.inputType('InferenceRequestFilter', {
+  description: 'Which requests to models a list shows.',
+  fields: (t) => ({
+    keyId: t.id({ description: 'Only those of this organization key.' }),
+    modelId: t.id({ description: 'Only those to this model.' }),
+    status: t.field({ type: requestStatus, description: 'Only those that stand so.' }),
+  }),
+})
+const usageArguments = builder.args((t) => ({
+  from: t.string({ description: 'The first day, UTC: `2026-11-01`; the first of the month of `to` without it.' }),
+  to: t.string({ description: 'The last day, UTC; today without it. 366 days at most.' }),
+  groupBy: t.field({ type: groupBy, description: 'What to sum by, besides everything together.' }),
+}))
+const requestArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    filter: t.field({ type: requestFilter, description: 'Which ones.' }),
+    orderBy: t.field({ type: orderOf('InferenceRequest'), description: 'Newest first without it.' }),
+  })),
+}
 
 builder.queryFields((t) => ({
   inferenceUsage: t.field({
     type: usage,
     description: 'What the organization’s requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: {
-      ...organizationArguments,
-      from: t.arg.string({
-        description: 'The first day, UTC: `2026-11-01`; the first of the month of `to` without it.',
-      }),
-      to: t.arg.string({ description: 'The last day, UTC; today without it. 366 days at most.' }),
-      groupBy: t.arg({ type: groupBy, description: 'What to sum by, besides everything together.' }),
-    },
+    args: { ...organizationArguments, ...usageArguments },
     resolve: (_, input, call) => sumUsage(call, input),
   }),
   inferenceRequests: t.field({
     type: requestConnection,
     description: 'The organization’s requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
-    args: {
-      ...organizationArguments,
-      keyId: t.arg.string({ description: 'Only those of this organization key.' }),
-      model: t.arg.string({ description: 'Only those to this model.' }),
-      ...pageArguments,
-    },
-    resolve: (_, input, call) => listRequests(call, input) as never, // see pages.ts
+    args: { ...organizationArguments, ...requestArguments },
+    resolve: (_, { organizationId, filter, orderBy, ...window }, call) =>
+      pageRequests(call, organizationId, window, filter, orderBy?.direction),
   }),
 }))
 

@@ -81,7 +81,7 @@ async function printCredits({ organization, change }: Work): Promise<void> {
     await change(db, found.id)
     const { plan, grantedUsd, balanceUsd, reservedUsd, spentUsd, spentThisMonthUsd, monthlyBudgetUsd } =
       await readCredits(db, found.id)
-    const money = (usd: number): string => dollars(Math.round(usd * nanoUsdPerUsd))
+    const money = (usd: string): string => dollars(Math.round(Number(usd) * nanoUsdPerUsd))
     const lines = [
       ['organization', organization],
       ['plan', plan ?? 'none'],

@@ -70,7 +70,7 @@ test('names follow GraphQL: types in PascalCase, fields and arguments in camelCa
 
 /** Subscriptions whose events are kept nowhere, and why. */
 const notKept: Readonly<Record<string, string>> = {
-  chatCompletion: 'an answer of a model belongs to whoever asked: what nobody heard is not stored',
+  chatCompletionEvents: 'an answer of a model belongs to whoever asked: what nobody heard is not stored',
 }
 test('every subscription takes a cursor and answers a union with heartbeats', () => {
   for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) {

@@ -166,7 +166,7 @@ describe('a role', () => {
     }
     expect(
       await codeOf(
-        `mutation { setOrganizationBudget(organizationId: "${id}", monthlyUsd: 5) { monthlyBudgetUsd } }`,
+        `mutation { setOrganizationBudget(input: { organizationId: "${id}", monthlyUsd: 5 }) { credits { plan } } }`,
         token,
       ),
     ).toBe('NOT_PERMITTED_FOR_ROLE')

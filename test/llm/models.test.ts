@@ -102,21 +102,46 @@ describe('GET /llm/v1/models', () => {
   test('is the same in GraphQL, for people and keys', async () => {
     for (const token of [owner, key]) {
       const { body } = await berth.ask(
-        '{ models { object hasMore data { id speed } } model(id: "demo") { id displayName } }',
+        '{ models { totalCount nodes { id speed pricing { inputUsdPerMillion } } pageInfo { hasNextPage } } model(id: "demo") { id displayName } node(id: "dead/model") { ... on Model { reasoningLevels } } }',
         { token },
       )
+      const { models } = body.data as { models: { totalCount: number; nodes: unknown[] } }
+      expect(models.totalCount).toBe(models.nodes.length)
       expect(body.data).toMatchObject({
         models: {
-          object: 'list',
-          hasMore: false,
-          data: expect.arrayContaining([{ id: 'dead/model', speed: 'standard' }]),
+          pageInfo: { hasNextPage: false },
+          nodes: expect.arrayContaining([
+            { id: 'dead/model', speed: 'STANDARD', pricing: { inputUsdPerMillion: '2.5' } },
+          ]) as unknown[],
         },
         model: { id: 'berth/demo' },
+        node: { reasoningLevels: ['LOW', 'HIGH'] },
       })
     }
     expect((await berth.ask('{ model(id: "gpt-9") { id } }', { token: owner })).body.errors?.[0]?.extensions.code).toBe(
       'NOT_FOUND',
     )
+  })
+
+  test('pages both ways in GraphQL, of some stages of life only, and refuses a cursor that is none', async () => {
+    type Models = { models: { nodes: { id: string }[]; pageInfo: Record<string, unknown> } }
+    const page = async (args: string): Promise<Models['models']> =>
+      (
+        (
+          await berth.ask(
+            `{ models(${args}) { nodes { id } pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
+            { token: key },
+          )
+        ).body.data as Models
+      ).models
+    const all = (await page('first: 100')).nodes
+    const first = await page('first: 2')
+    expect(first).toMatchObject({ nodes: all.slice(0, 2), pageInfo: { hasNextPage: true, hasPreviousPage: false } })
+    expect((await page(`first: 1, after: "${all[1]?.id}"`)).nodes).toEqual(all.slice(2, 3))
+    expect(await page('last: 2')).toMatchObject({ nodes: all.slice(-2), pageInfo: { hasPreviousPage: true } })
+    expect((await page('first: 5, filter: { lifecycle: [RETIRED] }')).nodes).toEqual([])
+    const { errors } = (await berth.ask('{ models(after: "nobody/nothing") { nodes { id } } }', { token: key })).body
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_REQUEST', field: 'after' })
   })
 
   test('with nonsense for an id answers that there is none', async () => {
@@ -161,7 +186,7 @@ test('a provider’s key comes out nowhere: not in the list, in an error, in Gra
   })
   await ask('POST', '/graphql', {
     query:
-      'mutation { createChatCompletion(model: "dead/free", messages: [{role: "user", content: "hi"}]) { content } }',
+      'mutation { createChatCompletion(input: {model: "dead/free", messages: {user: {content: {text: "hi"}}}}) { completion { content } } }',
   })
   texts.push(await (await fetch(`http://127.0.0.1:${metrics.metricsPort}/metrics`)).text())
   web.child.kill('SIGTERM')

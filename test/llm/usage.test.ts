@@ -63,36 +63,36 @@ describe('inferenceUsage', () => {
     const by = async (groupBy: string): Promise<Usage['inferenceUsage']> =>
       (
         await data<Usage>(
-          `{ inferenceUsage(organizationId: "${org}", groupBy: ${groupBy}) { from to totals { ${totals} } groups { keyId userId model day totals { requests costUsd } } } }`,
+          `{ inferenceUsage(organizationId: "${org}", groupBy: ${groupBy}) { from to totals { ${totals} } groups { keyId userId modelId day totals { requests costUsd } } } }`,
         )
       ).inferenceUsage
     expect(await by('KEY')).toEqual({
       from: `${today.slice(0, 7)}-01`,
       to: today,
-      totals: { requests: 3, inputTokens: 3000, outputTokens: 600, costUsd: 0.000009 },
+      totals: { requests: 3, inputTokens: 3000, outputTokens: 600, costUsd: '0.000009000' },
       groups: [
-        { keyId: key.keyId, userId: null, model: null, day: null, totals: { requests: 2, costUsd: 0.000007 } },
+        { keyId: key.keyId, userId: null, modelId: null, day: null, totals: { requests: 2, costUsd: '0.000007000' } },
         {
           keyId: null,
           userId: encodeId('user', person.userId ?? ''),
-          model: null,
+          modelId: null,
           day: null,
-          totals: { requests: 1, costUsd: 0.000002 },
+          totals: { requests: 1, costUsd: '0.000002000' },
         },
       ],
     })
     expect((await by('MODEL')).groups).toMatchObject([
-      { model: 'test/one', totals: { requests: 2, costUsd: 0.000005 } },
-      { model: 'test/two', totals: { requests: 1, costUsd: 0.000004 } },
+      { modelId: 'test/one', totals: { requests: 2, costUsd: '0.000005000' } },
+      { modelId: 'test/two', totals: { requests: 1, costUsd: '0.000004000' } },
     ])
-    expect((await by('DAY')).groups).toMatchObject([{ day: today, model: null, totals: { requests: 3 } }])
+    expect((await by('DAY')).groups).toMatchObject([{ day: today, modelId: null, totals: { requests: 3 } }])
   })
 
   it('covers the days that are asked for, and refuses those that are none', async () => {
     const usage = (range: string): string =>
       `{ inferenceUsage(organizationId: "${org}", ${range}) { totals { ${totals} } } }`
     expect(await data(usage('from: "2020-01-01", to: "2020-12-31"'))).toEqual({
-      inferenceUsage: { totals: { requests: 0, inputTokens: 0, outputTokens: 0, costUsd: 0 } },
+      inferenceUsage: { totals: { requests: 0, inputTokens: 0, outputTokens: 0, costUsd: '0.000000000' } },
     })
     expect(await data(usage(`from: "${today}", to: "${today}"`))).toMatchObject({
       inferenceUsage: { totals: { requests: 3 } },
@@ -112,28 +112,29 @@ describe('inferenceRequests', () => {
     inferenceRequests: {
       nodes: {
         id: string
-        model: string
+        modelId: string
         keyId: string | null
         userId: string | null
         status: string
-        costUsd: number
+        costUsd: string
       }[]
+      totalCount: number
       pageInfo: { hasNextPage: boolean; endCursor: string }
     }
   }
   const list = (args: string): Promise<Page> =>
     data<Page>(
-      `{ inferenceRequests(organizationId: "${org}" ${args}) { nodes { id model keyId userId status costUsd upstream route startedAt endedAt } pageInfo { hasNextPage endCursor } } }`,
+      `{ inferenceRequests(organizationId: "${org}" ${args}) { totalCount nodes { id modelId keyId userId status costUsd upstream route startedAt endedAt } pageInfo { hasNextPage endCursor } } }`,
     )
 
   it('are listed newest first, page by page', async () => {
     const all = (await list('')).inferenceRequests.nodes
-    expect(all.map(({ model, keyId, costUsd }) => [model, keyId, costUsd])).toEqual([
-      ['test/two', key.keyId, 0.000004],
-      ['test/one', key.keyId, 0.000003],
-      ['test/one', null, 0.000002],
+    expect(all.map(({ modelId, keyId, costUsd }) => [modelId, keyId, costUsd])).toEqual([
+      ['test/two', key.keyId, '0.000004000'],
+      ['test/one', key.keyId, '0.000003000'],
+      ['test/one', null, '0.000002000'],
     ])
-    expect(all[0]).toMatchObject({ status: 'completed', upstream: 'up', route: 'chat.completions', userId: null })
+    expect(all[0]).toMatchObject({ status: 'COMPLETED', upstream: 'up', route: 'CHAT_COMPLETIONS', userId: null })
     const first = (await list('first: 2')).inferenceRequests
     expect(first.pageInfo.hasNextPage).toBe(true)
     const rest = (await list(`first: 2, after: "${first.pageInfo.endCursor}"`)).inferenceRequests
@@ -141,11 +142,23 @@ describe('inferenceRequests', () => {
   })
 
   it('are those of a key, or to a model', async () => {
-    expect((await list(`keyId: "${key.keyId}"`)).inferenceRequests.nodes).toHaveLength(2)
-    expect((await list('model: "test/two"')).inferenceRequests.nodes).toHaveLength(1)
-    expect((await list(`keyId: "${key.keyId}", model: "test/one"`)).inferenceRequests.nodes).toHaveLength(1)
-    for (const nobody of ['keyId: "nobody"', 'keyId: ""', 'model: ""'])
-      expect((await list(nobody)).inferenceRequests.nodes).toEqual([])
+    const count = async (filter: string): Promise<[number, number]> => {
+      const { nodes, totalCount } = (await list(`filter: { ${filter} }`)).inferenceRequests
+      return [nodes.length, totalCount]
+    }
+    expect(await count(`keyId: "${key.keyId}"`)).toEqual([2, 2])
+    expect(await count('modelId: "test/two"')).toEqual([1, 1])
+    expect(await count('status: COMPLETED')).toEqual([3, 3])
+    expect(await count(`keyId: "${key.keyId}", modelId: "test/one"`)).toEqual([1, 1])
+    for (const nobody of ['keyId: "nobody"', 'keyId: ""', 'modelId: ""', 'status: LOST'])
+      expect(await count(nobody)).toEqual([0, 0])
+  })
+
+  it('are nodes of their organization, and nobody else’s', async () => {
+    const [one] = (await list('first: 1')).inferenceRequests.nodes
+    const query = `{ node(id: "${one?.id}") { id ... on InferenceRequest { costUsd model { id } } } }`
+    expect(await data(query)).toEqual({ node: { id: one?.id, costUsd: one?.costUsd, model: null } }) // no table lists test/two
+    expect(await data(query, await app.token('mallory', 'evil', 'owner'))).toEqual({ node: null })
   })
 })
 
@@ -155,40 +168,52 @@ describe('credits and budgets', () => {
   it('are shown, set and ended', async () => {
     expect(await data(`{ inferenceCredits(organizationId: "${org}") { ${shown} } }`)).toEqual({
       inferenceCredits: {
-        plan: 'self_hosted',
-        grantedUsd: 1,
-        balanceUsd: 0.999991,
-        spentUsd: 0.000009,
+        plan: 'SELF_HOSTED',
+        grantedUsd: '1.000000000',
+        balanceUsd: '0.999991000',
+        spentUsd: '0.000009000',
         monthlyBudgetUsd: null,
-        spentThisMonthUsd: 0.000009,
+        spentThisMonthUsd: '0.000009000',
         keyBudgets: [],
       },
     })
     expect(
       await data(
-        `mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: 0.5) { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } }`,
+        `mutation { setKeyBudget(input: { organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: "0.5" }) { credits { keyBudgets { keyId monthlyUsd spentThisMonthUsd } } } }`,
       ),
-    ).toEqual({ setKeyBudget: { keyBudgets: [{ keyId: key.keyId, monthlyUsd: 0.5, spentThisMonthUsd: 0.000007 }] } })
+    ).toEqual({
+      setKeyBudget: {
+        credits: {
+          keyBudgets: [{ keyId: key.keyId, monthlyUsd: '0.500000000', spentThisMonthUsd: '0.000007000' }],
+        },
+      },
+    })
     const heard = new Promise<unknown>((resolve) => app.services.pubsub.listen(accountsTopic, resolve)) // behind whoever reads it again
     expect(
-      await data(`mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: 0) { monthlyBudgetUsd } }`),
-    ).toEqual({ setOrganizationBudget: { monthlyBudgetUsd: 0 } })
+      await data(
+        `mutation { setOrganizationBudget(input: { organizationId: "${org}", monthlyUsd: 0 }) { credits { monthlyBudgetUsd } } }`,
+      ),
+    ).toEqual({ setOrganizationBudget: { credits: { monthlyBudgetUsd: '0.000000000' } } })
     await heard
     await expect(ask(person, 'test/one', 1)).rejects.toMatchObject({ code: 'budget_exceeded' })
-    expect(await data(`mutation { setOrganizationBudget(organizationId: "${org}") { monthlyBudgetUsd } }`)).toEqual({
-      setOrganizationBudget: { monthlyBudgetUsd: null },
+    expect(
+      await data(
+        `mutation { setOrganizationBudget(input: { organizationId: "${org}" }) { credits { monthlyBudgetUsd } } }`,
+      ),
+    ).toEqual({
+      setOrganizationBudget: { credits: { monthlyBudgetUsd: null } },
     })
     expect(
       await data(
-        `mutation { setKeyBudget(organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null) { keyBudgets { keyId } } }`,
+        `mutation { setKeyBudget(input: { organizationId: "${org}", keyId: "${key.keyId}", monthlyUsd: null }) { credits { keyBudgets { keyId } } } }`,
       ),
-    ).toEqual({ setKeyBudget: { keyBudgets: [] } })
+    ).toEqual({ setKeyBudget: { credits: { keyBudgets: [] } } })
   })
 
   it('are for admins to set, of their own organization and its own keys', async () => {
-    const set = `mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: 1) { plan } }`
+    const set = `mutation { setOrganizationBudget(input: { organizationId: "${org}", monthlyUsd: 1 }) { credits { plan } } }`
     const setKey = (keyId: string): string =>
-      `mutation { setKeyBudget(organizationId: "${org}", keyId: "${keyId}", monthlyUsd: 1) { plan } }`
+      `mutation { setKeyBudget(input: { organizationId: "${org}", keyId: "${keyId}", monthlyUsd: 1 }) { credits { plan } } }`
     const stranger = await app.token('mallory', 'evil', 'owner')
     const member = await app.token('martha', 'acme', 'member')
     for (const mutation of [set, setKey(key.keyId ?? '')]) {
@@ -199,10 +224,10 @@ describe('credits and budgets', () => {
       ]).toEqual(['UNAUTHORIZED', 'NOT_PERMITTED_FOR_ROLE', 'FORBIDDEN'])
     }
     expect(await refused(setKey('nobodys0123456ab'), token)).toBe('NOT_FOUND')
-    for (const usd of ['-1', '1000001'])
+    for (const usd of ['-1', '1000001', '"much"', '0.0000000001'])
       expect(
         await refused(
-          `mutation { setOrganizationBudget(organizationId: "${org}", monthlyUsd: ${usd}) { plan } }`,
+          `mutation { setOrganizationBudget(input: { organizationId: "${org}", monthlyUsd: ${usd} }) { credits { plan } } }`,
           token,
         ),
       ).toBe('INVALID_REQUEST')
@@ -217,7 +242,7 @@ describe('credits and budgets', () => {
 })
 
 describe('inferenceRequestEvents', () => {
-  type Event = { cursor: string; request: { model: string; costUsd: number } }
+  type Event = { cursor: string; request: { modelId: string; costUsd: string } }
   /** Follows until so many events came. */
   async function follow(
     after: string | null,
@@ -233,7 +258,7 @@ describe('inferenceRequestEvents', () => {
     const events: Event[] = []
     try {
       const stream = client.iterate<{ inferenceRequestEvents: Event }>({
-        query: `subscription { inferenceRequestEvents(organizationId: "${org}"${after === null ? '' : `, after: "${after}"`}) { ... on InferenceRequestEvent { cursor request { model costUsd } } } }`,
+        query: `subscription { inferenceRequestEvents(organizationId: "${org}"${after === null ? '' : `, after: "${after}"`}) { ... on InferenceRequestEvent { cursor request { modelId costUsd } } } }`,
       })
       const next = stream.next()
       await onOpen()
@@ -251,12 +276,12 @@ describe('inferenceRequestEvents', () => {
 
   it('tell of each request as it is settled, and resume behind a cursor without gap or repeat', async () => {
     const past = await follow('0', 3)
-    expect(past.map(({ request }) => request.model)).toEqual(['test/one', 'test/one', 'test/two'])
+    expect(past.map(({ request }) => request.modelId)).toEqual(['test/one', 'test/one', 'test/two'])
     expect(await follow(past[0]!.cursor, 2)).toEqual(past.slice(1))
     const live = await follow(past[2]!.cursor, 40, async () => {
       await Promise.all(Array.from({ length: 40 }, (_, at) => ask(at % 2 ? person : key, `test/live-${at}`, 1)))
     })
-    expect(new Set(live.map(({ request }) => request.model)).size).toBe(40)
+    expect(new Set(live.map(({ request }) => request.modelId)).size).toBe(40)
     expect(live.map(({ cursor }) => Number(cursor))).toEqual(
       Array.from({ length: 40 }, (_, at) => Number(past[2]!.cursor) + 1 + at),
     )
@@ -280,7 +305,7 @@ describe('inferenceRequestEvents', () => {
           output(1),
         )
       })
-      expect(events.map(({ request }) => request.model)).toEqual(['test/other'])
+      expect(events.map(({ request }) => request.modelId)).toEqual(['test/other'])
     } finally {
       await other.close()
     }

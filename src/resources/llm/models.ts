@@ -1,9 +1,9 @@
 /** The models that callers may ask: found by name, listed. */
 import { allow } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
+import { notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
-import { wholeNumber } from '#src/platform/pages.ts'
+import { readPageBy, type Page, type PageReading, type PageWindow } from '#src/platform/pages.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Model } from './models/rows.ts'
 import { modelTable } from './models/table.ts'
@@ -15,37 +15,34 @@ export function findModel(config: Config, name: string): Model | undefined {
   return models.get(name) ?? byBareName.get(name) ?? undefined
 }
 
-/** Which models a list shows, in the order of the table: those behind `afterId`, or the last ones before `beforeId`. All without `limit`. */
-export type ModelWindow = {
-  lifecycle?: readonly Lifecycle[] | null
-  limit?: number | null
-  afterId?: string | null
-  beforeId?: string | null
-}
-/** A part of the list of models; `hasMore` in the direction in which it is walked. */
-export type ModelList = { data: Model[]; hasMore: boolean }
+/** Which models a list shows. */
+export type ModelFilter = { lifecycle?: readonly Lifecycle[] | null }
 
-/** The models that are served. @throws BerthError invalid_request. */
-export function listModels(call: Call, { lifecycle, limit, afterId, beforeId }: ModelWindow = {}): ModelList {
+/** The models that are served, in the order of the table. A cursor is a model's id. @throws BerthError invalid_request. */
+export function pageModels(call: Call, window: PageWindow, filter?: ModelFilter | null): Promise<Page<Model>> {
   allow(call.caller, 'models:read')
-  if (afterId && beforeId)
-    throw new BerthError('invalid_request', 'after_id and before_id do not go together; give one of them.')
   const all = [...modelTable(call.config).models.values()]
-  const most = wholeNumber('limit', limit ?? limits.modelListMax, 1, limits.modelListMax)
-  const from = afterId ? placeOf(all, afterId, 'after_id') + 1 : 0
-  const until = beforeId ? placeOf(all, beforeId, 'before_id') : all.length
-  const wanted = all.slice(from, until).filter((model) => !lifecycle || lifecycle.includes(lifecycleOf(model)))
-  return { data: beforeId ? wanted.slice(-most) : wanted.slice(0, most), hasMore: wanted.length > most }
+  const places = new Map(all.map(({ id }, place) => [id, place]))
+  const lifecycle = filter?.lifecycle
+  const isShown = (model: Model): boolean => !lifecycle || lifecycle.includes(lifecycleOf(model))
+  const read = async ({ most, after, before, fromEnd }: PageReading<number>): Promise<Model[]> => {
+    const within = all.slice(after === null ? 0 : after + 1, before ?? all.length).filter(isShown)
+    return fromEnd ? within.reverse().slice(0, most) : within.slice(0, most)
+  }
+  return readPageBy(
+    { keyOf: (id) => places.get(id), cursorOf: ({ id }) => id },
+    window,
+    read,
+    async () => all.filter(isShown).length,
+    limits.modelListMax,
+  )
 }
 
-function placeOf(models: readonly Model[], id: string, name: string): number {
-  const place = models.findIndex((model) => model.id === id)
-  if (place < 0)
-    throw new BerthError(
-      'invalid_request',
-      `${name} is the id of no model here; pass last_id or first_id of the page before.`,
-    )
-  return place
+/** The models of these ids. */
+export async function findModels(call: Call, ids: readonly string[]): Promise<Model[]> {
+  allow(call.caller, 'models:read')
+  const { models } = modelTable(call.config)
+  return ids.flatMap((id) => models.get(id) ?? [])
 }
 
 /** One of them. @throws BerthError not_found. */

@@ -1,9 +1,17 @@
 /** What an organization's requests to models used and cost: one by one, and summed by key, model or day. */
-import { allowIn, owned } from '#src/platform/access.ts'
+import { allow, allowIn, owned } from '#src/platform/access.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { cursorId, eventPosition, page, pageSize, type Page } from '#src/platform/pages.ts'
+import {
+  countRows,
+  eventPosition,
+  pageSql,
+  readPage,
+  type Direction,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -13,7 +21,7 @@ const daysMax = 366
 const groupsMax = 1_000
 const dayMs = 86_400_000
 
-/** Tokens and money; US dollars. */
+/** Tokens and money: US dollars as text with nine decimals. */
 export type Totals = {
   requests: number
   inputTokens: number
@@ -21,11 +29,11 @@ export type Totals = {
   cacheReadTokens: number
   cacheWriteTokens: number
   reasoningTokens: number
-  costUsd: number
+  costUsd: string
 }
 
 /** What sums are by. A key's sums include, with `userId`, those of people without one. */
-export type UsageGroupBy = 'KEY' | 'MODEL' | 'DAY'
+export type UsageGroupBy = 'key' | 'model' | 'day'
 /** Sums of one key, person, model or day; the others are null. */
 export type UsageGroup = Totals & {
   keyId: string | null
@@ -54,12 +62,12 @@ export type SettledRequest = ShownRequest & { position: number }
 
 const sums = sql`coalesce(sum(requests), 0) as requests, coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
   coalesce(sum(cache_read_tokens), 0) as cache_read_tokens, coalesce(sum(cache_write_tokens), 0) as cache_write_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens,
-  round(coalesce(sum(cost_nano_usd), 0) / ${nanoUsdPerUsd}::numeric, 9) as cost_usd`
+  round(coalesce(sum(cost_nano_usd), 0) / ${nanoUsdPerUsd}::numeric, 9)::text as cost_usd`
 
 const groupColumns = {
-  KEY: sql`substring(payer from '^key:(.*)') as key_id, substring(payer from '^user:(.*)') as user_id, null as model, null as day`,
-  MODEL: sql`null as key_id, null as user_id, model, null as day`,
-  DAY: sql`null as key_id, null as user_id, null as model, day::text as day`,
+  key: sql`substring(payer from '^key:(.*)') as key_id, substring(payer from '^user:(.*)') as user_id, null as model, null as day`,
+  model: sql`null as key_id, null as user_id, model, null as day`,
+  day: sql`null as key_id, null as user_id, null as model, day::text as day`,
 }
 
 /**
@@ -86,40 +94,55 @@ export async function sumUsage(
       : findAll<UsageGroup>(
           call.db,
           sql`
-      select ${groupColumns[groupBy]}, ${sums} ${these} group by 1, 2, 3, 4 order by ${groupBy === 'DAY' ? sql`day` : sql`cost_usd desc, requests desc, 1, 2, 3`} limit ${groupsMax}`,
+      select ${groupColumns[groupBy]}, ${sums} ${these} group by 1, 2, 3, 4 order by ${groupBy === 'day' ? sql`day` : sql`sum(cost_nano_usd) desc, sum(requests) desc, 1, 2, 3`} limit ${groupsMax}`,
         ),
   ])
   return { from, to, totals, groups }
 }
 
 const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-  round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9) as cost_usd, started_at, ended_at`
+  round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9)::text as cost_usd, started_at, ended_at`
 
-/** The organization's requests, newest first, of one key or one model when they are named. @throws BerthError forbidden, invalid_request. */
-export async function listRequests(
+/** Which requests a list shows. */
+export type RequestFilter = { keyId?: string | null; modelId?: string | null; status?: RequestStatus | null }
+
+/** The organization's requests, newest first. @throws BerthError forbidden, invalid_request. */
+export async function pageRequests(
   call: Call,
-  input: {
-    organizationId: string
-    keyId?: string | null
-    model?: string | null
-    first?: number | null
-    after?: string | null
-  },
+  publicOrganizationId: string,
+  window: PageWindow,
+  filter?: RequestFilter | null,
+  direction: Direction = 'desc',
 ): Promise<Page<ShownRequest>> {
-  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', input.organizationId))
-  const first = pageSize(input.first)
-  const after = cursorId('inferenceRequest', input.after)
-  const wanted = [
-    owned(scope),
-    ...(typeof input.keyId === 'string' ? [sql`key_id = ${input.keyId}`] : []),
-    ...(typeof input.model === 'string' ? [sql`model = ${input.model}`] : []),
-    ...(after ? [sql`id < ${after}`] : []),
-  ]
-  const rows = await findAll<ShownRequest>(
-    call.db,
-    sql`select ${shownColumns} from inference_requests where ${sql.join(wanted, sql` and `)} order by id desc limit ${first + 1}`,
+  const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
+  const { keyId, modelId, status } = filter ?? {}
+  const chosen = sql.join(
+    [
+      owned(scope),
+      ...(typeof keyId === 'string' ? [sql`key_id = ${keyId}`] : []),
+      ...(typeof modelId === 'string' ? [sql`model = ${modelId}`] : []),
+      ...(typeof status === 'string' ? [sql`status = ${status}`] : []),
+    ],
+    sql` and `,
   )
-  return page('inferenceRequest', rows, first, input.after)
+  return readPage(
+    'inferenceRequest',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll(call.db, sql`select ${shownColumns} from inference_requests where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`inference_requests where ${chosen}`),
+  )
+}
+
+/** The requests of these stored ids that are the organization's. */
+export async function findRequests(call: Call, ids: readonly string[]): Promise<ShownRequest[]> {
+  const scope = allow(call.caller, 'inference-usage:read')
+  return findAll(
+    call.db,
+    sql`select ${shownColumns} from inference_requests where ${owned(scope)} and id = any(${ids}::uuid[])`,
+  )
 }
 
 /**

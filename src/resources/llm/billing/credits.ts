@@ -14,19 +14,19 @@ const grantUsdMax = 1_000_000
 const budgetUsdMax = 1_000_000
 const keyBudgetsMax = 1_000
 
-/** What a key may spend in a month, and has; US dollars. */
-export type KeyBudget = { keyId: string; monthlyUsd: number; spentThisMonthUsd: number }
+/** What a key may spend in a month, and has; US dollars as text with nine decimals. */
+export type KeyBudget = { keyId: string; monthlyUsd: string; spentThisMonthUsd: string }
 
-/** What an organization has; US dollars. `balanceUsd` is what it can still spend; `reservedUsd` of it is set aside for what runs. */
+/** What an organization has; US dollars as text with nine decimals. `balanceUsd` is what it can still spend; `reservedUsd` of it is set aside for what runs. */
 export type Credits = {
   organizationId: string
   plan: string | null
-  grantedUsd: number
-  balanceUsd: number
-  reservedUsd: number
-  spentUsd: number
-  monthlyBudgetUsd: number | null
-  spentThisMonthUsd: number
+  grantedUsd: string
+  balanceUsd: string
+  reservedUsd: string
+  spentUsd: string
+  monthlyBudgetUsd: string | null
+  spentThisMonthUsd: string
   keyBudgets: KeyBudget[]
 }
 
@@ -62,7 +62,7 @@ export async function readCredits(db: Db, organizationId: string): Promise<Credi
 export async function setOrganizationBudget(
   call: Call,
   publicOrganizationId: string,
-  monthlyUsd: number | null,
+  monthlyUsd: string | null,
 ): Promise<Credits> {
   const { organizationId } = allowIn(call.caller, 'budgets:write', decodeId('organization', publicOrganizationId))
   const budget = readBudget(monthlyUsd)
@@ -83,7 +83,7 @@ export async function setKeyBudget(
   call: Call,
   publicOrganizationId: string,
   keyId: string,
-  monthlyUsd: number | null,
+  monthlyUsd: string | null,
 ): Promise<Credits> {
   const { organizationId } = allowIn(call.caller, 'budgets:write', decodeId('organization', publicOrganizationId))
   const budget = readBudget(monthlyUsd)
@@ -110,14 +110,16 @@ export async function setKeyBudget(
   return readCredits(call.db, organizationId)
 }
 
-function readBudget(monthlyUsd: number | null): number | null {
+function readBudget(monthlyUsd: string | null): number | null {
   if (monthlyUsd === null) return null
-  if (!(monthlyUsd >= 0 && monthlyUsd <= budgetUsdMax))
+  const usd = Number(monthlyUsd)
+  if (!(usd >= 0 && usd <= budgetUsdMax))
     throw new BerthError(
       'invalid_request',
       `A budget is from 0 to ${budgetUsdMax.toLocaleString('en-US')} US dollars a month, or null for none.`,
+      { field: 'monthlyUsd' },
     )
-  return Math.round(monthlyUsd * nanoUsdPerUsd)
+  return Math.round(usd * nanoUsdPerUsd)
 }
 
 /** The plan of every organization that is made on a single host. */
@@ -184,5 +186,5 @@ export async function grantCredits(
 
 /** An amount of a table as US dollars with nine decimals. */
 function usd(nanoUsd: ReturnType<typeof sql>): ReturnType<typeof sql> {
-  return sql`round((${nanoUsd})::numeric / ${nanoUsdPerUsd}::numeric, 9)`
+  return sql`round((${nanoUsd})::numeric / ${nanoUsdPerUsd}::numeric, 9)::text`
 }

@@ -11,14 +11,17 @@ export function lifecycleOf({ status }: Pick<Model, 'status'>): Lifecycle {
   return status === 'available' ? 'active' : 'deprecated'
 }
 
+/** Whether a model supports something. */
+export type Support = { supported: boolean }
+
+/** What a model can do as REST shows it, in camelCase. */
+export type WireCapabilities = ReturnType<typeof wireCapabilities>
+
 /**
  * The abilities: `{supported}` for each that Anthropic's API knows, and `tools`, `vision`, `pdf` and `streaming` as
  * plain facts. What Berth does not pass on, such as batches, no model supports here.
  */
-export function wireCapabilities({
-  capabilities,
-  reasoningLevels,
-}: Pick<Model, 'capabilities' | 'reasoningLevels'>): Record<string, unknown> {
+export function wireCapabilities({ capabilities, reasoningLevels }: Pick<Model, 'capabilities' | 'reasoningLevels'>) {
   const { tools, vision, pdf, structuredOutputs, streaming } = capabilities
   const can = (level: ReasoningLevel): Support => support(reasoningLevels.includes(level))
   const reasons = reasoningLevels.some((level) => level !== 'none')
@@ -29,14 +32,8 @@ export function wireCapabilities({
     streaming,
     batch: support(false),
     citations: support(false),
-    code_execution: support(false),
-    compaction: null,
-    context_management: {
-      supported: false,
-      clear_thinking_20251015: null,
-      clear_tool_uses_20250919: null,
-      compact_20260112: null,
-    },
+    codeExecution: support(false),
+    contextManagement: support(false),
     effort: {
       supported: reasons,
       low: can('low'),
@@ -45,23 +42,21 @@ export function wireCapabilities({
       xhigh: can('xhigh'),
       max: can('max'),
     },
-    image_input: support(vision),
-    pdf_input: support(pdf),
-    structured_outputs: support(structuredOutputs),
-    server_tools: { supported: false, code_execution: support(false), web_search: support(false) },
+    imageInput: support(vision),
+    pdfInput: support(pdf),
+    structuredOutputs: support(structuredOutputs),
+    serverTools: { supported: false, codeExecution: support(false), webSearch: support(false) },
     thinking: {
       supported: reasons,
       types: {
         adaptive: support(false),
-        between_tools: support(reasons && tools),
+        betweenTools: support(reasons && tools),
         disabled: support(!reasons || reasoningLevels.includes('none')),
         enabled: support(reasons),
       },
     },
   }
 }
-
-type Support = { supported: boolean }
 
 function support(supported: boolean): Support {
   return { supported }

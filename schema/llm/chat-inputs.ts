@@ -1,0 +1,220 @@
+/** What a chat is asked with, in GraphQL: typed here, and read as the body of `POST /llm/v1/chat/completions`. */
+import type { InputFieldBuilder, InputShapeFromFields } from '@pothos/core'
+import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { reasoningLevel } from './models.ts'
+
+const imageDetail = enumOf('ChatImageDetail', 'How closely a model looks at an image.', {
+  auto: 'As its provider finds right.',
+  low: 'A glance.',
+  high: 'In full.',
+})
+const audioFormat = enumOf('ChatAudioFormat', 'How sound is encoded.', { wav: 'WAV.', mp3: 'MP3.' })
+const toolChoiceMode = enumOf('ChatToolChoiceMode', 'Whether a model calls tools.', {
+  none: 'It calls none.',
+  auto: 'It calls what it wants.',
+  required: 'It calls at least one.',
+})
+
+const imageInput = builder.inputType('ChatImageInput', {
+  description: 'An image.',
+  fields: (t) => ({
+    url: t.string({ required: true, description: 'An https address, or a data URL of an image.' }),
+    detail: t.field({ type: imageDetail, description: 'How closely to look at it.' }),
+  }),
+})
+const fileInput = builder.inputType('ChatFileInput', {
+  description: 'A file.',
+  fields: (t) => ({
+    data: t.string({ required: true, description: 'A data URL, or base64 of a PDF.' }),
+    name: t.string({ description: 'Its name.' }),
+  }),
+})
+const audioInput = builder.inputType('ChatAudioInput', {
+  description: 'Sound.',
+  fields: (t) => ({
+    data: t.field({ type: 'Bytes', required: true, description: 'The bytes.' }),
+    format: t.field({ type: audioFormat, required: true, description: 'How they are encoded.' }),
+  }),
+})
+const partInput = builder.inputType('ChatPartInput', {
+  description: 'A part of what a user says.',
+  isOneOf: true,
+  fields: (t) => ({
+    text: t.string({ description: 'Text.' }),
+    image: t.field({ type: imageInput, description: 'An image.' }),
+    file: t.field({ type: fileInput, description: 'A file.' }),
+    audio: t.field({ type: audioInput, description: 'Sound.' }),
+  }),
+})
+
+const userMessageInput = builder.inputType('ChatUserMessageInput', {
+  description: 'What a user says.',
+  fields: (t) => ({
+    content: t.field({
+      type: [partInput],
+      required: true,
+      description: 'Its parts; one alone needs no list: `content: {text: "Hello"}`.',
+    }),
+    name: t.string({ description: 'Who says it, where there are several users.' }),
+  }),
+})
+const reasoningInput = builder.inputType('ChatReasoningInput', {
+  description: 'A block of reasoning, sent back as it came in `ChatReasoning`.',
+  fields: (t) => ({
+    id: t.string({ description: 'The provider’s name of it.' }),
+    text: t.string({ description: 'What was shown of it.' }),
+    model: t.string({ required: true, description: 'The model that it is bound to.' }),
+    signature: t.string({ description: 'What one family of providers wants back.' }),
+    encryptedContent: t.string({ description: 'What another wants back.' }),
+    redacted: t.boolean({ description: 'Whether its provider hid the text.' }),
+  }),
+})
+const toolCallInput = builder.inputType('ChatToolCallInput', {
+  description: 'A call of a tool that the model made.',
+  fields: (t) => ({
+    id: t.string({ required: true, description: 'Its id.' }),
+    name: t.string({ required: true, description: 'The tool.' }),
+    arguments: t.string({ required: true, description: 'The model’s own text: JSON, if it behaved.' }),
+  }),
+})
+const assistantMessageInput = builder.inputType('ChatAssistantMessageInput', {
+  description: 'What the model answered before.',
+  fields: (t) => ({
+    reasoning: t.field({ type: [reasoningInput], description: 'Its reasoning, for its own model to go on from.' }),
+    text: t.string({ description: 'What it said.' }),
+    toolCalls: t.field({ type: [toolCallInput], description: 'The tools that it called.' }),
+  }),
+})
+const toolMessageInput = builder.inputType('ChatToolMessageInput', {
+  description: 'What a tool answered.',
+  fields: (t) => ({
+    toolCallId: t.string({ required: true, description: 'Which call this answers.' }),
+    text: t.string({ required: true, description: 'What it answered.' }),
+  }),
+})
+const messageInput = builder.inputType('ChatMessageInput', {
+  description: 'A message of a conversation, by whose it is.',
+  isOneOf: true,
+  fields: (t) => ({
+    system: t.string({ description: 'Instructions.' }),
+    user: t.field({ type: userMessageInput, description: 'What a user says.' }),
+    assistant: t.field({ type: assistantMessageInput, description: 'What the model answered before.' }),
+    tool: t.field({ type: toolMessageInput, description: 'What a tool answered.' }),
+  }),
+})
+
+const jsonSchemaInput = builder.inputType('ChatJsonSchemaInput', {
+  description: 'What an answer in JSON must fit.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: 'Its name.' }),
+    description: t.string({ description: 'What it is for.' }),
+    schema: t.field({ type: 'JSON', description: 'The JSON Schema.' }),
+    strict: t.boolean({ description: 'Whether the answer must fit it exactly.' }),
+  }),
+})
+const responseFormatInput = builder.inputType('ChatResponseFormatInput', {
+  description: 'The form of an answer.',
+  isOneOf: true,
+  fields: (t) => ({
+    text: t.boolean({ description: 'Text, as it is without a format; send true.' }),
+    jsonObject: t.boolean({ description: 'Any JSON object; send true.' }),
+    jsonSchema: t.field({ type: jsonSchemaInput, description: 'JSON that fits a schema.' }),
+  }),
+})
+
+const toolInput = builder.inputType('ChatToolInput', {
+  description: 'A tool that the model may call.',
+  fields: (t) => ({
+    name: t.string({ required: true, description: '1 to 64 letters, digits, `_` or `-`.' }),
+    description: t.string({ description: 'What it does, for the model.' }),
+    parameters: t.field({ type: 'JSON', description: 'A JSON Schema of its arguments.' }),
+    strict: t.boolean({ description: 'Whether arguments must fit it exactly.' }),
+  }),
+})
+const toolChoiceInput = builder.inputType('ChatToolChoiceInput', {
+  description: 'Which tools the model calls.',
+  isOneOf: true,
+  fields: (t) => ({
+    mode: t.field({ type: toolChoiceMode, description: 'Whether it calls any.' }),
+    name: t.string({ description: 'The tool that it must call.' }),
+  }),
+})
+
+type InputFields = InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>
+
+/** What both the whole answer and the streamed one are asked with. */
+export const commonFields = (t: InputFields) => ({
+  model: t.string({ required: true, description: 'As `models` lists it.' }),
+  messages: t.field({ type: [messageInput], required: true, description: 'The conversation, oldest first.' }),
+  maxTokens: t.int({ description: 'Output tokens at most.' }),
+  temperature: t.float({ description: '0 to 2.' }),
+  topP: t.float({ description: '0 to 1.' }),
+  stop: t.stringList({ description: 'At most 4 texts at which it stops.' }),
+  responseFormat: t.field({ type: responseFormatInput, description: 'The form of the answer; text without it.' }),
+})
+
+/** What the streamed one is asked with besides. */
+export const streamedFields = (t: InputFields) => ({
+  ...commonFields(t),
+  reasoningEffort: t.field({ type: reasoningLevel, description: 'One of the model’s `reasoningLevels`.' }),
+  tools: t.field({ type: [toolInput], description: 'The tools that the model may call.' }),
+  toolChoice: t.field({ type: toolChoiceInput, description: 'Which of them it calls; what it wants without it.' }),
+  parallelToolCalls: t.boolean({ description: 'Whether several tools may be called at once.' }),
+})
+
+type Given = InputShapeFromFields<ReturnType<typeof commonFields>> &
+  Partial<InputShapeFromFields<ReturnType<typeof streamedFields>>>
+type Message = Given['messages'][number]
+
+/** The body that says the same. */
+export function chatBody(given: Given, stream: boolean): Record<string, unknown> {
+  const { model, messages, maxTokens, temperature, topP, stop, responseFormat } = given
+  const { reasoningEffort, tools, toolChoice, parallelToolCalls } = given
+  return {
+    model,
+    messages: messages.map(bodyMessage),
+    max_tokens: maxTokens,
+    temperature,
+    top_p: topP,
+    stop,
+    response_format: responseFormat && bodyFormat(responseFormat),
+    reasoning_effort: reasoningEffort,
+    tools: tools?.map((tool) => ({ type: 'function', function: tool })),
+    tool_choice: toolChoice && (toolChoice.mode ?? { type: 'function', function: { name: toolChoice.name } }),
+    parallel_tool_calls: parallelToolCalls,
+    stream,
+  }
+}
+
+function bodyMessage({ system, user, assistant, tool }: Message): Record<string, unknown> {
+  if (user) return { role: 'user', name: user.name, content: user.content.map(bodyPart) }
+  if (tool) return { role: 'tool', tool_call_id: tool.toolCallId, content: tool.text }
+  if (!assistant) return { role: 'system', content: system }
+  const reasoning = (assistant.reasoning ?? []).map(({ encryptedContent, ...block }) => ({
+    type: 'reasoning',
+    ...block,
+    encrypted_content: encryptedContent,
+  }))
+  const said = typeof assistant.text === 'string' ? [{ type: 'text', text: assistant.text }] : []
+  const content = [...reasoning, ...said]
+  return {
+    role: 'assistant',
+    content: content.length > 0 ? content : null,
+    tool_calls: assistant.toolCalls?.map(({ id, ...call }) => ({ id, type: 'function', function: call })),
+  }
+}
+
+type Part = NonNullable<Message['user']>['content'][number]
+
+function bodyPart({ text, image, file, audio }: Part): Record<string, unknown> {
+  if (image) return { type: 'image_url', image_url: image }
+  if (file) return { type: 'file', file: { file_data: file.data, filename: file.name } }
+  if (audio) return { type: 'input_audio', input_audio: audio }
+  return { type: 'text', text }
+}
+
+function bodyFormat({ jsonObject, jsonSchema }: NonNullable<Given['responseFormat']>): Record<string, unknown> {
+  if (jsonSchema) return { type: 'json_schema', json_schema: jsonSchema }
+  return { type: jsonObject ? 'json_object' : 'text' }
+}
