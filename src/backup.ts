@@ -1,5 +1,5 @@
 /**
- * `npm run backup -- [file]`: the whole of this installation in one file, while it runs or not: the database, the keys and
+ * `npm run backup -- [file]`: the whole installation in one file, running or stopped: the database, the keys and
  * authorities, uploads and outputs, folders and templates. `npm run restore` brings it back on an empty host.
  */
 import './start/node-version.ts'
@@ -58,7 +58,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-/** A folder of this run's own, on the disk of the data; what a run before left there goes. */
+/** A folder of this run, on the disk of the data. What an earlier run left there is removed. */
 function makeStaging(dataDir: string): string {
   mkdirSync(dataDir, { recursive: true })
   for (const name of readdirSync(dataDir))
@@ -66,7 +66,7 @@ function makeStaging(dataDir: string): string {
   return mkdtempSync(join(dataDir, '.backup-'))
 }
 
-/** The database of one moment. Files are read after it, so that what its rows name is among them. */
+/** A snapshot of the database. Files are read after it, so that those that its rows name are among them. */
 async function addDatabase(
   archive: ArchiveWriter,
   url: string,

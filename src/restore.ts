@@ -1,6 +1,6 @@
 /**
- * `npm run restore -- <file>`: an installation as `npm run backup` wrote it, on an empty data folder. The file is checked
- * whole before anything is made of it; a restore that breaks off is begun anew by the same command.
+ * `npm run restore -- <file>`: restores what `npm run backup` wrote, into an empty data folder. The whole file is checked
+ * before any of it is used; a restore that was interrupted is started again by the same command.
  */
 import './start/node-version.ts'
 import { existsSync, readdirSync, renameSync, rmSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -55,13 +55,13 @@ async function main(words: readonly string[]): Promise<void> {
       `Restored what was backed up at ${manifest.createdAt} into ${config.dataDir}. Start it with: npm start\n${manifest.objects === 's3' ? 'Its uploads and outputs are at its S3 service: set the same BERTH_S3_ settings.\n' : ''}`,
     )
   } catch (error) {
-    makeEmpty(config.dataDir) // what was refused has left nothing; a database of the operator's own took nothing either
+    makeEmpty(config.dataDir) // a refused restore leaves nothing, in the operator's own database neither
     throw error
   }
 }
 
 /**
- * Sees to it that the data folder holds nothing; what a restore that broke off left is removed.
+ * Checks that the data folder is empty, and removes what an interrupted restore left.
  * @throws BackupError when an installation lies there.
  */
 function makeEmpty(dataDir: string): void {
@@ -72,7 +72,7 @@ function makeEmpty(dataDir: string): void {
     )
   for (const name of found)
     if (name !== unfinishedRestore) rmSync(join(dataDir, name), { recursive: true, force: true })
-  rmSync(join(dataDir, unfinishedRestore), { force: true }) // last: until then the next try knows that the rest is ours
+  rmSync(join(dataDir, unfinishedRestore), { force: true }) // last: until then the next attempt knows that it may remove the rest
 }
 
 async function fillDatabase(
@@ -91,7 +91,7 @@ function putInPlace(unpacked: string, dataDir: string, names: readonly string[])
   for (const name of names) {
     if (name === manifestName || name.startsWith(`${tablesFolder}/`)) continue
     const place = join(dataDir, name)
-    // As the driver makes them: QEMU's users pass through these folders and see none but their own files.
+    // Modes as the driver sets them: QEMU's users can pass through these folders, and read their own files only.
     mkdirSync(dirname(place), { recursive: true, mode: name.startsWith('objects/') ? 0o700 : 0o711 })
     renameSync(join(unpacked, name), place)
   }

@@ -12,7 +12,7 @@ import { Berth } from './start/berth.ts'
 import { claim, clearLeftovers, makeFolders, refuseHalfRestored, whyNotListen } from './start/instance.ts'
 import { StartError } from './start/start-error.ts'
 
-/** Signals this close together are one wish: a Ctrl-C comes from the terminal, and once more from npm, which passes it on. */
+/** Signals this close together count as one: Ctrl-C arrives from the terminal, and again from npm, which forwards it. */
 const sameWishMs = 1_000
 
 const usage = `npm start [-- --without-vms] [--procfile <file>]: all of Berth on this host.
@@ -67,7 +67,7 @@ function stopOnSignals(berth: Berth): void {
   })
 }
 
-/** Wrong words or settings: every one is named, exit 2. What a person can mend: a sentence, exit 1. A bug: its stack, exit 1. */
+/** Wrong arguments or settings: each is named, exit 2. What a person can fix: a sentence, exit 1. A bug: its stack, exit 1. */
 function fail(error: unknown): never {
   if (error instanceof UsageError) process.exit(tellError(error))
   const isSentence = error instanceof ConfigError || error instanceof StartError

@@ -1,6 +1,6 @@
 /**
  * The file of a backup: a tar archive, compressed with Zstandard. Its last entry holds the SHA-256 of every other one, so
- * that a file that was cut or changed is noticed before anything of it is used.
+ * that a truncated or changed file is refused before anything of it is used.
  */
 import {
   createReadStream,
@@ -32,7 +32,7 @@ export type ArchiveWriter = {
   addFile(name: string, path: string, mode?: number): Promise<void>
   /** Writes the checksums; the file has its name, and is on disk, when this resolves. */
   finish(): Promise<{ entries: number }>
-  /** Gives up: nothing is left. */
+  /** Gives up, and removes what was written. */
   abandon(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function writeArchive(path: string): ArchiveWriter {
     createZstdCompress(),
     createWriteStream(unfinished, { mode: ownerOnly, flags: 'wx', flush: true }),
   )
-  written.catch(() => undefined) // whoever adds the next entry, or finishes, hears of it
+  written.catch(() => undefined) // the next call, or finish, throws it
   const add = async (name: string, body: Readable | string, sizeBytes: number, mode: number): Promise<void> => {
     const digest = startSha256()
     const entry = tar.entry({ name, size: sizeBytes, mode })
@@ -100,9 +100,9 @@ export function writeArchive(path: string): ArchiveWriter {
 
 /**
  * Unpacks a backup into an empty folder and checks all of it.
- * @param onEntry hears of each file as it arrives.
+ * @param onEntry called for each file as it arrives.
  * @returns the names of its entries.
- * @throws BackupError when the file is no backup, was cut, or was changed.
+ * @throws BackupError when the file is not a backup, was truncated, or was changed.
  */
 export async function readArchive(path: string, folder: string, onEntry: (name: string) => void): Promise<string[]> {
   const digests = new Map<string, string>()
@@ -154,7 +154,7 @@ async function unpack(entry: AsyncIterable<Buffer>, path: string, mode: number):
   return digest.hex()
 }
 
-/** A relative path of plain parts: an entry can lie nowhere but below the folder. */
+/** A relative path of plain parts, so that no entry can land outside the folder. */
 function isPlainName(name: string): boolean {
   const parts = name.split('/')
   return (

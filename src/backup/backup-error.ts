@@ -1,2 +1,2 @@
-/** What a person can mend about a backup or a restore: shown as its sentence, exit 1. */
+/** A failure of a backup or restore that a person can fix: its sentence is shown alone, exit 1. */
 export class BackupError extends Error {}

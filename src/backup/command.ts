@@ -1,4 +1,4 @@
-/** What backup and restore share as commands: one sentence for what a person can mend, a stack for a bug. */
+/** What the commands backup and restore share: a sentence for what a person can fix, a stack for a bug. */
 import { tellError, UsageError } from '#src/platform/command-line.ts'
 import { ConfigError } from '#src/platform/config.ts'
 import { setLogLevel } from '#src/platform/log.ts'

@@ -1,4 +1,4 @@
-/** Which files of the data folder belong into a backup, and how those that change all the time are read. */
+/** Which files of the data folder belong in a backup, and how those are read that change all the time. */
 import {
   constants,
   copyFileSync,
@@ -22,7 +22,7 @@ import { BackupError } from './backup-error.ts'
 /** A file of the data folder: its path below it, with `/`. */
 export type DataFile = { name: string; path: string; mode: number }
 
-/** What is made anew where it is missing, or is of this host and this moment only. */
+/** What is created again where it is missing, or means something on this host at this moment only. */
 const leftOut = ['postgres', 'postgres-passwords.json', 'run', 'run.json', join('objects', 'incoming')]
 const ownWork = /^\.(?:postgres-|backup-|restore)/
 /** Copying a folder's disk of 10 GiB on a slow host. */
@@ -30,7 +30,7 @@ const copySilenceMs = 10 * 60_000
 
 /**
  * The files that are copied as they are, in the order of their names: keys, authorities, objects, the disks of templates.
- * Whatever a later version of Berth keeps in the data folder is among them by itself.
+ * What a later version of Berth adds to the data folder is included without a change here.
  */
 export function listDataFiles(dataDir: string): DataFile[] {
   const skipped = new Set([
@@ -69,7 +69,7 @@ export function folderEntry(dataDir: string, folderId: string): string {
 }
 
 /**
- * Copies a folder's disk as it is at one moment. The worker does it for a disk that a VM has mounted: the VM stands still meanwhile.
+ * Copies a folder's disk as of one moment. For a disk that a VM has mounted the worker does it, and the VM is paused meanwhile.
  * @returns false when the folder was deleted meanwhile.
  * @throws BackupError when a VM has it and no worker runs.
  */
@@ -88,7 +88,7 @@ export async function copyFolderDisk(config: Config, sealer: Sealer, folderId: s
   return true
 }
 
-/** Has the worker copy the disk. @returns false when none runs: its socket is there after a kill too. */
+/** Asks the worker to copy the disk. @returns false when none runs: after a kill its socket is still there. */
 async function askWorker(socket: string, sealer: Sealer, folderId: string, to: string): Promise<boolean> {
   try {
     await nodeClient(`unix:${socket}`, sealer.derive(nodeTokenPurpose)).call(
@@ -103,7 +103,7 @@ async function askWorker(socket: string, sealer: Sealer, folderId: string, to: s
   }
 }
 
-/** A template is whole when its `made.json` is there. */
+/** A template is complete when its `made.json` is there. */
 function isHalfMade(dataDir: string, path: string): boolean {
   const folder = keptTemplatesFolder(dataDir)
   return path.startsWith(folder + sep) && dirname(path) !== folder && !existsSync(join(dirname(path), 'made.json'))

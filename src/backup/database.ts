@@ -7,7 +7,7 @@ import { findRun } from '#src/start/run-file.ts'
 import { BackupError } from './backup-error.ts'
 
 /**
- * Works on the database, which the work is given the address of.
+ * Runs the work with the address of the database.
  * @throws BackupError while another program has the data folder, such as a Berth that is starting.
  */
 export async function withDatabase(config: Config, work: (url: string) => Promise<void>): Promise<void> {

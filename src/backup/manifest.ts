@@ -1,4 +1,4 @@
-/** What a backup says of itself: its first entry, read before anything else is done with it. */
+/** The manifest of a backup: its first entry, checked before anything else is used. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -33,7 +33,7 @@ export function keyProof(sealer: Sealer): string {
 }
 
 /**
- * Reads the manifest of an unpacked backup, and sees to it that this Berth can restore it.
+ * Reads the manifest of an unpacked backup, and checks that this Berth can restore it.
  * @throws BackupError for another format, or a newer Berth's.
  */
 export function readManifest(folder: string): Manifest {
@@ -50,7 +50,7 @@ export function readManifest(folder: string): Manifest {
 }
 
 /**
- * Sees to it that the key fits the secrets of the backup: that of the setting, else the one in the backup.
+ * Checks that the key fits the secrets of the backup: the setting's key, otherwise the one in the backup.
  * @throws BackupError when it does not, or there is none.
  */
 export function checkKey(manifest: Manifest, secretKey: string | null, folder: string): void {

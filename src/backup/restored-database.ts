@@ -14,7 +14,7 @@ import { copyTablesIn, readJobs } from './tables.ts'
 const jobsPerTransaction = 500
 
 /**
- * Sees to it that a database of the operator's own holds no installation.
+ * Checks that the operator's own database holds no installation.
  * @throws BackupError when it does.
  */
 export async function refuseFilledDatabase(url: string): Promise<void> {
@@ -29,7 +29,7 @@ export async function refuseFilledDatabase(url: string): Promise<void> {
   })
 }
 
-/** Fills an empty database. @throws Error; of the backup's rows none is in it then. */
+/** Fills an empty database. @throws Error; then none of the backup's rows is in it. */
 export async function restoreDatabase(
   url: string,
   config: Config,
@@ -45,7 +45,7 @@ export async function restoreDatabase(
   })
 }
 
-/** The jobs that waited, and, in their first transaction, what the rows must say now that the machines are gone. */
+/** The waiting jobs; their first transaction also updates the rows whose machines are gone. */
 async function addJobs(url: string, config: Config, waiting: Awaited<ReturnType<typeof readJobs>>): Promise<void> {
   const database = openDatabase(url, { connections: 1, applicationName: 'berth-restore' })
   const pubsub = openPubsub(url)

@@ -1,6 +1,6 @@
 /**
  * The database as files: each table as Postgres copies it out, all of one moment, and back again in one transaction.
- * No program of Postgres' is needed, because the embedded one brings none but the server.
+ * It needs none of Postgres' client programs, because the embedded Postgres ships only the server.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { Manifest } from './manifest.ts'
 
 /** The folder of the tables within a backup. */
 export const tablesFolder = 'database'
-/** Jobs that have not ended; the queue's own tables are its own business. */
+/** Jobs that have not ended; the queue's tables themselves are not copied. */
 const jobsName = `${tablesFolder}/jobs.copy`
 
 /** A job that waits, or was being worked on. */
@@ -24,12 +24,12 @@ export type WaitingJob = {
   expireInSeconds: number
 }
 
-/** Begins the moment that every later read of this connection sees. */
+/** Takes the snapshot that every later read of this connection sees. */
 export async function beginMoment(client: pg.Client): Promise<void> {
   await client.query('begin isolation level repeatable read, read only')
 }
 
-/** What there is to copy: every table whose rows must survive a crash, with the columns that are written. */
+/** The tables to copy: every logged table, with the columns that can be written. */
 export async function describeDatabase(
   client: pg.Client,
 ): Promise<Pick<Manifest, 'migrations' | 'tables' | 'partitions' | 'sequences'>> {
@@ -113,7 +113,7 @@ export async function copyTablesIn(
       await client.query(`alter table ${owner} add constraint ${quoted(name)} ${definition}`)
     await client.query('commit')
   } catch (error) {
-    await client.query('rollback').catch(() => undefined) // the connection itself may be what was lost
+    await client.query('rollback').catch(() => undefined) // the connection itself may be gone
     throw error
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Which addresses nothing that leaves on a user's behalf may reach, and how the text of a host is read.
- * 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (and 2001:db8::/32) are open: closed networks put
- * their package mirrors there.
+ * Which addresses may not be reached on a user's behalf, and how the text of a host is read.
+ * 192.0.2.0/24, 198.51.100.0/24 and 203.0.113.0/24 (and 2001:db8::/32) are allowed: isolated
+ * networks put their package mirrors there.
  */
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -21,11 +21,11 @@ export type AddressRule =
   | 'reserved'
   | 'own'
 
-/** The first rule that fits is the one told, so the narrow ranges stand before the wide ones. */
+/** The first rule that matches gives the reason, so narrow ranges come before wide ones. */
 const ranges: readonly (readonly [AddressRule, readonly string[]])[] = [
   ['unspecified', ['0.0.0.0/8', '::/128']],
   ['loopback', ['127.0.0.0/8', '::1/128']],
-  // Where clouds answer a machine with its own credentials; 168.63.129.16 is the one among public addresses.
+  // Metadata services, where clouds hand a machine its credentials; 168.63.129.16 is the one with a public address.
   [
     'metadata',
     [
@@ -43,7 +43,7 @@ const ranges: readonly (readonly [AddressRule, readonly string[]])[] = [
   ['carrier', ['100.64.0.0/10']],
   ['multicast', ['224.0.0.0/4', 'ff00::/8']],
   ['broadcast', ['255.255.255.255/32']],
-  // These carry an IPv4 address that somebody else unpacks, so they are refused whole: Teredo, 6to4, ORCHID.
+  // These embed an IPv4 address that a relay unpacks, so they are refused altogether: Teredo, 6to4, ORCHID.
   ['tunnel', ['2001::/32', '2001:10::/28', '2001:20::/28', '2002::/16', '192.88.99.0/24']],
   ['reserved', ['192.0.0.0/24', '198.18.0.0/15', '240.0.0.0/4']],
 ]
@@ -56,7 +56,7 @@ const rules: readonly (readonly [AddressRule, BlockList])[] = ranges.map(([rule,
   blockListOf(subnets),
 ])
 const judgedByIpv4 = blockListOf(carriers.map((prefix) => `${prefix}0.0.0.0/96`))
-/** All that the internet uses of IPv6; the rest is reserved, or a form of IPv4 such as ::127.0.0.1 or ::ffff:0:127.0.0.1. */
+/** The part of IPv6 that the internet uses; the rest is reserved, or a form of IPv4 such as ::127.0.0.1 or ::ffff:0:127.0.0.1. */
 const globalUnicast = blockListOf(['2000::/3'])
 
 /**
@@ -75,7 +75,7 @@ export function refusalOf(address: string): AddressRule | null {
 
 /**
  * The one spelling of a host: a dotted IPv4 address, an IPv6 address without brackets, or a lower-case ASCII
- * name without the dot at its end; null when it is none. Reads what the resolvers and browsers of the world
+ * name without a trailing dot; null when it is not a host. Accepts every spelling that resolvers and browsers
  * take for an address: `2130706433`, `0x7f.1`, `0177.1`, `127.1`, full-width digits.
  */
 export function normalHost(text: string): string | null {

@@ -1,6 +1,6 @@
 /**
- * How much room a disk has, and the floor below which nothing large is stored any more: Postgres, which may be on the
- * same disk, stops when there is none.
+ * How much space a disk has, and the floor below which nothing large is stored: Postgres, which may be on the same disk,
+ * stops when the disk is full.
  */
 import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
- * What tool servers answer, before the library of the protocol reads it: large messages are parsed in steps, and their
- * long texts go around the library, which would look through each of them several times at once.
+ * Reads responses of tool servers before the protocol's library does: large messages are parsed in steps, and their long
+ * texts bypass the library, which would scan each of them several times.
  */
 import { ReadableStream as EventBytes } from 'node:stream/web'
 import { setImmediate as nextTurn } from 'node:timers/promises'

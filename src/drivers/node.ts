@@ -95,7 +95,7 @@ const lineBytesMax = 1024 * 1024
 const connectionsPerNode = 64
 /** Between two tries of a request whose node is away. */
 const againMs = 100
-/** So often a request may be cut under way: one that kills each worker it reaches must end. */
+/** How often a request may be cut off and retried: one that kills every worker that it reaches must end. */
 const cutsMax = 20
 const agents = new Map<string, { agent: Dispatcher; origin: string }>()
 
@@ -153,7 +153,7 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
             yield chunk
             if ('ended' in chunk) return
           }
-          throw new Away() // the worker went before the process did
+          throw new Away() // the worker ended before the process did
         } catch (error) {
           if (signal.aborted) return
           await waiting.after(error)
@@ -163,7 +163,7 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
   }
 }
 
-/** How a request waits for its node. */
+/** The retries of one request. */
 type Waiting = {
   /** The node answers. */
   reached(): void
@@ -185,7 +185,7 @@ function createWaiting(signal?: AbortSignal): Waiting {
       // A request that was under way until now had its node until now.
       if (awaySinceMs === undefined || !(isRefused(error) || error instanceof Away)) awaySinceMs = performance.now()
       if (performance.now() - awaySinceMs > limits.nodeWaitSeconds * 1000) throw told
-      await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // whoever gave up says so
+      await pause(againMs, undefined, signal ? { signal } : {}).catch(() => undefined) // the aborter gives the reason
     },
   }
 }
@@ -229,10 +229,10 @@ function rebuilt(text: string): BerthError {
   return new BerthError(code, said.message ?? 'The node refused without a reason.')
 }
 
-/** The node said goodbye, or that its machine is out of reach for a moment. */
+/** The node is shutting down, or cannot reach the machine for a moment. */
 class Away extends Error {}
 
-/** Nobody listens: nothing was sent. */
+/** The connection was refused: nothing was sent. */
 function isRefused(error: unknown): boolean {
   return ['ECONNREFUSED', 'ENOENT', 'UND_ERR_CONNECT_TIMEOUT'].includes(codeOf(error))
 }

@@ -18,7 +18,7 @@ const connectionsPerOrigin = 20
 
 const agents = new Map<string, Agent>()
 
-/** What may be read of the bodies of several answers together; `tooMuch` is told when that is used up. */
+/** How much may be read from several responses together; `tooMuch` is called when that is used up. */
 export type BodyAllowance = { bytesMax: number; tooMuch: (error: OutboundError) => void }
 
 /** The process's guarded fetch for these settings. @param together for all answers; without it each may have 32 MiB. */

@@ -1,7 +1,7 @@
 /**
- * The one guarded way out: whatever goes to an address that a user or an agent chose (VM egress, webhooks,
- * MCP servers, uploads) connects here. A name is resolved once, every address it has is judged, and the
- * judged address is the one dialled, so a name that changes its answer between the two gains nothing.
+ * The one guarded connector: everything that goes to an address that a user or an agent chose (VM egress, webhooks,
+ * MCP servers, uploads) connects through it. A name is resolved once, every address it has is judged, and the
+ * judged address is the one dialled, so DNS rebinding gains nothing.
  */
 import { readFile, stat } from 'node:fs/promises'
 import { Resolver } from 'node:dns/promises'
@@ -51,7 +51,7 @@ export function causesOf(error: unknown): Error[] {
 /** The addresses of a normal host name; empty when there are none. Throws only when the resolver itself fails. */
 export type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
-/** What may be put in another's place: the resolver, the rule over addresses, the time limit in milliseconds. */
+/** What callers may replace: the resolver, the rule for addresses, the time limit in milliseconds. */
 export type OutboundOptions = { resolve?: Resolve; refuse?: (address: string) => AddressRule | null; limitMs?: number }
 
 /** Where to. `allowHalfOpen` keeps our half open when the other side has ended its own: for tunnels. */
@@ -110,9 +110,8 @@ export function guardedAgent(
 
 /**
  * A resolver of names: the hosts file first, then DNS with both A and AAAA, IPv4 in front.
- * Not dns.lookup: that holds one of the process's four pool threads as long as a name server likes to
- * stay silent, and the names come from strangers. It also leaves search domains out, which would let
- * a guest's `wiki` mean the company's.
+ * Not dns.lookup: that blocks one of the process's four pool threads for as long as a name server stays silent, and the
+ * names are untrusted. This also ignores search domains, with which a guest's `wiki` would mean the company's.
  */
 export function createResolve(options: { servers?: readonly string[]; hostsFile?: string } = {}): Resolve {
   const { servers, hostsFile = '/etc/hosts' } = options

@@ -18,7 +18,7 @@ const programFolders: readonly string[] = [
 ]
 const headerBytes = 4096
 
-/** Debian package -> the program by which we know that it, or another system's equal of it, is here. */
+/** Debian package -> the program whose presence shows that it, or another system's equivalent, is installed. */
 const needed: Readonly<Record<string, string>> = {
   ...(arch === 'arm64' ? { 'qemu-system-arm': 'qemu-system-aarch64' } : { 'qemu-system-x86': 'qemu-system-x86_64' }),
   'qemu-utils': 'qemu-img',

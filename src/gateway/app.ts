@@ -28,7 +28,7 @@ import { asksForSocket, serveSockets } from './sockets.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Fires when the app begins to close: open streams end then, so that closing does not wait for them. */
+    /** Fires when the app begins to close, and ends open streams, so that closing does not wait for them. */
     stopping: AbortSignal
   }
 }
@@ -42,8 +42,8 @@ export type RegisterSurfaces = (
 /** What the app is made of. Tests leave the surfaces out, or bring a schema of their own. */
 export type AppParts = { services: Services; schema: GraphQLSchema; surfaces?: RegisterSurfaces }
 
-const receiveTimeoutMs = 10_000 // for receiving a whole request; a long answer may take as long as it takes
-/** Node knows one limit for all requests, so it is that of a file; the one above is kept by us. */
+const receiveTimeoutMs = 10_000 // for receiving a whole request; a response has no such limit
+/** Node has one limit for all requests, so it gets that of an upload; the one above is enforced by cutSlowBodies. */
 const receiveFileTimeoutMs = limits.uploadUrlSeconds * 1000
 const headersTimeoutMs = 5_000
 const connectionsCheckMs = 1_000
@@ -58,7 +58,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
     logger: false,
     trustProxy: false,
     genReqId: () => newId('request'),
-    requestIdHeader: false, // ours are ours: a caller cannot choose one
+    requestIdHeader: false, // a caller cannot choose the id
     requestTimeout: receiveFileTimeoutMs,
     http: {
       headersTimeout: headersTimeoutMs,
@@ -80,7 +80,7 @@ export async function buildApp({ services, schema, surfaces }: AppParts): Promis
   app.addHook('preClose', (done) => {
     stopping.abort()
     if (!app.server.listening) return done()
-    // A connection whose last answer went out after closing began would idle until its client gives up.
+    // A connection whose last response went out after closing began would otherwise stay open until its client gives up.
     const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
     app.server.once('close', () => clearInterval(sweep))
     sweep.unref()
@@ -163,7 +163,7 @@ function timeRoute(route: string): onResponseHookHandler {
   }
 }
 
-/** Answers what is not HTTP, or too slow or too long for it, where there is no request yet to answer. */
+/** Answers connections that send no valid HTTP, or send it too slowly, before there is a request. */
 function answerBadHttp(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const [status, sentence] = badHttp[error.code ?? ''] ?? ['400 Bad Request', 'The request is not well-formed HTTP.']

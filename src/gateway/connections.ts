@@ -1,6 +1,6 @@
 /**
- * Connections to the web process: how many there may be, for one address and together, and that one whose reader takes
- * nothing is cut. So nobody holds the sockets or the memory that all need, whatever they do or leave undone.
+ * Limits on connections to the web process: how many from one address and in total, and a client that does not read its
+ * response is cut. So no client can hold the sockets or the memory that others need.
  */
 import type { Server } from 'node:http'
 import { isIPv4, isIPv6, type Socket } from 'node:net'
@@ -41,7 +41,7 @@ export function watchConnections(
   cutStalled(app)
 }
 
-/** What counts as one address: of IPv6 its first half, because whoever has one has all of that. */
+/** What counts as one address: for IPv6 the /64 network, because a client usually has all of it. */
 function neighbourhood(address: string): string {
   if (!isIPv6(address) || address === '::1') return address
   const mapped = address.slice(address.lastIndexOf(':') + 1)
@@ -70,14 +70,14 @@ function refuse(socket: Socket): void {
 }
 
 /**
- * Cuts an answer of which nothing is taken for so long. Node tells when a connection was silent both ways; while something
- * waits to be sent, that is a reader who does not read. A stream with nothing to send, or an answer that is still being
- * made, is left alone; a connection without a request is ended by Node.
- * A connection that sends requests without waiting for their answers is cut too, beyond a few: each answer takes memory.
+ * Cuts a client that does not read its response. Node reports a connection that was silent both ways; while bytes wait to
+ * be sent, that is a stalled reader. A stream with nothing to send, or a response that is still being computed, is left
+ * alone; Node itself ends connections without a request.
+ * A connection that pipelines more than a few requests is cut too, because each response takes memory.
  */
 function cutStalled(app: FastifyInstance): void {
   const unanswered = new WeakMap<Socket, number>()
-  app.server.setTimeout((limits.stalledSeconds * 1000) / 2) // Node sees at the first that something was taken before, and that nothing was since at the second
+  app.server.setTimeout((limits.stalledSeconds * 1000) / 2) // Node's first timeout notes what was sent so far, the second that nothing was sent since
   app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw
     const count = (unanswered.get(socket) ?? 0) + 1

@@ -1,12 +1,12 @@
 /**
- * What pages of other origins may do: nothing, unless the operator names their origin (BERTH_CORS_ORIGINS). No cookies are
- * used here, so a page needs a token of its own, and none is ever told that it may send credentials of the browser's.
+ * CORS: pages of other origins may do nothing, unless the operator names their origin (BERTH_CORS_ORIGINS). There are no
+ * cookies, so a page needs a token of its own, and `Access-Control-Allow-Credentials` is never sent.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addVary } from '#src/platform/compression.ts'
 
 const methods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
-/** Headers of ours that a page may read beside those that every page may. */
+/** Response headers that a page may read, beside the ones that are always readable. */
 const exposed = [
   'x-request-id',
   'request-id',
@@ -33,7 +33,7 @@ export function allowOrigins(app: FastifyInstance, allowed: ReadonlySet<string>)
     if (!markOrigin(request, reply, allowed) || !isPreflight(request)) return
     const asked = request.headers['access-control-request-headers']
     addVary(reply, 'access-control-request-headers')
-    // The clients of many SDKs send headers of their own, and an origin that is trusted with tokens is trusted with those.
+    // Many SDKs send headers of their own; an origin that is trusted with tokens is trusted with those.
     reply
       .header('access-control-allow-methods', methods)
       .header('access-control-allow-headers', asked === undefined || asked === '' ? usualHeaders : asked)

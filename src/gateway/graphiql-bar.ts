@@ -8,7 +8,7 @@ import { signInHeader, signInPath } from '#src/identity/sign-in.ts'
 const dark =
   '--ink: #e8ecf6; --soft: #a3aec6; --line: #3a465e; --ground: #1b2534; --accent: #7aa2ff; --on-accent: #10162a; --alarm: #ff8f8f;'
 
-/** The bar's looks. As GraphiQL it is dark where the system is, unless GraphiQL's settings put the other class on the body. */
+/** The bar's style. Like GraphiQL it follows the system's dark mode, unless GraphiQL's settings put the other class on the body. */
 export const signInStyle = `
   body { margin: 0; height: 100vh; display: flex; flex-direction: column; overflow: hidden; }
   #root { flex: 1; min-height: 0; }
@@ -197,7 +197,7 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     hold(null)
     page.location.reload()
   })
-  // The link that the start printed: what opens the door does not stay in the address.
+  // The link that the start printed carries the sign-in code, which must not stay in the address bar.
   const address = new URL(page.location.href)
   const given = address.searchParams.get('code')
   if (given) {

@@ -1,11 +1,11 @@
-/** The page that a browser gets at /graphql: GraphiQL, whole, without anything from elsewhere, so that it works with no internet. */
+/** The page that a browser gets at /graphql: GraphiQL, self-contained, so that it works without internet. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '#src/platform/config.ts'
 import { addVary, keepText, sendKept, type KeptText } from '#src/platform/compression.ts'
 import { mayServeSignIn } from '#src/identity/sign-in.ts'
 import { signInBar, signInStyle } from './graphiql-bar.ts'
 
-/** What the page opens with: a query that runs at once, and what to try next. */
+/** The first tab: a query that runs at once, and hints for what to try next. */
 export const exampleQuery = `# Welcome to Berth!
 # 1. Get a token in the bar above.
 # 2. Press the play button (Ctrl-Enter).

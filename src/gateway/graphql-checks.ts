@@ -1,11 +1,11 @@
-/** What the engine finds wrong with a document or its variables, in bounded time: graphql's own rules, and its findings read as objects. */
+/** Validation of documents and variables in bounded time, by graphql's own rules. */
 import { GraphQLError, print, validate, type DocumentNode, type ExecutionArgs } from 'graphql'
 import { Parser } from 'graphql/language/parser.js'
 import { findWrongVariable } from '#schema/variables.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** Findings that are told of one document. For each one graphql counts the document's lines, so they cost most where it has many. */
+/** Errors reported for one document. For each, graphql counts the document's lines, so a long document with many errors is expensive. */
 const findingsMax = 10
 
 /**
@@ -42,13 +42,13 @@ function refuseManyLines(source: string): void {
   }
 }
 
-/** graphql's validation with few findings. Names of the schema are suggested only to those who may read it. */
+/** graphql's validation, with few errors reported. Names of the schema are suggested only to callers who may read it. */
 export function validateBriefly(maySuggest: boolean): typeof validate {
   return (schema, document, rules) =>
     validate(schema, document, rules, { maxErrors: findingsMax, hideSuggestions: !maySuggest })
 }
 
-/** What is wrong with an operation's variables, in words that do not quote the value, which may be a secret; undefined when all fit. */
+/** What is wrong with an operation's variables, without quoting a value, which may be a secret; undefined when all fit. */
 export function wrongVariable({
   schema,
   document,

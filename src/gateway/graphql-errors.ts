@@ -1,11 +1,11 @@
-/** Errors of GraphQL answers: what a caller is shown of them, over HTTP and web sockets alike. */
+/** Errors in GraphQL responses: what a caller is shown, over HTTP and web sockets alike. */
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import { graphqlError, isFinding } from '#schema/public-error.ts'
 
 /** Statuses that mean something of their own for a request that GraphQL itself refused; all others are invalid requests. */
 const codeOfStatus: Readonly<Record<number, string>> = { 413: 'REQUEST_TOO_LARGE' }
 const refusedStatus = 400
-/** What Apollo's clients look for; every other code of a refused request is ours. */
+/** The code that Apollo's clients look for; refusals with other codes are our own. */
 export const persistedQueryNotSupported = 'PERSISTED_QUERY_NOT_SUPPORTED'
 
 type HttpExtension = { status?: number; headers?: Record<string, string>; spec?: boolean }

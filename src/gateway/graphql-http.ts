@@ -21,12 +21,12 @@ import { mayShowPage, sendGraphiql } from './graphiql.ts'
 const notAcceptable = 406
 const stalledBeatsMax = 3 // a reader that takes nothing for three heartbeats is gone
 
-/** How the connection carries an answer is ours and Node's to say; yoga says it for a server of its own. */
+/** Connection headers are up to Node; yoga sets them as if it were the server. */
 const ofConnection = new Set(['connection', 'transfer-encoding', 'content-length', 'keep-alive'])
 
 /**
- * The forms in which results follow one another: how each shows that it lives, what it ends with when the process stops,
- * and its headers. Between the parts of `multipart/mixed` nothing may stand, so there the subscriptions' own heartbeats must do.
+ * The streaming formats: each one's heartbeat, what it ends with when the process stops, and its headers. Nothing may
+ * stand between the parts of `multipart/mixed`, so there the heartbeats of the subscriptions themselves have to do.
  */
 type StreamForm = { mediaType: string; beat: string; goodbye: string; headers: Readonly<Record<string, string>> }
 const { 'content-type': _type, ...streamHeaders } = eventStreamHeaders
@@ -117,7 +117,7 @@ async function answer(
   })
 }
 
-/** Says which forms there are, in one that anybody can read. */
+/** Lists the supported formats, as JSON whatever was accepted. */
 function refuseForm(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const sentence =
     'The header accept allows none of the forms there are: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
@@ -128,7 +128,7 @@ function refuseForm(request: FastifyRequest, reply: FastifyReply): FastifyReply 
     .send(JSON.stringify({ errors: [error] }))
 }
 
-/** Counts the stream; one too many is ended before it is refused. */
+/** Counts the stream; one above the limit is closed before it is refused. */
 function beginOrCancel(whose: string, gone: AbortController): () => void {
   try {
     return beginStream('graphql-sse', whose)
@@ -178,7 +178,7 @@ async function sendEvents(
   gone.signal.addEventListener('abort', leave, { once: true })
   if (gone.signal.aborted) leave()
   try {
-    // Ends with the subscription, the client, or the process: each makes the reader done, or the signal aborted.
+    // Ends with the subscription, the client, or the process: each finishes the reader or aborts the signal.
     for (;;) {
       const { done, value } = await reader.read()
       if (done || gone.signal.aborted) break

@@ -1,18 +1,18 @@
 /**
  * /healthz says that the process lives, /readyz that it can do its work: the database answers, its tables are current,
- * notices arrive. It tells of VMs too, but without them the rest still works, so they do not make it unready.
+ * notices arrive. It reports VMs too, but the rest works without them, so they do not make it unready.
  */
 import type { FastifyInstance } from 'fastify'
 import { missingMigrations } from '#src/platform/migrate.ts'
 import type { Services } from '#src/platform/services.ts'
 import { whyNoVms } from '#src/resources/infra/nodes.ts'
 
-// Both together stay below the 2 s within which /readyz must tell of a dead Postgres.
+// Together they stay below 2 s, the time within which /readyz must report a dead Postgres.
 const answerTimeoutMs = 1_000
 const rememberedMs = 250
 const retryAfterSeconds = 1
 
-/** What /readyz finds: each true, or the sentence that says what is wrong. */
+/** The checks of /readyz: each true, or a sentence that says what is wrong. */
 type Readiness = { database: true | string; migrations: true | string; notices: true | string; vms: true | string }
 
 /** Adds /healthz and /readyz. */
@@ -20,7 +20,7 @@ export function serveHealth(app: FastifyInstance, services: Pick<Services, 'data
   let last: { at: number; outcome: Promise<Readiness> } | null = null
   app.get('/healthz', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    // Asked by many at once, the database is asked once.
+    // Concurrent probes share one query.
     if (!last || performance.now() - last.at > rememberedMs) last = { at: performance.now(), outcome: look(services) }
     const checks = await last.outcome
     const ready = checks.database === true && checks.migrations === true && checks.notices === true

@@ -1,4 +1,4 @@
-/** What somebody finds who opens the address of Berth: what this is, and where to go on. Plain, and without anything from elsewhere. */
+/** The page at Berth's address: what this is, and where to go on. Plain and self-contained. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'

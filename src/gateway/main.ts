@@ -15,8 +15,8 @@ import { modelTable } from '#src/resources/llm/models/table.ts'
 import { clearDeadWrites } from '#src/resources/infra/uploads/writes.ts'
 import { buildApp } from './app.ts'
 
-const stopLimitMs = 9_000 // whoever started us waits 11 s
-/** With others on the port, kept connections are let go one by one before we stop listening: their clients find the others. */
+const stopLimitMs = 9_000 // the supervisor waits 11 s
+/** With other web processes on the port, keep-alive connections are closed one by one before we stop listening, so that their clients reach the others. */
 const leaveMs = 500
 
 async function run(config: Config, databaseUrl: string): Promise<void> {
@@ -25,15 +25,15 @@ async function run(config: Config, databaseUrl: string): Promise<void> {
   const app = await buildApp({ services, schema, surfaces: registerSurfaces })
   const metrics = await serveMetrics(config.webMetricsPort)
   watchStalls()
-  // With several of us the kernel shares new connections out, and a port of somebody else's is refused by `npm start`.
+  // With several web processes the kernel distributes new connections; `npm start` refuses a port that another program has.
   const listening: FastifyListenOptions & { reusePort: boolean } = {
     port: config.port,
     host: config.host,
     reusePort: config.webProcesses > 1,
-  } // handed on to Node, whose option it is
+  } // passed through to Node
   await app.listen(listening)
   log.info({ port: config.port, host: config.host, metricsPort: metrics.port }, 'the web process listens')
-  flushCompileCache() // now, because a kill leaves no time for it
+  flushCompileCache() // now, because kill -9 leaves no time for it
 
   let stopping = false
   app.server.prependListener('request', (_request, response: ServerResponse) => {
@@ -65,7 +65,7 @@ try {
   const config = readConfig()
   setLogLevel(config.logLevel)
   setLogFormat(config.logFormat)
-  modelTable(config) // what is wrong with it is told now, not to the first caller
+  modelTable(config) // a mistake in it stops the start, and does not wait for the first caller
   if (!config.databaseUrl)
     throw new ConfigError(['DATABASE_URL is not set. `npm start` sets it for the embedded Postgres.'])
   await run(config, config.databaseUrl)

@@ -1,4 +1,4 @@
-/** Subscriptions as `multipart/mixed`, for clients that ask for nothing else: Apollo's, in the form of its subscription protocol, and urql's. */
+/** Subscriptions as `multipart/mixed`, for clients that accept nothing else: Apollo's, in its subscription protocol, and urql's. */
 import type { ExecutionResult } from 'graphql'
 
 /** What one client wants: the mark between parts, and whether each result stands inside `payload`, as Apollo's has it. */
@@ -11,7 +11,7 @@ const apollo: Form = {
   wraps: true,
 }
 
-/** The form in which this `Accept` wants events, when it wants them as parts and not as server-sent events; null else. */
+/** The multipart form that this `Accept` asks for; null when it takes server-sent events, or no parts. */
 export function multipartForm(accept: string | null): Form | null {
   const wanted = (accept ?? '').toLowerCase()
   if (!wanted.includes('multipart/mixed') || wanted.includes('text/event-stream')) return null
@@ -28,7 +28,7 @@ export function multipartResponse(results: AsyncIterable<ExecutionResult>, { typ
       const { done, value } = await events.next()
       if (!done) {
         const text = textOf(value)
-        // The mark behind a part goes out with it: without it a client waits for the part's end.
+        // The boundary after a part is sent with it: without it a client would wait for the part's end.
         return controller.enqueue(
           encoder.encode(
             `\r\nContent-Type: application/json; charset=utf-8\r\n\r\n${wraps ? `{"payload":${text}}` : text}\r\n--${boundary}`,

@@ -19,7 +19,7 @@ declare module 'fastify' {
 type Parts = Pick<Services, 'config' | 'db' | 'sealer'>
 type Range = { startByte: number; endByte: number }
 
-/** Adds GET, HEAD and PUT of files; nothing where they are kept at another service. */
+/** Adds GET, HEAD and PUT of files; does nothing when an S3 service keeps them. */
 export async function serveObjects(app: FastifyInstance, parts: Parts): Promise<void> {
   if (parts.config.s3) return
   await app.register(async (scope) => {
@@ -59,7 +59,7 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
     .header('content-type', 'application/octet-stream')
     .header('cache-control', 'private, no-store')
   reply.header('content-disposition', queryOf(request).get('response-content-disposition') ?? 'attachment')
-  reply.header('content-security-policy', 'sandbox') // a caller's file opened in a browser gets nothing of this origin
+  reply.header('content-security-policy', 'sandbox') // an uploaded file that is opened in a browser gets no rights of this origin
   const range = readRange(request.headers.range, found.sizeBytes)
   if (range === 'unsatisfiable') return reply.code(416).header('content-range', `bytes */${found.sizeBytes}`).send()
   const sizeBytes = range ? range.endByte - range.startByte + 1 : found.sizeBytes
@@ -69,7 +69,7 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
   return reply.send(await store.read(key, range ?? undefined))
 }
 
-/** The key in the path. @throws BerthError forbidden unless the address was signed for this and holds still. */
+/** The key in the path. @throws BerthError forbidden unless the address was signed for this, and has not expired. */
 function signedKey({ sealer }: Parts, method: SignedMethod, request: FastifyRequest): string {
   const key = (request.params as { '*': string })['*'] // the route's pattern has it
   if (!isSigned(sealer, method, key, queryOf(request)))

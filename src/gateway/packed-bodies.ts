@@ -50,7 +50,7 @@ function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.Read
   unpacker.once('error', (error: Error) => {
     log.debug({ requestId: request.id, reason: error.message }, 'a body could not be unpacked')
     packed.unpipe(unpacker)
-    packed.resume() // a client that finds nobody reading never reads why
+    packed.resume() // a client whose body nobody reads never gets to the response
     body.destroy(
       new BerthError(
         'invalid_request',

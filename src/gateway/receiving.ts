@@ -1,6 +1,6 @@
 /**
- * Requests whose body is still arriving. Those that take too long are cut: all of them are looked at together once a
- * second, because a timer and two listeners for each cost a busy server more than reading the body does.
+ * Requests whose body is still arriving; slow ones are cut. All are checked together once a second, because a timer and
+ * two listeners for each request would cost a busy server more than reading the body.
  */
 import type { IncomingMessage } from 'node:http'
 
@@ -9,7 +9,7 @@ const lookEveryMs = 1_000
 /** The requests of one server that are being received. */
 export type Receiving = {
   begin: (request: IncomingMessage) => void
-  /** Its body is here. Those that end in another way are found at the next look. */
+  /** Its body has arrived. Requests that end in another way are found at the next check. */
   end: (request: IncomingMessage) => void
   close: () => void
 }

@@ -13,11 +13,11 @@ import type { GraphqlCall } from './graphql.ts'
 import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 
-const closeReasonBytes = 123 // what RFC 6455 leaves for a reason
+const closeReasonBytes = 123 // the most that RFC 6455 leaves for a reason
 const tryAgainLater = 1013
 const ended = 4401 // the caller's permission ended while the socket was open
 
-/** One socket: its caller once it said who it is, and what is still open on it. */
+/** One socket: its caller once it is authenticated, and its open operations. */
 export type Peer = {
   socket: WebSocket
   request: IncomingMessage
@@ -28,7 +28,7 @@ export type Peer = {
   open: Map<string, Operation>
 }
 
-/** One operation on it: what its caller was let through for, and why it was ended, when they no longer are. */
+/** One operation on it: the permissions that it was granted, and, when one was lost, why it ended. */
 export type Operation = {
   call: GraphqlCall
   grants: readonly Grant[]
@@ -92,7 +92,7 @@ function remain(
   if (peer.socket.readyState !== peer.socket.OPEN) peer.leave() // it closed while we looked
 }
 
-/** The credential of the first message: `{"authorization": "Bearer …"}`, in any spelling of the name, or inside `headers`. */
+/** The credential in `connection_init`: `{"authorization": "Bearer …"}`, in any case, or inside `headers`. */
 function credentialOf(init: Readonly<Init> | undefined): string | undefined {
   const inner = init?.['headers']
   const said = { ...init, ...(typeof inner === 'object' ? inner : {}) }
@@ -104,7 +104,7 @@ function credentialOf(init: Readonly<Init> | undefined): string | undefined {
   return bearerOf(lowerCase)
 }
 
-/** Ends the operations for which the caller, as they are now, would not be let through any more; the others go on. */
+/** Ends the operations that the caller's rights of this moment no longer permit; the others go on. */
 function endRefused({ open }: Peer, now: Caller): void {
   for (const operation of open.values()) {
     try {

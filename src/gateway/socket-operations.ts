@@ -62,8 +62,8 @@ export async function begin(
 }
 
 /**
- * The same events; whoever ends them also ends what they wait for, which a generator by itself does only at its next
- * event. Where the caller's permission ended them, the last one says so.
+ * The same events, but ending them also aborts the wait for the next one; a plain generator would end only after it. When
+ * they end because the caller lost a permission, the last event says so.
  */
 export function abortable(
   events: AsyncGenerator<ExecutionResult>,

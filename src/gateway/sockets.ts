@@ -83,7 +83,7 @@ function attach(
       send: (text) =>
         new Promise((resolve) => {
           if (socket.readyState !== socket.OPEN) return resolve()
-          // A reader further behind than this is cut; the others on this host need the memory.
+          // Backpressure: a client that is further behind than this is cut, because others need the memory.
           if (socket.bufferedAmount > limits.streamQueuedBytes) socket.terminate()
           socket.send(text, () => resolve()) // an error here is told by the close that follows
         }),

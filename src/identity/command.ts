@@ -15,7 +15,7 @@ export function newNames(create: boolean | undefined): NewNames {
   return create ? { make: true } : { make: false, how: 'Add --create to make it.' }
 }
 
-/** Whether anything runs is not known from the command line: exit 1. */
+/** Nothing runs on this data folder: exit 1. */
 export class NothingRuns extends Error {}
 
 /** Runs the work, says in one sentence on standard error what is wrong, and sets the exit code. */
@@ -39,7 +39,7 @@ export async function withRunningBerth(
   const run = findRun(config.dataDir)
   const url = run?.databaseUrl || config.databaseUrl
   if (!url) throw new NothingRuns('Berth is not running here. Start Berth first: npm start')
-  setLogLevel('silent') // standard output is for what is made
+  setLogLevel('silent') // standard output is for the secret alone
   const database = openDatabase(url, { connections: 1, applicationName })
   try {
     await work(database.db, config, run, url)

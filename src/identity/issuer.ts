@@ -10,9 +10,9 @@ import { signAccessToken, signingAlgorithm } from '#src/resources/identity/acces
 import { joinOrganization, type Joining } from '#src/resources/identity/joining.ts'
 import { addSigningKey, listPublicKeys } from '#src/resources/identity/signing-keys.ts'
 
-const keySetSecondsMax = 300 // how long others may keep the key set: a new key signs at once, and verifiers look again for an unknown one
+const keySetSecondsMax = 300 // how long verifiers may cache the key set: a new key signs at once, and they fetch again for an unknown key id
 
-/** What issuing needs; the command line has no more than this. */
+/** What issuing needs, which is all that the command line has. */
 export type IssuerParts = { db: Db; sealer: Sealer; config: Pick<Config, 'publicUrl' | 'audience'> }
 
 /** Who a token is for. `ttlSeconds` is how long it is good for. */
@@ -23,7 +23,7 @@ export async function ensureSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 
   if ((await listPublicKeys(db)).length === 0) await makeKey(db, sealer, true)
 }
 
-/** Makes a new key, which signs from now on. Tokens of the one before stay good; those of the one before that do not. */
+/** Makes a new key, which signs from now on. Tokens of the previous key stay valid; those of the key before that do not. */
 export async function rotateSigningKey({ db, sealer }: Pick<IssuerParts, 'db' | 'sealer'>): Promise<void> {
   await makeKey(db, sealer, false)
 }
@@ -57,7 +57,7 @@ export async function issueToken(
   return signAccessToken({ db, sealer, config }, identity, ttlSeconds)
 }
 
-/** Refuses what is no name of a user or an organization. @throws BerthError invalid_request. */
+/** Refuses an invalid name of a user or an organization. @throws BerthError invalid_request. */
 export function checkName(what: string, name: string): void {
   if (name.trim() === '' || name.length > limits.nameLength || name.includes('\0') || !name.isWellFormed()) {
     throw new BerthError('invalid_request', `The ${what} must be a name of 1 to ${limits.nameLength} characters.`)

@@ -10,7 +10,7 @@ import { createOption, newNames, runCommand, withRunningBerth } from './command.
 import { checkName } from './issuer.ts'
 
 const usage = 'npm run -s key -- --org <name> --name <what it is for> [--days <n>] [--user <who makes it>] [--create]'
-/** Who makes a key from the command line, when nobody is named; a user without a membership. */
+/** Recorded as the creator of keys made from the command line: a user without a membership. */
 const operator = 'operator'
 
 type KeyRequest = { organization: string; name: string; user: string; expiresAt: string | null; newNames: NewNames }

@@ -1,7 +1,7 @@
 /**
- * Sign-in without a password, for the person who started Berth at this machine: GraphiQL asks for a token here. Whoever
- * can reach it is whoever they say, so it opens only to a page of ours, in a browser of that very user on this host, that
- * came straight to us; to another user of this host with the code that the start printed.
+ * Sign-in without a password, for the person who started Berth on this machine: GraphiQL asks for a token here. It
+ * believes whoever reaches it, so it answers only our own page, in a browser of that same system user, connected without
+ * a proxy; other users of this host need the code that the start printed.
  */
 import { isIP } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -88,8 +88,8 @@ function whyNotLocal(request: FastifyRequest, config: Config): string | null {
   if (!isLocalAddress(raw.socket.remoteAddress ?? '')) return 'Local sign-in is for this machine only.'
   if (!isLocalHost(headers.host ?? ''))
     return 'Local sign-in answers at localhost only; a name that leads here is not enough.'
-  // A proxy on this host speaks from a loopback address for the whole world. These are its marks; an operator who
-  // puts one in front sets BERTH_PUBLIC_URL, which is the surest of them.
+  // A reverse proxy on this host connects from loopback on behalf of anybody. These headers give it away; the surest
+  // sign is BERTH_PUBLIC_URL, which an operator sets for it.
   if (proxyHeaders.some((name) => name in headers) || raw.httpVersion === '1.0')
     return 'Local sign-in does not answer through a proxy.'
   if (config.vmHostPorts.includes(config.port))

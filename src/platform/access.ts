@@ -20,8 +20,8 @@ export type KeyScope = (typeof keyScopes)[number]
 
 /**
  * Everything that can be allowed: the least role it takes; the key scope that also opens it (`any`: every key; null:
- * people only); and whether the token that Berth puts into a VM opens it (VMs, builds, agents and
- * sessions, and nothing that is a person's alone or that manages the organization).
+ * people only); and whether the token that Berth puts into a VM opens it: VMs, builds, agents and sessions, but nothing
+ * that belongs to one person or manages the organization.
  */
 export const permissions = {
   'vms:read': ['viewer', 'compute:use', 'vm'],
@@ -37,7 +37,7 @@ export const permissions = {
   'build-secrets:write': ['admin', null, null],
   'uploads:write': ['member', 'compute:use', 'vm'],
   'usage:read': ['viewer', null, null],
-  'sessions-in-vm:write': ['member', null, null], // puts the caller's own session into a VM: a key has none, and a token there would renew itself for ever
+  'sessions-in-vm:write': ['member', null, null], // puts the caller's own token into a VM: a key has none, and a token that is already there would renew itself for ever
   'account:read': ['viewer', 'any', 'vm'],
   // The agents service. A key opens the definitions of agents and nothing else.
   'agents:read': ['viewer', 'agents:use', 'vm'],
@@ -64,7 +64,7 @@ export const permissions = {
 /** The name of something that can be allowed. */
 export type Permission = keyof typeof permissions
 
-/** Something that a caller was let through for, in an organization. */
+/** A permission that a caller was granted, in an organization. */
 export type Grant = { readonly permission: Permission; readonly organizationId: string }
 
 /**
@@ -87,7 +87,7 @@ export type Caller =
   | { kind: 'key'; keyId: string; organizationId: string; scopes: readonly string[]; grants?: Grant[] }
   | { kind: 'system' }
 
-/** What a call is confined to: one organization, and the person in it, if any; and the VM whose token this is, if it is one. */
+/** What a call is confined to: one organization, the person in it, if any, and the VM whose token this is, if it is a VM's. */
 export type Scope = {
   readonly organizationId: string
   readonly userId: string | null
@@ -175,14 +175,14 @@ export function allowIn(caller: Caller, permission: Permission, organizationId: 
   return scope
 }
 
-/** The same caller, who from now on keeps a list of what they are let through for: for what outlives the moment of the call. */
+/** The same caller, which from now on records every permission that it is granted: for streams and stored responses, which outlive the call. */
 export function noting(caller: Caller): { caller: Caller; grants: readonly Grant[] } {
   if (caller.kind === 'nobody' || caller.kind === 'system') return { caller, grants: [] }
   const grants: Grant[] = []
   return { caller: { ...caller, grants }, grants }
 }
 
-/** Lets the caller, as they are now, through for what they were let through for before. @throws BerthError as allowIn. */
+/** Checks again, with the caller's rights of this moment, every permission that was granted before. @throws BerthError as allowIn. */
 export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
   if (caller.kind === 'nobody') throw caller.refusal
   for (const { permission, organizationId } of grants) allowIn(caller, permission, organizationId)
@@ -222,7 +222,7 @@ export function ownedByCaller(scope: Scope): RawBuilder<boolean> {
   return sql<boolean>`organization_id = ${scope.organizationId} and (owner_user_id is null or owner_user_id = ${scope.userId}::uuid)`
 }
 
-/** Whether this scope may see values that are shown to writers only: members and higher, and keys that may write. */
+/** Whether this scope may see values that only writers are shown: members and above, and keys that may write. */
 export function mayWrite(scope: Scope): boolean {
   return scope.role === null || isAtLeast(scope.role, 'member')
 }

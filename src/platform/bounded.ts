@@ -1,4 +1,4 @@
-/** Work on what outsiders sent whose end nobody can foretell: a regular expression, a schema whose parts refer to each other. */
+/** Work on untrusted input that may never end, such as a regular expression or a schema whose parts refer to each other, with a time limit. */
 import { createContext, Script } from 'node:vm'
 
 const script = new Script('work()')
@@ -6,8 +6,8 @@ const place: { work: (() => unknown) | null } = { work: null }
 createContext(place)
 
 /**
- * Runs it here and now, for so many ms at most: V8 ends it then wherever it is, so it must not change what outlives it.
- * @returns what it returned; undefined when its time was over.
+ * Runs it synchronously, for so many ms at most. V8 may stop it at any point, so it must not change anything that outlives it.
+ * @returns what it returned; undefined when it ran out of time.
  * @throws what it throws.
  */
 export function runBounded<Result>(limitMs: number, work: () => Result): Result | undefined {
@@ -15,7 +15,7 @@ export function runBounded<Result>(limitMs: number, work: () => Result): Result 
   try {
     return script.runInContext(place, { timeout: limitMs }) as Result // what `work` returned
   } catch (error) {
-    // An Error of the script's own realm, so none of ours by `instanceof`.
+    // An Error of the script's own realm, so `instanceof Error` is false here.
     if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
       return undefined
     throw error

@@ -1,9 +1,9 @@
-/** What every command does with its words: `--help` says how it is used and does nothing, and words that it does not know do nothing either. */
+/** How every command reads its arguments: `--help` prints the usage and does nothing else, and so does an unknown argument. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { ConfigError } from './config.ts'
 import { redact } from './log.ts'
 
-/** How a command is used. `isAsked`: somebody wanted to know (exit 0); else their words were wrong (exit 2). */
+/** The usage of a command. `isAsked`: somebody asked for it (exit 0); otherwise the arguments were wrong (exit 2). */
 export class UsageError extends Error {
   readonly isAsked: boolean
   constructor(sentence: string, isAsked = false) {
@@ -13,14 +13,14 @@ export class UsageError extends Error {
   }
 }
 
-/** @throws UsageError with the usage when the words ask for it. */
+/** @throws UsageError with the usage when the arguments ask for it. */
 export function answerHelp(words: readonly string[], usage: string): void {
   if (words.includes('--help') || words.includes('-h')) throw new UsageError(usage, true)
 }
 
 /**
- * Reads the words of a command that takes flags only.
- * @throws UsageError for help, and for any word that is not a flag of its.
+ * Reads the arguments of a command that takes flags only.
+ * @throws UsageError for help, and for any argument that is not one of its flags.
  */
 export function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>>(
   words: readonly string[],
@@ -36,7 +36,7 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
 }
 
 /**
- * Reads the words of a command that takes one file, or none.
+ * Reads the arguments of a command that takes one file, or none.
  * @throws UsageError for help, for a flag, and for more than one file.
  */
 export function readFile(words: readonly string[], usage: string): string | undefined {
@@ -47,14 +47,14 @@ export function readFile(words: readonly string[], usage: string): string | unde
   return file
 }
 
-/** Writes what to tell of an error where it belongs, and says the exit code: 0 asked for help, 2 wrong words or settings, 1 anything else. */
+/** Writes an error to the right output and returns the exit code: 0 for help, 2 for wrong arguments or settings, 1 for anything else. */
 export function tellError(error: unknown): number {
   if (error instanceof UsageError && error.isAsked) {
     process.stdout.write(`${error.message}\n`)
     return 0
   }
   const text =
-    error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error) // refused on several addresses has a code only
+    error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error) // an AggregateError of several refused addresses has a code and no message
   process.stderr.write(`${redact(text)}\n`)
   return error instanceof UsageError || error instanceof ConfigError ? 2 : 1
 }

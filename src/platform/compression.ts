@@ -1,4 +1,4 @@
-/** Answers made small for those who say that they can read them so: brotli or gzip, always in the background, never for streams. */
+/** Compressed responses for clients that accept them: brotli or gzip, off the main thread, never for streams. */
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip, type BrotliOptions, type ZlibOptions } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -6,26 +6,26 @@ import { sha256 } from './secrets.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answers of this route go out as they are: they are short, asked for often, or streams. */
+    /** Responses of this route are never compressed: they are short, requested often, or streams. */
     neverCompressed?: boolean
   }
 }
 
-/** What we compress to, the better one first. */
+/** The encodings, the preferred one first. */
 type Encoding = 'br' | 'gzip'
 type Work = { brotli: BrotliOptions; gzip: ZlibOptions }
 
 /** Below this the headers cost as much as is saved. Unit: bytes. */
 const smallestBytes = 1024
 const compressibleTypes = ['text/', 'application/json', 'application/graphql', 'application/problem+json']
-/** For what is made for one answer: a tenth of the time that the best takes, for a tenth more bytes. */
+/** For a single response: a tenth of the time of the best level, for a tenth more bytes. */
 const quick: Work = {
   brotli: {
     params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
   },
   gzip: { level: 4 },
 }
-/** For what is made once and sent often. */
+/** For a text that is compressed once and sent often. */
 const thorough: Work = {
   brotli: {
     params: { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT },
@@ -40,7 +40,7 @@ function compress(encoding: Encoding, text: Buffer | string, work: Work): Promis
   return encoding === 'br' ? toBrotli(text, work.brotli) : toGzip(text, work.gzip)
 }
 
-/** The encoding that this `Accept-Encoding` likes best of ours; null for none, where the answer goes out as it is. */
+/** The supported encoding that this `Accept-Encoding` prefers; null when there is none, and the response goes out uncompressed. */
 export function preferredEncoding(header: string | undefined): Encoding | null {
   if (!header) return null
   const likes = new Map<string, number>()
@@ -83,7 +83,7 @@ function isWorth(request: FastifyRequest, reply: FastifyReply, payload: unknown)
   return compressibleTypes.some((one) => type.startsWith(one)) && !type.startsWith('text/event-stream')
 }
 
-/** A text that is the same for everybody: one buffer in each encoding, made when first asked for, however many are sent it. */
+/** A text that is the same for everybody: one buffer for each encoding, made at its first request and shared by all responses. */
 export type KeptText = { type: string; plain: Buffer; etag: string; compressed: Map<Encoding, Promise<Buffer>> }
 
 /** @param type its media type. */
@@ -93,7 +93,7 @@ export function keepText(type: string, text: string): KeptText {
   return { type, plain, etag: `W/"${sha256(plain).toString('base64url').slice(0, 22)}"`, compressed: new Map() }
 }
 
-/** Sends it, or 304 to who has it. */
+/** Sends it, or 304 to a client that already has it. */
 export async function sendKept(
   request: FastifyRequest,
   reply: FastifyReply,

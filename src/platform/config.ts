@@ -8,7 +8,7 @@ import type { EarlierSettings } from './settings/entries.ts'
 import { isRoot, othersMayEnter, runDirOf } from './settings/places.ts'
 import { headerText } from './settings/readers.ts'
 
-/** An S3-compatible service: its address without a slash at the end, and what signs our requests. */
+/** An S3-compatible service: its address without a trailing slash, and the credentials that sign requests to it. */
 export type S3Settings = {
   endpoint: string
   bucket: string
@@ -97,7 +97,7 @@ function misspelt(env: Environment): string[] {
     .map((name) => `${name} is not a setting of Berth; see "Settings" in docs/operating.md.`)
 }
 
-/** What is right by itself, and cannot work together or on this host. */
+/** Settings that are valid one by one, but cannot work together or on this host. */
 function contradictions(env: Environment, { dataDir, builtInIssuer, issuers, hs256Secret }: Values): string[] {
   const problems: string[] = []
   if (env[settings.dataDir.name] && isRoot() && !othersMayEnter(dirname(dataDir)))
@@ -109,7 +109,7 @@ function contradictions(env: Environment, { dataDir, builtInIssuer, issuers, hs2
   return problems
 }
 
-/** All of it, or none: a service half described would be noticed at the first file only. */
+/** All four or none: a half-described service would otherwise fail only at the first file. */
 function readS3(
   { endpoint, bucket, region, accessKeyId, secretAccessKey }: { [Part in keyof S3Settings]: string | null },
   problems: string[],

@@ -1,6 +1,6 @@
 /**
- * Everything a caller can be told went wrong: one class and one closed table.
- * A thrown value that is not a BerthError is a bug: it is logged whole and shown as `internal_error`.
+ * Every error that a caller can be shown: one class and one closed table.
+ * Any other thrown value is a bug: it is logged in full and shown as `internal_error`.
  */
 
 /** code -> HTTP status. The codes are what infra calls `error`, and the agents service and the gateway call `error.code`. */

@@ -10,10 +10,10 @@ import { log } from './log.ts'
 import { change, findOne, sql, type Db } from './postgres.ts'
 import type { Sealer } from './secrets.ts'
 
-/** What is kept of a response, and what its caller had to be allowed for it. */
+/** A stored response, and the permissions that its caller needed for it. */
 export type KeptResponse = { status: number; body: string | Buffer | null; grants: readonly Grant[] }
 
-/** The same, read again. */
+/** The same, as it is read back. */
 export type RepeatedResponse = KeptResponse & { body: string | null }
 
 /** Runs each keyed request once. */
@@ -25,16 +25,16 @@ export type Idempotency = {
   begin(caller: string, key: string, requestSha256: Buffer): Promise<RepeatedResponse | undefined>
   /** Keeps the response under the claimed key. */
   finish(caller: string, key: string, response: KeptResponse): Promise<void>
-  /** Gives the claim back: the request changed nothing and may be tried again. */
+  /** Releases the claim: the request changed nothing and may be retried. */
   release(caller: string, key: string): Promise<void>
   close: () => void
 }
 
-// A claim whose process died is open again after this long; a living process renews it.
+// A claim is a lease: a living process renews it, and that of a dead one expires after this time.
 const claimSeconds = 30
 const renewMs = 10_000
 
-/** Makes the process's keeper of idempotency keys. */
+/** Opens the process's store of idempotency keys. */
 export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
   const claims = new Map<string, { caller: string; key: string }>()
   const place = (caller: string, key: string): string => `idempotency_keys.response:${caller}:${key}`
@@ -63,7 +63,7 @@ export function createIdempotency(db: Db, sealer: Sealer): Idempotency {
     },
     async finish(caller, key, { status, body, grants }) {
       claims.delete(place(caller, key))
-      if (Buffer.isBuffer(body)) await nextTurn() // it is large, and was put together just now
+      if (Buffer.isBuffer(body)) await nextTurn() // it is large, and was assembled just now
       const sealed = body === null ? null : sealer.seal(body, place(caller, key))
       if (Buffer.isBuffer(body)) await nextTurn()
       await change(
@@ -120,7 +120,7 @@ async function readKept(db: Db, caller: string, key: string, requestSha256: Buff
     'The first request with this Idempotency-Key is still running. Try again in a few seconds.',
     { retryAfterSeconds: 2 },
   )
-  if (!kept) throw running // it gave its claim back just now
+  if (!kept) throw running // its claim was released just now
   if (!kept.requestSha256.equals(requestSha256))
     throw new BerthError(
       'idempotency_conflict',

@@ -1,6 +1,6 @@
 /**
  * TypeIDs: `<prefix>_` and 26 characters of lower-case Crockford base32 of a UUIDv7.
- * The database stores the bare uuid; the prefix is added and checked here, at the edge.
+ * The database stores the bare UUID; the prefix is added and checked here.
  */
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { nowMs } from './clock.ts'

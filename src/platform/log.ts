@@ -1,6 +1,6 @@
 /**
- * The log: lines on standard output, of JSON or, in a terminal, for people, with everything that looks like a secret taken out of every line,
- * wherever it stands. Redaction works on the finished text, because a secret can hide at any depth of an object.
+ * The log: lines on standard output, as JSON or, in a terminal, for people. Everything that looks like a secret is
+ * redacted, wherever in a line it stands. Redaction works on the finished text, because a secret can hide at any depth of an object.
  */
 import { pino, type Logger } from 'pino'
 import { prettyLine } from './logs/lines.ts'
@@ -8,7 +8,7 @@ import type { LogFormat } from './settings/readers.ts'
 
 /** Longest line kept; the rest of a longer one is dropped. Unit: characters. */
 const longestLine = 16_384
-/** Looked through for secrets; more than the longest line, so that none is cut in two before it is found. Unit: characters. */
+/** How much of a line is searched for secrets: more than is kept, so that none is cut in two before it is found. Unit: characters. */
 const longestSearched = 4 * longestLine
 
 const secretPatterns: readonly [RegExp, string][] = [
@@ -20,10 +20,10 @@ const secretPatterns: readonly [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----/g, '[redacted private key]'],
 ]
 
-/** Secrets that have no form of their own, such as the keys of model providers; bounded by the table that names them. */
+/** Secrets that no pattern recognises, such as keys of model providers; bounded by the table that names them. */
 const knownSecrets = new Set<string>()
 
-/** Takes this text out of every line from now on; text too short to be a secret is left alone. */
+/** Redacts this text in every line from now on, unless it is too short to be a secret. */
 export function neverLog(secret: string): void {
   if (secret.length < 8) return
   knownSecrets.add(secret).add(JSON.stringify(secret).slice(1, -1)) // as it is, and as it stands in a line of JSON
@@ -54,7 +54,7 @@ function redactTokens(run: string): string {
 
 const endsAddress = /[\s"\\]/
 
-/** Takes the passwords out of addresses: `https://user:password@host`. By hand, because a password may hold what begins an address. */
+/** Takes the passwords out of addresses: `https://user:password@host`. Without a regular expression, because a password may hold what begins an address. */
 function redactPasswords(text: string): string {
   const parts = text.split('@')
   for (const [index, part] of parts.entries()) {
@@ -67,7 +67,7 @@ function redactPasswords(text: string): string {
   return parts.join('@')
 }
 
-/** Behind `://user:`, from a place of the text on; 0 where there is none. */
+/** The position after the next `://user:`; 0 where there is none. */
 function beginningOfPassword(text: string, from: number): number {
   for (let at = text.indexOf('://', from); at >= 0; at = text.indexOf('://', at + 3)) {
     let end = at + 3

@@ -1,6 +1,6 @@
 /**
- * Takes secrets out of text and streams of bytes, also when one comes in pieces: what may be the beginning of one waits
- * for the rest. Builds' logs, sessions' logs and what guarded hosts answer are masked by it, all by the same rule.
+ * Masks secrets in text and in streams of bytes, also across chunks: what may be the beginning of a secret is held back
+ * until the rest arrives. Builds' logs, sessions' logs and what guarded hosts answer are masked by it, all by the same rule.
  */
 import { setImmediate as letOthersGoOn } from 'node:timers/promises'
 import { createAutomaton, createAutomatonInSteps, type Automaton } from './masking/automata.ts'
@@ -12,7 +12,7 @@ const mask = Buffer.from('***')
 const lineCharactersMin = 8
 /** A secret up to this size is also found packed as below, bytes; a longer one is no password that is put into a URL. */
 const packedSecretBytesMax = 2 * 1024
-/** Of all that is looked for together, bytes: an automaton takes some forty times as much memory. */
+/** The most that all patterns may take together, bytes: their automaton takes some forty times as much memory. */
 const hiddenBytesMax = 1536 * 1024
 /** A text is looked through in pieces of this size, so that others may go on in between. Unit: bytes. */
 const bytesAtOnce = 256 * 1024
@@ -27,7 +27,7 @@ export type Masking = {
   push(bytes: Buffer): Buffer
   /** The stream is over: what waited may be shown, and another one may begin. */
   end(): Buffer
-  /** Where another masking of the same secrets can go on: how many of the last bytes it must be given again, and from which state. */
+  /** Where another masker of the same secrets can continue: how many of the last bytes it must be given again, and in which state. */
   resumption(): { heldBytes: number; state: number }
 }
 
@@ -36,7 +36,7 @@ export type MaskingOptions = { keepsLength?: boolean; from?: number }
 
 const nothingHeld = { heldBytes: 0, state: 0 }
 
-/** Masks the same secrets in many texts and streams. `longText` lets others go on while it looks through a text of megabytes. `sizeBytes`: of all that is looked for. */
+/** Masks the same secrets in many texts and streams. `longText` yields to the event loop during megabytes of text. `sizeBytes`: of all patterns. */
 export type Masker = {
   sizeBytes: number
   stream(options?: MaskingOptions): Masking
@@ -44,7 +44,7 @@ export type Masker = {
   longText(text: string): Promise<string>
 }
 
-/** Everything is masked: for where what is secret cannot be told. */
+/** Everything is masked: for where the secrets cannot be read. */
 export const blankMasker: Masker = {
   sizeBytes: 0,
   stream: () => ({ push: () => Buffer.alloc(0), end: () => Buffer.alloc(0), resumption: () => nothingHeld }),
@@ -69,7 +69,7 @@ export function createMasker(secrets: readonly string[]): Masker {
   return hidden.length === 0 ? noMasker : maskerOf(createAutomaton(hidden), sizeOf(hidden))
 }
 
-/** The same for secrets that may be many: others go on while it is made. @throws BerthError invalid_request when they are too many. */
+/** The same for many secrets: the event loop goes on while it is made. @throws BerthError invalid_request when they are too many. */
 export async function prepareMasker(secrets: readonly string[]): Promise<Masker> {
   const hidden = hiddenOf(secrets)
   if (sizeOf(hidden) > hiddenBytesMax)

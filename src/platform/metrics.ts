@@ -1,4 +1,4 @@
-/** What this process tells Prometheus, and the private server that tells it. Labels are route templates and codes, never ids. */
+/** This process's metrics for Prometheus, and the private server that exposes them. Labels are route templates and codes, never ids. */
 import { createServer, type Server } from 'node:http'
 import { Counter, Gauge, Histogram, collectDefaultMetrics, register } from 'prom-client'
 import type { Database } from './postgres.ts'
@@ -19,20 +19,20 @@ export const openStreams = new Gauge({
   help: 'Event streams and subscriptions that are open.',
   labelNames: ['kind'],
 })
-/** Requests refused because somebody called too often. */
+/** Requests refused because a rate limit was reached. */
 export const rateLimited = new Counter({
   name: 'berth_rate_limited_total',
   help: 'Requests refused because the caller called too often.',
   labelNames: ['surface'],
 })
 
-/** Requests to models that were refused for want of a plan, of credits, or of room in a budget. */
+/** Requests to models that were refused for lack of a plan, credits, or budget. */
 export const creditRefusals = new Counter({
   name: 'berth_credit_refusals_total',
   help: 'Requests to models that were refused because nobody pays for them, by reason.',
   labelNames: ['reason'],
 })
-/** Builds that this process saw end. */
+/** Builds that this process finished. */
 export const buildsFinished = new Counter({
   name: 'berth_builds_finished_total',
   help: 'Builds that this process brought to their end, by status.',

@@ -1,4 +1,4 @@
-/** Long work and those who follow something wait for Postgres while it restarts: a minute, then they are told. */
+/** Long work and subscribers wait up to a minute for Postgres while it restarts; then they get the error. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { log } from './log.ts'
 import { isDatabaseAway } from './postgres.ts'
@@ -7,7 +7,7 @@ const patienceMs = 60_000
 const retryMs = 250
 
 /**
- * Runs something that may be run twice, again and again while the database is away, for a minute or until the signal.
+ * Retries idempotent work while the database is away, for a minute or until the signal fires.
  * @throws what it throws.
  */
 export async function patiently<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {

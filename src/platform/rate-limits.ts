@@ -46,7 +46,7 @@ type Share = { tokens: number; allowance: Allowance; untilMs: number; refilling:
 
 /**
  * Makes the process's limiter.
- * @param factor multiplies every limit: an operator's knob for a host that serves one team, or a benchmark.
+ * @param factor multiplies every limit; for a host that serves one team, or a benchmark.
  */
 export function createRateLimiter(db: Db, factor: number): RateLimiter {
   const shares = createBoundedMap<string, Share>({ entriesMax: heldBucketsMax })
@@ -86,7 +86,7 @@ export function createRateLimiter(db: Db, factor: number): RateLimiter {
   }
 
   async function spendAfterRefill(share: Share, bucket: string, perMinute: number): Promise<Allowance> {
-    // Whoever waits for the same refill shares it; when it is used up, one of them asks again. Ends: every refill grants one or refuses.
+    // All that wait for the same refill share it; when it is used up, one of them asks again. It ends, because every refill grants one or refuses.
     for (;;) {
       share.refilling ??= refill(share, bucket, perMinute).finally(() => (share.refilling = null))
       const refilling = share.refilling

@@ -1,4 +1,4 @@
-/** What every part of a process is given: the opened platform, and, for one request, who is calling. */
+/** What every part of a process works with: the opened platform, and, for one request, its caller. */
 import type { Caller } from './access.ts'
 import type { Config } from './config.ts'
 import { openJobs, type Jobs } from './jobs.ts'
@@ -26,7 +26,7 @@ export type Call = Services & { caller: Caller; requestId: string }
 /** What a resource function needs when Berth itself acts: no caller. */
 export type Background = Pick<Services, 'config' | 'db' | 'jobs' | 'pubsub' | 'sealer'>
 
-/** What resources keep open for a database, and end before it is closed. */
+/** What resources keep open for a database, and close before it. */
 const closers = new WeakMap<Db, (() => Promise<void>)[]>()
 
 /** Has this done before the services of this database are closed. */

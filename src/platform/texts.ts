@@ -1,4 +1,4 @@
-/** Text cut without regular expressions, where one would look at the same characters again from every position. */
+/** Trimming without regular expressions, which would scan the same characters again from every position. */
 
 /** The text without this character at its end, however often it stands there. */
 export function withoutEnding(text: string, character: string): string {

@@ -1,6 +1,6 @@
 /**
- * Threads for work on what outsiders sent that may take long or much memory: the event loop goes on beside it, and a
- * thread that does not end in time is killed and replaced. A question and its answer are copied between the threads.
+ * Threads for work on untrusted input that may take much time or memory: the event loop goes on beside it, and a thread
+ * that does not finish in time is killed and replaced. Questions and answers are copied between the threads.
  */
 import { Worker } from 'node:worker_threads'
 import { log } from './log.ts'

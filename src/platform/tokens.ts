@@ -1,7 +1,7 @@
 /**
  * Bearer tokens: JWTs by issuer and key set (jose), and the form of an organization key.
- * A verified token is remembered by its exact text for 60 s at most, so revocation never looks at the text: tokens
- * can be respelt (padding, order of bits in the last character). It looks at claims: memberships, on every request.
+ * A verified token is cached by its exact text for 60 s at most. Revocation never relies on the text, because one token
+ * can be written in several ways (padding, unused bits of the last character): it checks memberships, on every request.
  */
 import {
   createRemoteJWKSet,
@@ -28,7 +28,7 @@ const membershipsMax = 100
 const rememberedMsMax = 60_000
 const rememberedTokensMax = 10_000
 const keySetFetchTimeoutMs = 5_000
-const keySetCooldownMs = 30_000 // an unknown key id does not hammer the issuer
+const keySetCooldownMs = 30_000 // tokens with unknown key ids cannot make us flood the issuer
 
 /** The claim of a token that Berth put into a VM: that VM's id. */
 export const vmClaim = 'vm_id'

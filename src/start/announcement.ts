@@ -1,4 +1,4 @@
-/** What a start ends with: where Berth is, and how to get in. */
+/** What a start prints last: where Berth is, and how to get in. */
 import { knownAcceleration } from '#src/drivers/compute/qemu/acceleration.ts'
 import type { Config } from '../platform/config.ts'
 
@@ -33,7 +33,7 @@ export function announcement(
   ].join('\n')
 }
 
-/** Whether the web process says that everything it needs is there, and, with VMs, that a worker is ready to run them. */
+/** Whether the web process is ready, and, with VMs, a worker too. */
 export async function answersReady({ host, port }: Config, withVms: boolean): Promise<boolean> {
   try {
     const response = await fetch(`http://${reachableHost(host)}:${port}/readyz`, {
@@ -47,7 +47,7 @@ export async function answersReady({ host, port }: Config, withVms: boolean): Pr
   }
 }
 
-/** Where one reaches from this host what listens on that address. */
+/** How a server on that address is reached from this host. */
 function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

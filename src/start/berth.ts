@@ -72,13 +72,13 @@ export class Berth {
       )
       await this.#announce(withoutVms)
     } catch (error) {
-      if (this.#stopping) return // a step failed because what it needs was stopped
+      if (this.#stopping) return // a step failed because Berth is being stopped
       await this.stop()
       throw error
     }
   }
 
-  /** Web first, so that nobody is accepted who cannot be served; Postgres last, because the others write until they end. */
+  /** Web first, so that no request is accepted that cannot be served; Postgres last, because the others write until they end. */
   stop(): Promise<void> {
     this.#stopping ??= (async () => {
       for (const same of this.#processes) await Promise.all(same.map((one) => one.stop()))
@@ -88,7 +88,7 @@ export class Berth {
     return this.#stopping
   }
 
-  /** Everything at once, for the impatient. Postgres gets its immediate shutdown: it recovers at the next start. */
+  /** Everything at once, after a second Ctrl-C. Postgres gets an immediate shutdown, and recovers at the next start. */
   kill(): void {
     for (const one of this.#processes.flat()) one.kill('SIGKILL')
     this.#postgres?.kill('SIGQUIT')
@@ -105,9 +105,9 @@ export class Berth {
     return postgres.databaseUrl
   }
 
-  /** They write to us, not to the terminal, so we say for them whether there is one. */
+  /** They write to our pipe, so we tell them whether there is a terminal. */
   #forChildren(): Record<string, string> {
-    // What Node has compiled is kept: a worker that starts again loads in half the time, and requests wait for it.
+    // Node's compile cache halves the restart time of a worker, for which requests wait.
     return {
       NODE_COMPILE_CACHE: join(this.#config.dataDir, 'compiled'),
       DATABASE_URL: this.#run.databaseUrl,

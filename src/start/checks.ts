@@ -12,7 +12,7 @@ import { whyNotListen } from './instance.ts'
 import { nodeProblem } from './node-version.ts'
 import { findRun, type RunFile } from './run-file.ts'
 
-/** One finding. Works, fails (Berth is not whole without it), or neither: it does not apply now. A remedy says what to do. */
+/** The result of one check: works, fails (Berth is incomplete without it), or neither, when it does not apply. A remedy says what to do. */
 export type Check = { verdict: 'works' | 'fails' | 'neither'; what: string; remedy?: string }
 
 const gigabyte = 1024 ** 3
@@ -20,7 +20,7 @@ const dataFreeBytesMin = 2 * gigabyte
 const cacheFreeBytesMin = 4 * gigabyte // building the templates takes about 3 GB for a while
 const memoryFreeBytesMin = 1 * gigabyte
 
-/** A finding from a problem, or from its absence. */
+/** The result for a problem, or for its absence. */
 export function verdict(what: string, problem: string | null, remedy?: string): Check {
   return problem === null
     ? { verdict: 'works', what }

@@ -18,7 +18,7 @@ const orphansLeaveMs = 1_000
 const fastStopMs = 8_000
 const immediateStopMs = 2_000
 
-/** Sensible for a small host: little memory, short waits, nothing that listens on the network. */
+/** For a small host: little memory, short waits, no network. */
 const serverSettings: Readonly<Record<string, string>> = {
   listen_addresses: '',
   max_connections: '200',
@@ -36,7 +36,7 @@ const serverSettings: Readonly<Record<string, string>> = {
 }
 
 /**
- * Starts the server once nothing of an earlier one is left. It gets a fast shutdown when we die.
+ * Starts the server after clearing up what an earlier one left. It gets a fast shutdown when this process dies.
  * The caller follows its output and its end, and waits with waitForPostgres.
  */
 export async function startPostgres(postgres: EmbeddedPostgres): Promise<ChildProcess> {
@@ -108,8 +108,8 @@ export async function stopPostgres(server: ChildProcess): Promise<void> {
 }
 
 /**
- * Ends what an earlier server of this very cluster left: itself, or, when it was killed, its backends, who keep
- * the shared memory and would make the next one refuse. Its pid file goes too: the number in it may be another's by now.
+ * Ends what an earlier server of this cluster left: itself, or, when it was killed, its backends, which hold the shared
+ * memory and would keep the next one from starting. Its pid file is removed too: the pid may be another process by now.
  */
 async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Promise<void> {
   const left = () => processesIn(clusterDir, 'postgres')

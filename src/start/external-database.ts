@@ -1,4 +1,4 @@
-/** A Postgres that is not ours to start: the one of DATABASE_URL. */
+/** The operator's own Postgres: the one of DATABASE_URL. */
 import pg from 'pg'
 import { redact } from '../platform/log.ts'
 import { StartError } from './start-error.ts'
@@ -17,7 +17,7 @@ const usualPort = 5432
  */
 export async function waitForDatabase(url: string, say: (line: string) => void): Promise<void> {
   const where = placeOf(url)
-  let reason = null as string | null // a plain null would be taken for what it stays: it is set in a function
+  let reason = null as string | null // TypeScript would narrow a plain null: it is assigned in a closure
   let saidAtMs = performance.now()
   say(`Connecting to the database of DATABASE_URL at ${where}.`)
   await becomesTrue(

@@ -10,7 +10,7 @@ import { readRunFile, removeRunFile } from './run-file.ts'
 import { StartError } from './start-error.ts'
 import { becomesTrue } from './wait.ts'
 
-/** In a data folder whose restore broke off: nothing may start on it. */
+/** Marks a data folder whose restore was interrupted: nothing may start on it. */
 export const unfinishedRestore = '.restore-unfinished'
 
 const politeMs = 3_000
@@ -26,7 +26,7 @@ export function makeFolders({ dataDir, runDir }: Config): void {
   for (const folder of [dataDir, runDir]) {
     mkdirSync(folder, { recursive: true })
     const stat = lstatSync(folder)
-    // The folder for sockets may lie in /tmp under a name that others can foresee.
+    // The folder for sockets may be in /tmp, under a name that others can predict.
     if (folder === runDir && (!stat.isDirectory() || stat.uid !== process.getuid?.()))
       throw new StartError(`${folder} is not a folder of yours. Remove it, or choose another BERTH_DATA_DIR.`)
     if (stat.uid === process.getuid?.()) chmodSync(folder, mode)
@@ -42,8 +42,8 @@ export function makeFolders({ dataDir, runDir }: Config): void {
 }
 
 /**
- * Claims the data folder for this process, until it ends in whatever way: the claim is a socket in the kernel's abstract
- * namespace, which cannot be left behind as a file can.
+ * Claims the data folder for as long as this process lives: the claim is a socket in the kernel's abstract namespace, which
+ * cannot be left behind as a file could.
  * @returns the claim, or null when another process has it.
  */
 export async function claim(dataDir: string): Promise<Server | null> {
@@ -60,7 +60,7 @@ export async function claim(dataDir: string): Promise<Server | null> {
   }
 }
 
-/** Ends what a killed `npm start` of this data folder left running. Postgres is seen to when it starts. */
+/** Ends the processes that a killed `npm start` of this data folder left. Postgres is handled when it starts. */
 export async function clearLeftovers(dataDir: string): Promise<void> {
   const left = Object.values(readRunFile(dataDir)?.processes ?? {}).filter(isRunning)
   const gone = (limitMs: number) => becomesTrue(() => !left.some(isRunning), { limitMs, everyMs: 20 })
@@ -72,7 +72,7 @@ export async function clearLeftovers(dataDir: string): Promise<void> {
   removeRunFile(dataDir)
 }
 
-/** @throws StartError where a restore broke off: what lies there is not whole. */
+/** @throws StartError where a restore was interrupted: the data is incomplete. */
 export function refuseHalfRestored(dataDir: string): void {
   if (existsSync(join(dataDir, unfinishedRestore)))
     throw new StartError(
@@ -80,7 +80,7 @@ export function refuseHalfRestored(dataDir: string): void {
     )
 }
 
-/** Whether something could listen there now; `null`, or the reason why not, such as EADDRINUSE. */
+/** Why nothing can listen there now, such as EADDRINUSE; null when it can. */
 export async function whyNotListen(host: string, port: number): Promise<string | null> {
   const server = createServer()
   server.listen(port, host)

@@ -6,7 +6,7 @@ import type { Check } from './checks.ts'
 const reachTimeoutMs = 3_000
 
 /**
- * Every check of models. No key is sent and none is shown; what cannot be reached is no failure, it may be tomorrow.
+ * Every check of models. No key is sent and none is shown; an upstream that cannot be reached does not fail the check.
  * @throws ConfigError for a table that is wrong.
  */
 export async function checkModels(config: Config): Promise<Check[]> {
@@ -30,7 +30,7 @@ async function checkUpstream({ slug, kind, baseUrl, missing }: KnownUpstream, mo
       }
 }
 
-/** Any answer is an answer: without a key it will be a refusal. */
+/** Any response will do: without a key it is a refusal. */
 async function whyNotReached(url: string): Promise<string | null> {
   try {
     await (

@@ -9,7 +9,7 @@ const outputBytes = 16 * 1024 * 1024
 const shownLines = 12
 
 /**
- * Installs these packages. The package lists are fetched only when the ones here do not do.
+ * Installs these packages. Package lists are fetched only when the local ones are not enough.
  * @throws Error with the last lines of apt-get.
  */
 export async function installPackages(packages: readonly string[]): Promise<void> {
@@ -17,7 +17,7 @@ export async function installPackages(packages: readonly string[]): Promise<void
   try {
     await aptGet(install)
   } catch {
-    // No lists yet, or older than the mirror: both show as packages that cannot be found. The second try tells.
+    // Without lists, or with outdated ones, packages cannot be found: they are fetched before a second attempt.
     await aptGet(['update'])
     await aptGet(install)
   }

@@ -44,7 +44,7 @@ export function postgresFolder(cacheDir: string): string {
   return copyOf(native, links, cacheDir)
 }
 
-/** The copy in the cache folder, made whole or not at all: it is filled under another name and then renamed. */
+/** The copy in the cache folder, made atomically: it is filled under another name and then renamed. */
 function copyOf(native: string, links: Link[], cacheDir: string): string {
   const { version } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as { version: string }
   const copy = join(cacheDir, `postgres-${version}-${arch}`)
@@ -65,7 +65,7 @@ function copyOf(native: string, links: Link[], cacheDir: string): string {
     }
     renameSync(whole, copy)
   } catch (error) {
-    if (!existsSync(copy)) throw error // else another starter was faster, and its copy is as good
+    if (!existsSync(copy)) throw error // otherwise another start was faster, and its copy is as good
   } finally {
     rmSync(filling, { recursive: true, force: true })
   }

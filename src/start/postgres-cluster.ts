@@ -47,7 +47,7 @@ export type EmbeddedPostgres = {
 }
 
 /**
- * Makes the cluster when there is none: complete or not at all.
+ * Creates the cluster when there is none, atomically.
  * @throws StartError saying what to do when the binaries, the user or the passwords are missing.
  */
 export async function preparePostgres({

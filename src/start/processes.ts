@@ -1,4 +1,4 @@
-/** Processes of this host, as the kernel shows them in /proc: which there are, and how to make a child die with us. */
+/** Processes of this host, read from /proc, and how to make a child die with its parent. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { markProcess, readProc } from '#src/platform/locks/process-marks.ts'
@@ -17,7 +17,7 @@ export function processesIn(folder: string, programName: string): number[] {
 }
 
 /**
- * The words to put before a command so that it gets this signal when we die, even by kill -9; empty where
+ * The prefix of a command that makes it get this signal when we die, even by kill -9; empty where
  * util-linux cannot do it (then the next start clears up).
  */
 export function dyingWithUs(name: 'INT' | 'TERM'): string[] {

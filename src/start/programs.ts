@@ -53,7 +53,7 @@ export async function runRelease(
 }
 
 function run(command: string, variables: Readonly<Record<string, string>>): ChildProcess {
-  // exec: the process must be our own child, not the shell's, for its end and our end to reach the right one.
+  // exec: the process must be our own child, not the shell's, so that signals and exits reach the right one.
   const [program, ...words] = [...dyingWithUs('TERM'), '/bin/sh', '-c', `exec ${command}`]
   const environment = environmentWith(variables)
   return spawn(program!, words, {

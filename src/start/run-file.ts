@@ -1,6 +1,6 @@
 /**
  * `run.json` in the data folder: what `npm start` tells the other commands of this checkout (token, doctor) while it
- * runs, and what it left behind when it was killed. It holds the database's password: only its owner may read it.
+ * runs, and what was left when it was killed. It holds the database's password, so only its owner may read it.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ export type RunFile = {
   processes: Record<string, ProcessMark>
 }
 
-/** The file's content, whether its writer still runs or was killed; null when there is none. */
+/** The content of the file, also when its writer was killed; null when there is none. */
 export function readRunFile(dataDir: string): RunFile | null {
   try {
     return JSON.parse(readFileSync(pathOf(dataDir), 'utf8')) as RunFile
@@ -34,7 +34,7 @@ export function findRun(dataDir: string): RunFile | null {
   return run && isRunning(run.starter) ? run : null
 }
 
-/** Writes it, whole or not at all. */
+/** Writes it atomically. */
 export function writeRunFile(dataDir: string, run: RunFile): void {
   const unfinished = `${pathOf(dataDir)}.new`
   rmSync(unfinished, { force: true }) // the mode below counts for a new file only

@@ -1,4 +1,4 @@
-/** A reason not to start that a person can mend: its sentence is shown alone, where a bug shows its stack. */
+/** A reason not to start that a person can fix: its sentence is shown alone, where a bug shows its stack. */
 export class StartError extends Error {
   override readonly name = 'StartError'
 }

@@ -1,8 +1,8 @@
 /**
  * Keeps one process running: starts it again when it dies, whatever its exit code, after a pause that grows while
- * it keeps dying. We tried `concurrently` 10 first: it does not restart a process that ends with code 0, its growing
- * pause has no upper end and never shrinks back, and it stops all its processes at once, where web must go
- * before worker and Postgres last.
+ * it keeps dying. `concurrently` 10 does not do: it does not restart a process that exits with code 0, its backoff has no
+ * upper limit and is never reset, and it stops all processes at once, where the web process must stop first and Postgres
+ * last.
  */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -14,9 +14,9 @@ import { becomesTrue } from './wait.ts'
 export type Program = {
   name: string
   start: () => ChildProcess | Promise<ChildProcess>
-  /** Resolves when it does its work; without it, a started process counts as up. */
+  /** Resolves when it is up; without this, a started process counts as up. */
   waitUntilUp?: (child: ChildProcess) => Promise<void>
-  /** The polite way to end it; what still runs afterwards is killed. */
+  /** Asks it to end; what still runs afterwards is killed. */
   stop: (child: ChildProcess) => Promise<void>
 }
 
@@ -27,7 +27,7 @@ export type Supervised = {
   up: Promise<void>
   /** Ends it and stops starting it again; resolves when it is gone. */
   stop: () => Promise<void>
-  /** The signal goes to it at once; no restart follows. */
+  /** Sends it the signal at once; no restart follows. */
   kill: (signal: NodeJS.Signals) => void
 }
 
@@ -39,7 +39,7 @@ export type Watch = {
 
 const firstPauseMs = 200
 const longestPauseMs = 5_000
-/** What ran for so long did not die of its start: whoever kills it now and then shall not make others wait. */
+/** A process that ran this long did not fail at its start, so the backoff is reset. */
 const steadyAfterMs = 3_000
 const killWaitMs = 5_000
 

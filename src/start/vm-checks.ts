@@ -38,7 +38,7 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   ]
 }
 
-/** What holds one VM off another's disk once it is broken out of, which depends on who we are. */
+/** What keeps a broken-out VM from another's disk, which depends on the user that we run as. */
 function isolation(vmUids: UidRange | null): Check {
   if (vmUids) return verdict(`each VM runs as a system user of its own, of ${vmUids.first} to ${vmUids.last}`, null)
   return {

@@ -1,4 +1,4 @@
-/** Gets this host ready for VMs: packages and templates. What is missing afterwards is said, and Berth goes on without. */
+/** Prepares this host for VMs: packages and templates. What is still missing is reported, and Berth starts without VMs. */
 import { isDebianFamily, missingRequirements } from '../drivers/vm-requirements.ts'
 import { isRoot } from '../platform/settings/places.ts'
 import type { Config } from '../platform/config.ts'
@@ -7,7 +7,7 @@ import { installPackages } from './packages.ts'
 import { showProgress, type Screen } from './progress.ts'
 
 /**
- * Installs what may be installed (as root on a Debian family system, named first) and builds the templates.
+ * Installs the packages (as root on a system of the Debian family, after naming them) and builds the templates.
  * @returns null when VMs can run, else the sentence that says what to do.
  */
 export async function prepareVms(config: Config, screen: Screen): Promise<string | null> {

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Asks until the answer is true, or the limit has passed.
- * @returns whether it came true in time.
+ * Polls until it is true, or the limit has passed.
+ * @returns whether it became true in time.
  */
 export async function becomesTrue(
   question: () => boolean | Promise<boolean>,

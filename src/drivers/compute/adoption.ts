@@ -12,7 +12,7 @@ import { runMachine, type RunningMachine } from './qemu/running-machine.ts'
 
 const connectLimitMs = 5_000
 
-/** Finds what an earlier worker left: machines that live are connected again, what is half made or nobody's is removed. */
+/** Finds what an earlier worker left: running machines are connected again; incomplete and orphaned ones are removed. */
 export async function adoptMachines(
   { node, keep }: Fleet,
   addToPool: (machine: RunningMachine) => boolean,
@@ -25,7 +25,7 @@ export async function adoptMachines(
     const record = known.get(machineUuid)
     return record !== undefined && uid === (userOf(node.users, record) ?? process.getuid!())
   })
-  // By the name of its sockets a QEMU is found too that was making a snapshot when its worker was killed.
+  // The name of its sockets also finds a QEMU that was making a snapshot when its worker was killed.
   await endQemus(
     socketsFolder(node.roots.runDir),
     (machineUuid, uid) => !known.has(machineUuid) && mayBeMachine(node.users, uid),
@@ -48,16 +48,16 @@ export async function adoptMachines(
   return adopted.filter((machine): machine is RunningMachine => machine !== undefined && machine.record.id !== null)
 }
 
-/** A machine that was still being started is not one that can be adopted. One whose guest is busy is: it is tried again with each command. */
+/** A machine that was still starting cannot be adopted. One whose guest is busy can: connecting is retried with each command. */
 async function reach(node: ComputeNode, record: MachineRecord, pid: number): Promise<RunningMachine | undefined> {
   if (!record.reached) return undefined
   const places = machinePlaces(node.roots, record.machineUuid)
   try {
     const qmp = await connectQmp(places.qmp, () => existsSync(`/proc/${pid}`))
     const machine = runMachine(node, { record, pid, qmp, line: await openLine(places.line) })
-    await qmp.execute('cont') // a worker that was killed while it paused it left it standing
+    await qmp.execute('cont') // a worker that was killed while pausing it left it stopped
     if (record.id !== null) {
-      machine.wake() // what is asked of it waits for the connection; the others need not
+      machine.wake() // commands to it wait for the connection; other machines need not
       return machine
     }
     await machine.line.endSessions()

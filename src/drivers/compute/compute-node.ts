@@ -1,4 +1,4 @@
-/** What every part of the driver knows of this node. */
+/** What every part of the driver knows about this node. */
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
 import type { Acceleration } from './qemu/acceleration.ts'
@@ -9,7 +9,7 @@ import type { Template } from './templates.ts'
 /** This node, prepared. */
 export type ComputeNode = {
   roots: Roots
-  /** Whom machines run as; null when Berth is not root and they run as itself. */
+  /** The system users of machines; null when Berth is not root, and machines run as its own user. */
   users: MachineUsers | null
   log: Logger
   acceleration: Acceleration

@@ -1,6 +1,6 @@
 /**
  * The QEMU driver. A machine is one QEMU process with a folder of its own (records.ts); this file decides which are
- * started, taken, stopped and removed. What happens to one machine happens one after the other.
+ * started, taken, stopped and removed. Operations on one machine run one after the other.
  */
 import { chmodSync, chownSync, existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { BerthError } from '#src/platform/errors.ts'
@@ -34,7 +34,7 @@ import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000
-/** An emulated guest on a busy host loses some 30 ms in 5 s: it has no clock to trust but ours. */
+/** An emulated guest on a busy host loses some 30 ms in 5 s, so it is told the host's time. */
 const setClocksEveryMs = 10_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
 const templateShare = 0.9
@@ -123,8 +123,8 @@ async function prepare(node: ComputeNode, options: ComputeOptions, progress: Pro
   ]
   for (const folder of folders) mkdirSync(folder, { recursive: true, mode: 0o711 })
   if (node.users) {
-    chownSync(socketsFolder(options.runDir), 0, 0) // it was the QEMUs' own once
-    // A machine's user passes through the folders above its files, and sees none but its own; a backup makes them closed.
+    chownSync(socketsFolder(options.runDir), 0, 0) // in older versions it belonged to the QEMUs' user
+    // A machine's user can pass through the folders above its files, but list nothing; a restore makes them private.
     for (const folder of folders) chmodSync(folder, statSync(folder).mode | 0o111)
     takeTemplates(node)
   }
@@ -165,20 +165,20 @@ function fitsPool(spec: MachineSpec): boolean {
   )
 }
 
-/** A warm machine becomes this VM's. No word with the guest is waited for, unless its workspace must go. */
+/** Assigns a warm machine to this VM. It does not wait for the guest, unless its workspace must be removed. */
 async function assign(node: ComputeNode, machine: RunningMachine, spec: MachineSpec): Promise<RunningMachine> {
   const { record } = machine
   record.id = spec.id
   record.hostname = spec.hostname
   record.hasFolder = spec.folder !== 'none'
   writeRecord(node.roots, record)
-  machine.line.refresh() // its clock ran alone while it waited
+  machine.line.refresh() // its clock drifted while it waited
   machine.line.setHostname(spec.hostname)
   if (!record.hasFolder) await machine.line.unmountFolder()
   return machine
 }
 
-/** A machine for the pool. Its first command costs three times a later one under emulation, so it is not a caller's. */
+/** A machine for the pool. Under emulation the first command takes three times as long as a later one, so it is run here. */
 async function startWarm(fleet: Fleet): Promise<RunningMachine> {
   const machine = await startNew(fleet, warmShape, null)
   try {
@@ -191,7 +191,7 @@ async function startWarm(fleet: Fleet): Promise<RunningMachine> {
   }
 }
 
-/** Starts a new machine by the quickest way there is. */
+/** Starts a new machine in the fastest way available. */
 async function startNew(fleet: Fleet, shape: Shape, id: string | null): Promise<RunningMachine> {
   const { node } = fleet
   if (typeof shape.folder === 'object' && !existsSync(folderDiskPlace(node.roots.dataDir, shape.folder.folderId)))
@@ -206,7 +206,7 @@ async function startNew(fleet: Fleet, shape: Shape, id: string | null): Promise<
   try {
     await makeFiles(node, record, origin)
     const machine = fleet.keep(await launch(node, record, origin))
-    // The next machine of this size shall not have to boot.
+    // Makes a snapshot, so that the next machine of this size need not boot.
     if (snapshot && !snapshot.made)
       ensureSnapshot(node, shape).catch((error: Error) => node.log.warn({ err: error }, 'a snapshot could not be made'))
     return machine
@@ -249,7 +249,7 @@ function residentsOf(fleet: Fleet): Resident[] {
   )
 }
 
-/** A machine that does not come up is the node's trouble, not the caller's mistake. */
+/** A machine that does not come up is the node's fault, not the caller's. */
 async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -262,7 +262,7 @@ async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise
   }
 }
 
-/** Runs what is asked of one machine in order. */
+/** Runs operations on one machine in order. */
 function createQueues(): <T>(id: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>()
   return async (id, work) => {

@@ -32,7 +32,7 @@ export type { EgressPolicy } from './egress/policies.ts'
 const defaultLimits: EgressLimits = {
   connectionsPerVm: 128,
   waitMs: 60_000,
-  idleMs: 15 * 60_000, // long, for shells, databases and slow answers of models
+  idleMs: 15 * 60_000, // long, for shells, databases and slow responses of models
   handshakeMs: 10_000,
   headerBytes: 32 * 1024,
   reachedPerVm: 100,
@@ -66,7 +66,7 @@ export type Egress = {
   setPolicy: (machineId: string, policy: EgressPolicy) => void
   /** Closes all connections of a machine and forgets it. */
   dropMachine: (machineId: string) => void
-  /** The hosts that a machine reached or tried to reach, the latest first. */
+  /** The hosts that a machine reached or tried to reach, latest first. */
   reached: (machineId: string) => readonly Reached[]
   /** Drops every machine. */
   close: () => void
@@ -140,7 +140,7 @@ function createReader(
   egressLimits: EgressLimits,
   { authority, roots }: Pick<EgressOptions, 'authority' | 'roots'>,
 ): Server {
-  // Node's own timeouts want a listening server and real sockets; a guest's connection is neither and is timed by wake and rest.
+  // Node's own timeouts need a listening server and real sockets; a guest's connection has neither, so it is timed here.
   const server = createServer({
     maxHeaderSize: egressLimits.headerBytes,
     requestTimeout: 0,

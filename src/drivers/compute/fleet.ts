@@ -12,7 +12,7 @@ const powerOffLimitMs = 10_000
 /** Those machines. */
 export type Fleet = {
   node: ComputeNode
-  /** From now on this machine is watched. */
+  /** Watches this machine for its end. */
   keep(machine: RunningMachine): RunningMachine
   find(id: string): RunningMachine | undefined
   /** What is on disk of a VM's machine, running or not. */
@@ -22,13 +22,13 @@ export type Fleet = {
   end(machine: RunningMachine, cleanly: boolean): Promise<void>
   /** Tells every guest the time. */
   setClocks(): void
-  /** Lets go of every machine and leaves it running. */
+  /** Disconnects from every machine, and leaves it running. */
   release(): void
 }
 
 /**
  * Makes the fleet.
- * @param onEnd hears of every machine that nobody here ended; its guest powered off, or it is lost.
+ * @param onEnd called for every machine that was not ended here: its guest powered off, or it is lost.
  */
 export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, how: 'guest' | 'lost') => void): Fleet {
   const machines = new Map<string, RunningMachine>()
@@ -48,7 +48,7 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
         machine.release()
         if (ending.has(machineUuid)) return
         node.log.warn({ machine: machineUuid, guestEnd }, 'a machine ended')
-        // A QEMU that only does not listen any more would keep its disk from the next one.
+        // A QEMU that merely stopped responding would hold its disk and block the next one.
         await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record)).catch((error: Error) =>
           node.log.error({ machine: machineUuid, err: error }, 'a machine that was lost still runs'),
         )
@@ -88,7 +88,7 @@ async function poweredOff(machine: RunningMachine): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Removes a dead machine's files; its folder's disk only when it is nobody's workspace, or was made for a machine that never ran. */
+/** Removes a dead machine's files; its folder's disk only when no VM uses it as a workspace, or the machine never ran. */
 export function removeFiles(node: ComputeNode, record: MachineRecord): void {
   const places = machinePlaces(node.roots, record.machineUuid)
   const folderDisk = folderDiskPlace(node.roots.dataDir, record.folderId)

@@ -1,4 +1,4 @@
-/** A copy of a workspace folder's disk, of one moment, also while a machine writes to it. */
+/** Consistent copies of a workspace folder's disk, also while a machine writes to it. */
 import { constants, existsSync } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { execInGuest } from './guest/exec.ts'
@@ -10,8 +10,8 @@ import type { RunningMachine } from './qemu/running-machine.ts'
 const syncLimitMs = 10_000
 
 /**
- * Copies the disk to this path. A machine that has it writes out what it holds, then stands still until the copy is whole:
- * QEMU has then flushed every layer of its own.
+ * Copies the disk to this path. A machine that has it mounted flushes its caches, and is then paused until the copy is
+ * complete: pausing makes QEMU flush all of its own layers.
  * @param inOrder runs work on one machine, by its VM's id, after what was asked of it before.
  * @returns false when there is no such disk.
  */
@@ -38,7 +38,7 @@ export async function copyFolderDisk(
 }
 
 async function whileHalted(fleet: Fleet, machine: RunningMachine, work: () => Promise<void>): Promise<void> {
-  // A guest that does not answer is copied all the same: its file system recovers as after a crash.
+  // The copy is made even if the guest does not answer: its file system then recovers as after a crash.
   await execInGuest(machine, { argv: ['sync'], timeoutMs: syncLimitMs, as: 'root' }).catch((error: unknown) =>
     fleet.node.log.debug({ err: error }, 'a guest did not write out its files before its folder was copied'),
   )

@@ -1,4 +1,4 @@
-/** A lock between processes of this host, for what two checkouts share. The kernel releases it when its holder dies, however. */
+/** A lock between processes of this host, for what two checkouts share. The kernel releases it when its holder dies. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

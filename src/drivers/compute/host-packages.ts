@@ -1,4 +1,4 @@
-/** How this host gets Debian packages and whom it trusts: templates are built the same way, so a closed network's mirrors work. */
+/** How this host gets Debian packages, and which authorities it trusts: templates are built the same way, so an isolated network's mirrors work. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -53,7 +53,7 @@ async function aptSettings(): Promise<string[]> {
   }
 }
 
-/** The certificate authorities that an operator added to this host: guests trust them too, or nothing works behind a company's gateway. */
+/** The certificate authorities that an operator added to this host. Guests trust them too; behind a company's gateway nothing would work otherwise. */
 export function hostAuthorities(): readonly string[] {
   if (!existsSync(bundle)) return []
   const ofDebian = new Set(debianAuthorities())

@@ -40,7 +40,7 @@ export function startOf(
 export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRecord): Promise<Image> {
   const path = machinePlaces(node.roots, record.machineUuid).disk
   const { image } = startOf(node, record)
-  // Records did not always have it; it is believed only where it is a place of ours.
+  // Older records lack it. A path from the disk's header is trusted only inside our own folders.
   const backing = record.backing ?? (await readBacking(record.uid ?? null, path)) ?? ''
   if (backing === image.path) return { path, format: 'qcow2', below: image }
   const snapshot = dirname(backing)
@@ -113,7 +113,7 @@ export async function keepTemplate(
   }
 }
 
-/** Removes a template and what a copy of it that broke off has left. */
+/** Removes a template, and what an interrupted copy of it left. */
 export function removeTemplate({ roots }: Pick<ComputeNode, 'roots'>, templateId: string): void {
   for (const name of [templateId, `${templateId}.next`])
     rmSync(keptTemplatePlaces(roots.dataDir, name).folder, { recursive: true, force: true })

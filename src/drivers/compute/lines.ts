@@ -1,4 +1,4 @@
-/** Reads what a guest or its QEMU says line by line, and no more of it than can be meant. */
+/** Reads the output of a guest or its QEMU line by line, within limits. */
 import type { Socket } from 'node:net'
 
 /** How long a line may be, and how much may come in a second. Unit: characters of latin1 or UTF-16. */

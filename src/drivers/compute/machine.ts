@@ -80,12 +80,12 @@ export type ComputeOptions = {
   runDir: string
   /** Machines of the default shape that are kept warm. */
   poolSize: number
-  /** Whom machines run as, a user for each, when this process is root; null when it is not, and they run as itself. */
+  /** The range of system users for machines, one each, when this process is root; null when it is not, and they run as its user. */
   vmUids: UidRange | null
   log: Logger
   /** A process in the machine opened a connection to its proxy (127.0.0.1:3128 inside). Untrusted bytes. */
   onEgress(id: string, connection: Duplex): void
-  /** A machine ended that nobody stopped: its guest powered off, or QEMU died or rebooted (`lost`). */
+  /** A machine ended without being stopped: its guest powered off, or QEMU died or rebooted (`lost`). */
   onExit(id: string, how: 'guest' | 'lost'): void
 }
 
@@ -140,8 +140,8 @@ export type Compute = {
   /** Removes such a template. Idempotent. No machine may be left that was made from it. */
   removeTemplate(templateId: string): Promise<void>
   /**
-   * The worker stops: connections are dropped and the VMs' machines go on. The pool's are ended, because nobody would
-   * miss them; `keepPool` leaves them to the next worker, as a kill would.
+   * The worker stops: connections are dropped, and the machines of VMs go on. Those of the pool are ended, because no VM
+   * uses them; `keepPool` leaves them to the next worker, as a kill would.
    */
   close(options?: { keepPool?: boolean }): Promise<void>
 }

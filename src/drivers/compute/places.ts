@@ -1,4 +1,4 @@
-/** Where the driver keeps what: the one file that knows names of folders and files. */
+/** The layout of the driver's files: the only place that knows names of folders and files. */
 import { join } from 'node:path'
 
 /** The folders of this node, as the options give them. */
@@ -14,7 +14,7 @@ export type TemplatePlaces = {
   lend: string
   made: string
 }
-/** A saved moment of a booted template of one size; overlay is the empty disk that each restored machine copies. */
+/** A snapshot of a booted template of one size; overlay is the empty disk that each restored machine copies. */
 export type SnapshotPlaces = {
   folder: string
   memory: string
@@ -108,7 +108,7 @@ export function machinesFolder(dataDir: string): string {
   return join(dataDir, 'machines')
 }
 
-/** The sockets of all machines, which are ours: a QEMU is given them open. */
+/** The sockets of all machines. They belong to this process, and QEMU gets them as open descriptors. */
 export function socketsFolder(runDir: string): string {
   return join(runDir, 'vms')
 }
@@ -123,7 +123,7 @@ export function foldersFolder(dataDir: string): string {
   return join(dataDir, 'folders')
 }
 
-/** The key and certificate by which the egress proxy vouches to guests for the hosts of their secrets. */
+/** The key and certificate with which the egress proxy signs certificates for the hosts of guests' secrets. */
 export function authorityPlace(dataDir: string): string {
   return join(dataDir, 'egress-authority.pem')
 }

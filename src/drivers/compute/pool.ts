@@ -1,8 +1,8 @@
-/** Keeps a few machines of the default shape warm: restored, made one of a kind, connected. To take one is to write its new name down. */
+/** Keeps a few machines of the default shape warm: restored, personalised, connected. Taking one only writes its new name. */
 import type { Logger } from 'pino'
 import type { RunningMachine } from './qemu/running-machine.ts'
 
-/** Making one costs a second of processor time; it waits until those who just took one had theirs. */
+/** Making one costs a second of processor time, so it waits until the VMs that just took one are served. */
 const refillDelayMs = 300
 const firstPauseMs = 500
 const longestPauseMs = 30_000
@@ -13,7 +13,7 @@ export type Pool = {
   readonly warm: number
   /** A warm machine, or the one in the making; undefined when there is neither. */
   take(): Promise<RunningMachine | undefined>
-  /** Puts a machine in that an earlier worker made. False when the pool is full. */
+  /** Adds a machine that an earlier worker made. False when the pool is full. */
   add(machine: RunningMachine): boolean
   /** The machine has died. */
   forget(machine: RunningMachine): void

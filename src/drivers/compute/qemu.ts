@@ -1,4 +1,4 @@
-/** Starts QEMU processes: each as a user of its own, with nothing open that it may not have. */
+/** Starts QEMU processes: each as a user of its own, with only the descriptors that it may have. */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
@@ -23,7 +23,7 @@ export type QemuStart = {
   disk: Image
   folderDisk: string
   places: Pick<MachinePlaces, 'qmp' | 'line'>
-  /** Names the machine where its process is looked for: a path below the node's folder of sockets. */
+  /** Identifies the machine's process on its command line: a path below the node's folder of sockets. */
   mark: string
   /** Port 22 of the guest answers here. */
   address: string
@@ -32,11 +32,11 @@ export type QemuStart = {
   stateFile: string | null
   /** A file that it reads and its user may not: the snapshot's memory, or the template of an organization. */
   lent: Lent | null
-  /** Whom it runs as; null is ourselves, who are not root. */
+  /** Its system user; null is our own, when we are not root. */
   uid: number | null
 }
 
-/** A QEMU that was started. `errors` answers the end of what it complained of. */
+/** A started QEMU. `errors` answers the end of its standard error. */
 export type Started = { pid: number; errors: () => string }
 
 const boardOf: Record<string, { program: string; board: string; console: string }> = {
@@ -44,16 +44,16 @@ const boardOf: Record<string, { program: string; board: string; console: string 
   arm64: { program: 'qemu-system-aarch64', board: 'virt,gic-version=max', console: 'ttyAMA0' }, // not tried on such a host yet
 }
 const here = boardOf[arch] ?? boardOf['x64']!
-/** What QEMU may translate ahead and keep, in MB; the default, a part of all memory, makes idle machines large. */
+/** QEMU's translation cache, in MB; the default, a share of all memory, makes idle machines large. */
 const translationCacheMb = 128
 /** Kept of the guest's console, in bytes; a guest cannot fill the host's disk with it. */
 const consoleBytes = 64 * 1024
 /**
- * How far machines stand back where processors are short (nice, 0 to 19): Postgres, the web process and workers go first, so
- * that guests that compute slow no request down. Among themselves machines are equal, and alone they get everything.
+ * The nice value of machines (0 to 19): Postgres, the web process and workers go first when processors are busy, so that
+ * computing guests do not slow down requests. Among themselves machines are equal, and on an idle host they get everything.
  */
 const niceness = 10
-/** Kept of what QEMU complains of, in characters; after so many more nobody listens. */
+/** How much of QEMU's standard error is kept, in characters; after so many more it is no longer read. */
 const errorsKept = 2_000
 const errorsHeard = 64 * 1024
 /** The descriptors that a QEMU is given, as its arguments name them. */
@@ -99,7 +99,7 @@ export async function startQemu(start: QemuStart): Promise<Started> {
         opened(start.lent?.path),
       ],
     })
-    if (child.pid) setPriority(child.pid, niceness) // at once: threads get what the one that starts them has
+    if (child.pid) setPriority(child.pid, niceness) // at once: threads inherit it from the one that starts them
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve)
       child.once('error', reject)
@@ -113,7 +113,7 @@ export async function startQemu(start: QemuStart): Promise<Started> {
   }
 }
 
-/** Keeps the end of what is complained of. It is a pipe and no file, which could grow for ever; QEMU does not mind its end. */
+/** Keeps the end of standard error. It is a pipe, because a file could grow for ever; QEMU survives the pipe's end. */
 function listen(stream: Readable): () => string {
   let heard = 0
   let kept = ''
@@ -125,7 +125,7 @@ function listen(stream: Readable): () => string {
       kept = (kept + text).slice(-errorsKept)
       if (heard > errorsHeard) stream.destroy()
     })
-  ;(stream as Readable & { unref?: () => void }).unref?.() // a pipe has it: nobody waits for QEMU's words
+  ;(stream as Readable & { unref?: () => void }).unref?.() // it is a pipe, and must not keep this process alive
   return () => kept
 }
 

@@ -1,4 +1,4 @@
-/** What is known of a machine across restarts of the worker: one small file in its folder, replaced whole. */
+/** What is known about a machine across restarts of the worker: one small file in its folder, replaced atomically. */
 import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { MachineKeys } from './ssh/keys.ts'

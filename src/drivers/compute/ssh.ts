@@ -13,7 +13,7 @@ import { guardConnection } from './ssh/guard.ts'
 
 /** Where the guest's proxy settings point; templates set the same. */
 const proxyPort = 3128
-/** A dead guest is noticed after keepalive × (missed + 1): 9 s. */
+/** A dead guest is detected after keepalive × (missed + 1): 9 s. */
 const keepaliveMs = 3000
 const keepalivesMissed = 2
 /** Base64 of a request longer than this does not fit dropbear's command line and goes ahead of standard input. Unit: characters. */
@@ -27,7 +27,7 @@ const algorithms = {
   compress: ['none'],
 } as const
 
-/** A guest that has not begun a command by then is not about to. */
+/** How long a guest may take to begin a command. */
 const openLimitMs = 30_000
 
 /** What a guest did for which its connection was cut. */
@@ -72,7 +72,7 @@ export async function connectSsh(
   const closed = new Promise<{ cutFor: string | null }>((resolve) => client.once('close', () => resolve({ cutFor })))
   const pinned = pinnedHostKey(target.keys)
   await new Promise<void>((resolve, reject) => {
-    client.on('error', (error) => reject(why(error))) // for good: a connection that fails may say so twice
+    client.on('error', (error) => reject(why(error))) // never removed: a failing connection may emit two errors
     client.once('close', () => reject(why(new Error('the guest closed the SSH connection'))))
     client.once('ready', resolve)
     const socket = new PacedSocket().setMaxListeners(0) // each channel listens to it
@@ -80,7 +80,7 @@ export async function connectSsh(
     client.connect({
       sock: socket,
       username: 'root',
-      // Named as the only way, because the question which ways there are costs 50 ms under emulation.
+      // The only authentication method, because asking for the supported ones costs 50 ms under emulation.
       authHandler: [{ type: 'publickey', username: 'root', key: clientPrivateKey(target.keys) }] as never, // ssh2's types know names only
       hostVerifier: (key: Buffer) => key.equals(pinned),
       readyTimeout: limitMs,
@@ -162,7 +162,7 @@ function openChannel(client: Client, fields: readonly string[], signal: AbortSig
 
 function channelOf(stream: ClientChannel, signal: AbortSignal | undefined): Channel {
   const exit = Promise.withResolvers<Exit>()
-  exit.promise.catch(() => undefined) // who does not ask how it ended need not hear that it was lost
+  exit.promise.catch(() => undefined) // a caller that never awaits the exit must not cause an unhandled rejection
   let ended: Exit | undefined
   const close = (): void => {
     // dropbear keeps a closed channel until its command ends: the signal makes the guest's program end it.

@@ -1,6 +1,6 @@
 /**
- * The events of one answer, written down as a wire format reveals them: numbers blocks and calls, remembers the usage
- * that was told, and estimates what was not. Each wire format has a reader that writes with it.
+ * Builds the events of one answer as a wire format delivers them: numbers blocks and calls, keeps the reported usage, and
+ * estimates what was not reported. Each wire format has a reader that writes with it.
  */
 import { isLargeJson } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'

@@ -78,7 +78,7 @@ class MessagesReader implements AnswerReader {
         return this.#end()
       case 'error':
         throw refusedInAnswer(this.#target, event['error'])
-      // Pings, and events that came after this was written, say nothing.
+      // Pings and unknown events are ignored.
     }
   }
 
@@ -128,7 +128,7 @@ class MessagesReader implements AnswerReader {
           type: 'call',
           call: this.#events.openCall(textOf(block['id']), textOf(block['name']) ?? ''),
         })
-      // Blocks of tools that Anthropic itself runs are not asked for.
+      // Blocks of server-side tools are ignored: they are never requested.
     }
   }
 

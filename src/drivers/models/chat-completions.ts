@@ -1,6 +1,6 @@
 /**
- * OpenAI's chat completions, as its many speakers speak them (kind `openai-compatible`: Ollama, vLLM, LM Studio,
- * OpenRouter, DeepSeek …): what they leave out or write otherwise is taken as it was meant.
+ * OpenAI's chat completions as other servers implement them (kind `openai-compatible`: Ollama, vLLM, LM Studio,
+ * OpenRouter, DeepSeek …), tolerant of what they leave out or write differently.
  */
 import type { AnswerEvents, AnswerReader, OpenCall } from './answer-events.ts'
 import { chatBody } from './chat-bodies.ts'

@@ -60,7 +60,7 @@ export async function* tellPlan(
     if (paceMs === 0 && batch.length < piecesTogether) continue
     yield batch
     batch = []
-    await nextTurn() // others have their turn too, however long the answer is
+    await nextTurn() // yields to the event loop, however long the answer is
     signal.throwIfAborted()
   }
   if (batch.length > 0) yield batch

@@ -1,7 +1,7 @@
 /**
  * The built-in model, so that every route, agent and test works on a machine without internet and without keys. It does
- * not think: it follows the script in the conversation (demo-script.ts), else it says what it is and repeats what it
- * heard. The same conversation gives the same bytes.
+ * not think: it follows the script in the conversation (demo-script.ts); otherwise it says what it is and repeats what it
+ * was told. The same conversation gives the same bytes.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { sameDigest, sha256 } from '#src/platform/secrets.ts'

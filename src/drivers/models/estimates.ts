@@ -4,7 +4,7 @@ import type { Message, ModelRequest } from './model.ts'
 
 /** OpenAI's rule of thumb. */
 export const charactersPerToken = 4
-/** What an image, a file or a sound is taken for, whatever its size; providers bill some hundreds to thousands. */
+/** The estimate for an image, a file or a sound, whatever its size; providers bill some hundreds to thousands. */
 const mediaTokens = 1000
 
 /** Tokens of so many characters. */

@@ -1,4 +1,4 @@
-/** Values out of JSON that somebody else wrote: whatever is not what it should be is as if it were not there. */
+/** Values from foreign JSON: a value of the wrong type counts as absent. */
 import { readInlineAnswer } from '#src/platform/json/answers.ts'
 import { limits } from '#src/platform/limits.ts'
 
@@ -12,7 +12,7 @@ export function jsonOf(text: string): unknown {
   try {
     return readInlineAnswer(text, limits.jsonParts)
   } catch {
-    return null // not JSON, which is as good as nothing
+    return null // not JSON, which counts as absent
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who knows which of OpenAI's parameters: they are passed on in OpenAI's own shape to the wire formats that have them.
- * One that would change the answer is never dropped: an upstream that does not know it is not asked.
+ * Which upstreams support which of OpenAI's parameters. They are passed on in OpenAI's shape. A parameter that changes the
+ * answer is never dropped: an upstream that does not support it is not asked.
  */
 import type { ModelRequest, UpstreamKind } from './model.ts'
 import { passedParameters, type PassedParameter, type PassedValues, type SelectiveParameter } from './parameters.ts'

@@ -12,7 +12,7 @@ import { postUpstream, type UpstreamPost, type UpstreamResponse } from './upstre
 /** What an upstream is asked: its body is written as JSON. `headers` are names and values in turn. */
 export type UpstreamQuestion = { path: string; headers: string[]; body: object }
 
-/** Of the body of an error as much is read, in as much time. */
+/** How much of the body of an error is read, and for how long. */
 const errorBytesMax = 64 * 1024
 const errorMs = 5_000
 

@@ -9,7 +9,7 @@ import type { UpstreamTarget } from './model.ts'
 import { countOf, jsonOf, objectOf, textOf, type Values } from './json-values.ts'
 
 const sentenceCharactersMax = 500
-/** A wait that is told on; an upstream that says more is not believed. */
+/** The longest Retry-After that is passed on; a longer one of an upstream is ignored. */
 const retryAfterSecondsMax = 24 * 60 * 60
 
 /** An error of this upstream. */
@@ -123,7 +123,7 @@ function describe(
         'upstream_overloaded',
         `The upstream ${slug} has more to do than it can. Try again in a few seconds.`,
       )
-    case 404: // an address or a model that is not there: not the caller's doing, and another upstream may have it
+    case 404: // a missing address or model is not the caller's fault, and another upstream may have it
       if (said)
         return upstreamError(
           target,
@@ -165,7 +165,7 @@ function isTooLong(error: Values | null, said: string): boolean {
 /** The upstream's own sentence: without its key, control characters, or more than 500 characters. */
 function saidBy({ apiKey }: UpstreamTarget, error: Values | null): string {
   const sentence = textOf(error?.['message']) ?? ''
-  // The key first: cut in the middle it would not be found.
+  // The key first: a truncated key would not be found.
   const scrubbed = apiKey ? sentence.replaceAll(apiKey, '[key]') : sentence
   return scrubbed
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

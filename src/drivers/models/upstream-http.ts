@@ -14,12 +14,12 @@ const firstByteSecondsDefault = 120
 const silenceSecondsDefault = 120
 /** One that comes whole begins when all of it is written: as long as OpenAI's own client waits. */
 const wholeAnswerSecondsDefault = 600
-/** One answer takes no longer, however steadily it trickles. */
+/** The most that one answer may take, however steadily it trickles. */
 const answerMsMax = 60 * 60 * 1000
 /** Of a streamed answer, and of one that comes whole. */
 const streamBytesMax = 64 * 1024 * 1024
 const wholeBytesMax = 16 * 1024 * 1024
-/** What is kept for a reader who is slower than the upstream; then the upstream has to wait. */
+/** Backpressure: how much is buffered for a reader that is slower than the upstream, which then has to wait. */
 const queuedBytesMax = 256 * 1024
 /** After the reader has all it needs, the connection may end by itself, to be used again. */
 const drainMs = 1_000
@@ -104,7 +104,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null
   #chunks: Buffer[] = []
   #queuedBytes = 0
-  /** The connection is done with, one way or another. */
+  /** The connection has been released. */
   #isClosed = false
   /** The reader wants no more. */
   #isLeft = false
@@ -176,7 +176,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** The caller's signal. */
   handleEvent(): void {
-    this.#fail(this.#signal.reason as Error) // of a timeout, or the reason of whoever left
+    this.#fail(this.#signal.reason as Error) // a timeout's error, or the abort reason of the caller
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

@@ -1,4 +1,4 @@
-/** Counts what an answer uses while it passes, for all that its provider does not count, or counts only at the end. */
+/** Counts the usage of an answer while it streams, for providers that report none, or only at the end. */
 import { requestTokens, tokensOf } from './estimates.ts'
 import type { ModelEvent, ModelRequest, Usage } from './model.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The object store as a folder of this host. Its signed addresses lead to the web process (src/gateway/objects.ts) and
- * carry the parameters of S3's under the same names, so that a client finds what it looks for there.
+ * The object store as a folder of this host. Its signed addresses lead to the web process (src/gateway/objects.ts), and
+ * have the same parameters as S3's, because clients look at them.
  */
 import { createReadStream, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'

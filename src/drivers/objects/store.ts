@@ -1,11 +1,11 @@
 /**
  * What an object store offers: files too large for the database, by key. Implemented by a folder of this host
- * (objects-local.ts) and by an S3-compatible service (objects-s3.ts). Callers reach a file by an address signed for a while.
+ * (objects/local.ts) and by an S3-compatible service (objects/s3.ts). Callers reach a file by an address signed for a while.
  */
 import type { Readable } from 'node:stream'
 import { BerthError } from '#src/platform/errors.ts'
 
-/** How a stream must come: cut when nothing comes for so long, or when less than this has come on average after that time. */
+/** The pace of an upload: it is cut when nothing arrives for so long, or when it is slower than this on average after that. */
 export type Pace = { stalledSeconds: number; bytesPerSecondMin: number }
 
 /** What a signed address is for: reading a file, or writing it once or more until it expires. */

@@ -39,7 +39,7 @@ export function createNoticedCache<Value>(
   pubsub: Pick<Pubsub, 'connected' | 'listen'>,
   { topic, entriesMax, rememberedMs, unheardMs = rememberedMs }: NoticedOptions,
 ): NoticedCache<Value> {
-  // Ages are told by a clock that nobody sets.
+  // Ages are measured with a monotonic clock.
   const known = createBoundedMap<string, Remembered<Value> & { readAt: number }>({ entriesMax })
   const reading = new Set<Set<string | null>>() // what was noticed during each question that is under way
   pubsub.listen(topic, (key) => {

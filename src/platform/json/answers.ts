@@ -8,7 +8,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { hasManyParts, readInPieces, type JsonLimits } from './pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** What was answered cannot be read: it is no JSON, or has too many parts. */
+/** The answer cannot be read: it is not JSON, or has too many parts. */
 export class JsonAnswerError extends Error {
   readonly reason: 'not_json' | 'too_many_parts'
   constructor(reason: JsonAnswerError['reason'], cause?: unknown) {
@@ -26,7 +26,7 @@ export type AnswerLimits = Pick<JsonLimits, 'parts' | 'numbers'>
 /** Reads a whole answer. @throws JsonAnswerError */
 export async function readAnswer(bytes: Buffer, most: AnswerLimits): Promise<unknown> {
   if (bytes.length <= limits.jsonInlineBytes) return readInlineAnswer(bytes.toString())
-  await nextTurn() // it was put together just now, which is a step of its own
+  await nextTurn() // it was assembled just now, which is a step of its own
   if (!isUtf8(bytes)) throw new JsonAnswerError('not_json')
   await nextTurn()
   try {

@@ -1,6 +1,6 @@
 /**
- * JSON as callers send it: read strictly, so that nothing gets as far as Postgres that Postgres or a resolver cannot
- * hold. Used for every surface, for GraphQL and for web socket messages.
+ * JSON as callers send it, read strictly: nothing that Postgres or a resolver cannot hold gets any further. Used for
+ * every surface, for GraphQL and for web socket messages.
  */
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -44,7 +44,7 @@ export function parseJson(text: string | Buffer, refusesUnknownKeys = false): Js
  * @throws BerthError invalid_request, request_too_large.
  */
 async function parseLargeJson(bytes: Buffer, bytesMax: number, refusesUnknownKeys: boolean): Promise<Json> {
-  await nextTurn() // its chunks were put together just now, which is a step of its own
+  await nextTurn() // its chunks were joined just now, which is a step of its own
   if (!isUtf8(bytes)) throw notUtf8()
   await nextTurn()
   return readInPieces(bytes, {
@@ -76,7 +76,7 @@ function hasFew(source: string, bracket: string): boolean {
 }
 
 /**
- * Refuses what cannot be stored or is a trap: NUL, lone surrogates, and nesting deeper than 64. A key `__proto__` is dropped.
+ * Refuses what cannot be stored or is an attack: NUL, lone surrogates, and nesting deeper than 64. A key `__proto__` is dropped.
  * @param refusesUnknownKeys whether that key is refused instead.
  * @returns the same value.
  * @throws BerthError invalid_request.
@@ -164,14 +164,14 @@ const frameworkErrors: Readonly<Record<string, BerthError>> = {
   FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
 }
 
-/** Of a body that is too large, this much more is read and thrown away, bytes; for how long, the app says as for any body. */
+/** How much more of a body that is too large is read and discarded, bytes, so that its sender can read the refusal. The time limit is that of any body. */
 const discardedBytesMax = 64 * 1024 * 1024
 
-/** What the HTTP library refused, in our words; any other thrown value unchanged. For the error handler of every scope. */
+/** A refusal of the HTTP library as a BerthError; any other thrown value unchanged. For the error handler of every scope. */
 export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown) || typeof thrown.code !== 'string')
     return thrown
-  // Node's error for a client that left in the middle of its body; nobody reads the answer, but it is no failure of ours.
+  // Node's error for a client that left in the middle of its body: nobody reads the answer, and it must not be logged as our failure.
   if (thrown.code === 'ECONNRESET' && 'message' in thrown && thrown.message === 'aborted')
     return new BerthError('invalid_request', 'The connection ended before the body did.')
   if (thrown.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
@@ -195,7 +195,7 @@ function inUnits(bytes: number): string {
   return kibibytes >= 1024 ? `${+(kibibytes / 1024).toFixed(1)} MiB` : `${+kibibytes.toFixed(1)} KiB`
 }
 
-/** Takes the rest of a body that was refused: a client that finds the connection closed while it still sends never reads why. */
+/** Drains the rest of a refused body: a client whose connection is closed while it still sends never reads the reason. */
 function readOn({ raw }: FastifyRequest, reply: FastifyReply): void {
   reply.removeHeader('connection') // the library closes it here
   raw.unpipe() // from what unpacked it

@@ -1,6 +1,6 @@
 /**
- * Large JSON, read in steps between which the event loop goes on: JSON.parse holds everybody until it is done, for
- * seconds where 32 MiB are brackets. What it makes is what JSON.parse makes, within limits of how many parts it may have.
+ * Large JSON, read in steps between which the event loop goes on: JSON.parse blocks the event loop until it is done,
+ * which takes seconds for 32 MiB of brackets. What it makes is what JSON.parse makes, within limits of how many parts it may have.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { BerthError } from '#src/platform/errors.ts'
@@ -63,7 +63,7 @@ export async function readInPieces(bytes: Buffer, most: JsonLimits): Promise<Jso
   return reader.value
 }
 
-/** Whether JSON has more commas, colons and brackets outside of its texts: as many as its values, more or less. It is read no further than it must be. */
+/** Whether JSON has more than so many commas, colons and brackets outside of its texts, which is about its number of values. It reads no further than it must. */
 export function hasManyParts(bytes: Buffer, most: number): boolean {
   let parts = 0
   let isText = false

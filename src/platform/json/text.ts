@@ -1,4 +1,4 @@
-/** Large values written as JSON, in steps between which the event loop goes on. What is written is what JSON.stringify writes. */
+/** Large values written as JSON in steps, between which the event loop goes on. The result is that of JSON.stringify. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** A value with more text than this is large. Unit: characters. */
@@ -7,12 +7,12 @@ const textPieceLength = 64 * 1024
 const chunkLength = 128 * 1024
 const stepMs = 8
 
-/** Whether a value takes long to be written: by its texts, each of its parts counted for some. It is looked at no further than it must be. */
+/** Whether a value takes long to write, estimated from its texts and its number of parts. It looks no further than it must. */
 export function isLargeJson(value: unknown, length = largeLength): boolean {
   return measure(value, length) <= 0
 }
 
-/** About how long a value is as JSON: its texts as they are, each of its parts counted for some. Unit: characters. */
+/** About how long a value is as JSON, estimated from its texts and its number of parts. Unit: characters. */
 export function roughLength(value: unknown): number {
   return Number.MAX_SAFE_INTEGER - measure(value, Number.MAX_SAFE_INTEGER)
 }
@@ -32,7 +32,7 @@ function measure(value: unknown, left: number): number {
   return rest
 }
 
-/** The JSON of a body; the bytes of one that is large, which are written in steps. */
+/** The JSON of a body; for a large one its bytes, written in steps. */
 export function bodyText(value: unknown): string | Promise<Buffer> {
   return isLargeJson(value) ? writeInPieces(value).then((pieces) => Buffer.concat(pieces)) : JSON.stringify(value)
 }

@@ -1,6 +1,6 @@
-/** The advisory locks of Postgres that have a number of their own, which every process of Berth must know alike. */
+/** The numbers of Postgres' advisory locks, which must be the same in every process. */
 
-/** Any numbers, as long as each is always this one, and no two are the same. */
+/** Arbitrary, but fixed for ever, and no two alike. */
 export const lockNumbers = {
   migrations: 4_823_091,
   buildLogDays: 4_823_092,

@@ -1,4 +1,4 @@
-/** Work that one process at a time may do: an advisory lock of Postgres on a connection of its own, so that no transaction waits for the world outside. */
+/** Work that only one process may do at a time, under an advisory lock of Postgres on its own connection, so that no transaction stays open during outside calls. */
 import pg from 'pg'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -11,7 +11,7 @@ let held = 0
 
 /**
  * Runs the work while this name is locked, in every process of this database. The lock goes with the connection, so
- * a process that dies lets go; what must not be done twice is therefore also checked where it is written.
+ * a process that dies loses it; so whatever must not happen twice is also checked where it is written.
  * @throws BerthError service_unavailable when the lock cannot be had in 25 s.
  */
 export async function withLock<Result>(

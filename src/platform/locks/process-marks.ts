@@ -1,8 +1,8 @@
-/** How a process is told from a later one with the same number, so that its death can be seen by others. */
+/** How a process is distinguished from a later one with the same pid, so that others can see that it died. */
 import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** A process that can be told from a later one with the same number: by the clock tick at which it started. */
+/** A process, distinguished from a later one with the same pid by the clock tick at which it started. */
 export type ProcessMark = { pid: number; startedTicks: number }
 
 /** The mark of a living process, or undefined when there is none with this number (a zombie counts as none). */
@@ -37,10 +37,10 @@ export function readProc(pid: number, file: string): string | undefined {
   }
 }
 
-/** What this process calls itself in files and rows that must be cleared away when it is dead: host, number, tick. */
+/** This process's name in files and rows that others clear away after its death: host, pid, start tick. */
 export const processName = `${hostname()}.${process.pid}.${markProcess(process.pid)?.startedTicks ?? 0}`
 
-/** Whether the process of this name is known to be dead; of other hosts' nothing is known. */
+/** Whether the process of this name is known to be dead. Of processes on other hosts nothing is known. */
 export function isDeadProcess(name: string): boolean {
   const [startedTicks, pid, ...host] = name.split('.').reverse()
   return (

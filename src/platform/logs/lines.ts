@@ -1,4 +1,4 @@
-/** Log lines for people: the time, how bad it is, what happened, and what belongs to it; a stack below. */
+/** Log lines for people: time, level, message and fields; a stack below. */
 
 const levels: Readonly<Record<number, string>> = {
   10: 'trace',
@@ -11,7 +11,7 @@ const levels: Readonly<Record<number, string>> = {
 const levelWidth = 5
 const timeOfDay = { from: 'yyyy-mm-ddT'.length, to: 'yyyy-mm-ddThh:mm:ss'.length } as const
 
-/** The line of a terminal for one of JSON, which is handed back when it is none. Nothing in it reaches the terminal as a command. */
+/** The terminal's form of a JSON line; any other line unchanged. Control characters are removed, so that nothing in it commands the terminal. */
 export function prettyLine(json: string): string {
   let read: Record<string, unknown>
   try {

@@ -1,4 +1,4 @@
-/** Finds strings in bytes (Aho and Corasick): every byte is looked at once, whatever the strings are and however many. */
+/** Finds strings in bytes (Aho-Corasick): each byte is read once, however many strings there are. */
 import { setImmediate as letOthersGoOn } from 'node:timers/promises'
 
 /**
@@ -14,7 +14,7 @@ export type Automaton = {
   waiting: Int32Array
 }
 
-/** So many bytes are taken up before others may go on. */
+/** How many bytes are added before the event loop gets a turn. */
 const bytesAtOnce = 16 * 1024
 
 /** Makes one of these strings. None is empty. */
@@ -23,7 +23,7 @@ export function createAutomaton(strings: readonly Buffer[]): Automaton {
   for (let step = making.next(); ; step = making.next()) if (step.done) return step.value
 }
 
-/** The same for strings that may be many: it lets others go on in between. */
+/** The same for many strings: it yields to the event loop in between. */
 export async function createAutomatonInSteps(strings: readonly Buffer[]): Promise<Automaton> {
   const making = make(strings)
   for (let step = making.next(); ; step = making.next()) {

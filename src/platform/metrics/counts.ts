@@ -1,11 +1,11 @@
-/** How many of something an organization may have: counted where one more is made. */
+/** How many of something an organization may have, checked when one more is created. */
 import { sql, type RawBuilder } from 'kysely'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { change, getOne, type Db, type Tx } from '#src/platform/postgres.ts'
 
 const retryAfterSeconds = 60
-/** What was counted without a lock holds this long; then it is counted anew. */
+/** How long a count without a lock is used before it is taken again. */
 const rememberedMs = 60_000
 const rememberedMax = 10_000
 
@@ -13,7 +13,7 @@ const rememberedMax = 10_000
 export type Counted = { rows: RawBuilder<unknown>; nouns: string; most: number; advice: string }
 
 /**
- * Refuses one more. Those of one organization wait for each other here until the transaction ends, so that the count holds.
+ * Refuses one more than the limit. Creations in one organization wait for each other here until their transactions end, so the count is exact.
  * @param rows a condition with its table: sql`agents where organization_id = …`.
  * @throws BerthError rate_limited.
  */
@@ -25,8 +25,8 @@ export async function checkCount(tx: Tx, organizationId: string, counted: Counte
 const remembered = createBoundedMap<string, { count: number; untilMs: number }>({ entriesMax: rememberedMax })
 
 /**
- * The same where so many are made that counting each time would be slow, or waiting: counted once a minute by each
- * process, which adds what it let through since. So it may be overshot by what others make within a minute.
+ * The same for what is created so often that counting each time, or waiting, would be slow. Each process counts once a
+ * minute and adds what it admitted since, so other processes may overshoot the limit within a minute.
  */
 export async function checkRoughCount(db: Db, organizationId: string, counted: Counted): Promise<void> {
   const key = `${counted.nouns} ${organizationId}`
@@ -34,7 +34,7 @@ export async function checkRoughCount(db: Db, organizationId: string, counted: C
   if (!known || performance.now() > known.untilMs)
     remembered.set(key, (known = { count: await countUpTo(db, counted), untilMs: performance.now() + rememberedMs }))
   if (known.count >= counted.most) {
-    remembered.delete(key) // somebody may have made room: the next one counts anew
+    remembered.delete(key) // something may have been deleted meanwhile: the next one counts again
     throw tooMany(counted)
   }
   known.count++

@@ -1,6 +1,6 @@
 /**
- * Figures that are read when somebody asks for the metrics: together, rarely and for a bounded time, so that a scrape
- * neither loads what it measures nor waits for what is down. What cannot be read is left out; the rest is told.
+ * Metrics that are read when they are scraped: together, rarely and for a bounded time, so that a scrape neither loads
+ * what it measures nor waits for what is down. What cannot be read is left out.
  */
 import { Gauge } from 'prom-client'
 import { log } from '#src/platform/log.ts'
@@ -12,7 +12,7 @@ export type GaugeShape = { help: string; labels?: readonly string[] }
 
 const readLimitMs = 1_000
 const rememberedMs = 5_000
-/** What takes long is read the more rarely: at most this share of the time is spent on it. */
+/** A slow source is read less often: at most this share of the time is spent on it. */
 const busyShare = 0.02
 
 type Samples = Readonly<Partial<Record<string, readonly Sample[]>>>

@@ -1,6 +1,6 @@
 /**
- * How long the event loop was held: what everybody waits for while one thing is worked on. Counted is the time in which
- * this thread itself worked, so that a host without processors to spare is not taken for a fault of ours.
+ * How long the event loop was blocked, so that all other requests waited. Only time in which this thread itself used the
+ * processor counts, so that a busy host is not mistaken for a stall.
  */
 import { Gauge, Histogram } from 'prom-client'
 
@@ -26,7 +26,7 @@ new Gauge({
 let lookedAtMs = performance.now()
 let worked = process.threadCpuUsage()
 
-/** What held the loop since the last look: no longer than that was too late, and no longer than this thread worked. */
+/** How long the loop was blocked since the last check: at most its delay, and at most this thread's processor time. */
 function look(): void {
   const nowMs = performance.now()
   const { user, system } = process.threadCpuUsage(worked)

@@ -22,7 +22,7 @@ pg.types.setTypeParser(builtins.TIMESTAMPTZ, readTimestamp)
 pg.types.setTypeParser(builtins.INT8, (text) => Number(text)) // our bigints are counters below 2^53
 pg.types.setTypeParser(builtins.NUMERIC, (text) => Number(text))
 
-/** JSON that takes long to be read: it is read in steps before anybody sees it. */
+/** Large JSON: it is read in steps before the row is handed out. */
 class LargeJson {
   readonly text: string
   constructor(text: string) {
@@ -30,7 +30,7 @@ class LargeJson {
   }
 }
 
-/** What we stored ourselves may have as many parts as it has. */
+/** Our own data has no limit on its parts. */
 const stored = { parts: Infinity, numbers: Infinity, keys: Infinity, depth: Infinity, anyText: true }
 
 function readJson(text: string): unknown {
@@ -46,7 +46,7 @@ function isJson(type: number): boolean {
   return type === builtins.JSONB || type === builtins.JSON
 }
 
-/** Puts in the place of large values what they say. */
+/** Replaces large values by what they hold. */
 async function readLarge(rows: readonly unknown[][]): Promise<void> {
   for (const values of rows) {
     for (const [index, value] of values.entries()) {
@@ -69,7 +69,7 @@ export async function runStatement(on: Runner, text: string, values: readonly un
   return send(on, text, values, camelName)
 }
 
-/** Runs a statement that is not ours and reads its columns by the names it gave them. @throws what pg throws. */
+/** Runs a statement of a library, and keeps the names of its columns. @throws what pg throws. */
 export async function runForeignStatement(on: Runner, text: string, values: readonly unknown[]): Promise<Answer> {
   return send(on, text, values, (column) => column)
 }

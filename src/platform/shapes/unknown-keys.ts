@@ -1,4 +1,4 @@
-/** Keys of a request that nothing takes: refused by name, with the nearest of those that are taken. A key that was dropped could be a restriction that somebody relies on. */
+/** Unknown keys of a request are refused by name, with the nearest known one: a key that is silently dropped could be a restriction that somebody relies on. */
 
 const shownLength = 64
 /** Longer keys are compared with nothing: a caller's key may have a megabyte. */

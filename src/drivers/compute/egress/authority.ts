@@ -1,6 +1,6 @@
 /**
- * The certificate authority of a node: it vouches to the node's own guests for the hosts whose TLS the egress proxy
- * ends itself, because a secret must be put into what is sent there. Only guests that have such a secret trust it.
+ * The certificate authority of a node: it signs certificates for the hosts whose TLS the egress proxy terminates, because
+ * it must insert a secret into requests to them. Only guests that have such a secret trust it.
  */
 import { createPrivateKey, KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -21,9 +21,9 @@ export type EgressAuthority = {
 }
 
 const dayMs = 24 * 60 * 60_000
-const authorityMs = 20 * 365 * dayMs // running guests hold it, so it is never exchanged while they live
+const authorityMs = 20 * 365 * dayMs // running guests trust it, so it is never replaced while they live
 const leafMs = 7 * dayMs
-/** A leaf is made again when this much of its time is left. */
+/** A certificate is renewed when this much of its validity is left. */
 const leafLeftMs = dayMs
 /** How far a guest's clock may be behind. */
 const backMs = dayMs
@@ -90,7 +90,7 @@ async function makeAuthority(): Promise<string> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const identifier = await SubjectKeyIdentifierExtension.create(keys.publicKey)
   const certificate = await X509CertificateGenerator.createSelfSigned({
-    // A name of its own: clients that look authorities up by name must not mix up those of two nodes.
+    // A unique name: clients that look up authorities by name must not confuse those of two nodes.
     name: `CN=Berth egress ${identifier.keyId.slice(0, 16)}`,
     notBefore: fromNow(-backMs),
     notAfter: fromNow(authorityMs),
@@ -118,7 +118,7 @@ async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, host
   } = await x509()
   const until = fromNow(leafMs)
   const leaf = await X509CertificateGenerator.create({
-    subject: 'CN=Berth egress', // a common name has 64 letters at most, which a host's may exceed
+    subject: 'CN=Berth egress', // a common name has 64 characters at most, and a host may have more
     issuer: certificate.subject,
     notBefore: fromNow(-backMs),
     notAfter: until,
@@ -129,7 +129,7 @@ async function makeLeaf({ certificate, key, leafKeys, leafKeyPem }: Issuer, host
       new SubjectAlternativeNameExtension([{ type: isIP(host) ? 'ip' : 'dns', value: host }]),
       new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      // Python's strict check wants both.
+      // Python's strict verification requires both.
       await AuthorityKeyIdentifierExtension.create(certificate),
       await SubjectKeyIdentifierExtension.create(leafKeys.publicKey),
     ],

@@ -13,7 +13,7 @@ const hopByHop: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
-/** The headers that go on, as a flat list of names and values, without those meant for one hop, those that `Connection` names, and `also`. */
+/** The end-to-end headers, as a flat list of names and values: without hop-by-hop headers, those that `Connection` names, and `also`. */
 export function endToEnd(rawHeaders: readonly string[], also: readonly string[] = []): string[] {
   const named = new Set<string>()
   const kept: string[] = []
@@ -29,8 +29,8 @@ export function endToEnd(rawHeaders: readonly string[], also: readonly string[] 
 }
 
 /**
- * How the body of a request that is passed on is delimited. Node frames a GET's body not at all unless told,
- * and the next hop would read it as another request.
+ * How the body of a forwarded request is delimited. Without this, Node sends a GET's body unframed, and the next hop
+ * would read it as another request.
  */
 export function framing(req: IncomingMessage): string[] {
   if (req.headers['transfer-encoding'] !== undefined) return ['Transfer-Encoding', 'chunked']

@@ -1,6 +1,6 @@
 /**
- * What comes back from the hosts of a machine's secrets, masked: a host that repeats what it was sent would hand the
- * machine the secret that it does not hold. Each byte of a secret becomes a star, so that lengths stay what they are.
+ * Masks responses from the hosts of a machine's secrets: a host that echoes a request would give the machine a secret that
+ * it does not hold. Each byte of a secret becomes a star, so that lengths stay the same.
  */
 import type { IncomingMessage } from 'node:http'
 import { Transform, type Duplex } from 'node:stream'
@@ -56,8 +56,8 @@ export function maskingStep(masker: Masker): Transform {
 }
 
 /**
- * How the body of an answer is read. It is asked for as it is; where a host packs it all the same, it is unpacked.
- * @returns the steps, none for a body that is not packed; or what the guest is told when it cannot be read.
+ * How the body of a response is decoded. Requests ask for `identity`; where a host compresses all the same, it is unpacked.
+ * @returns the decoders, none for an uncompressed body; or what the guest is told when it cannot be decoded.
  */
 export function unpackingSteps({
   headers,
@@ -78,5 +78,5 @@ export function unpackingSteps({
         'The host packed its answer in a way that cannot be looked through for secrets of this VM, so it is not passed on.',
     }
   }
-  return known.reverse().map((make) => make()) // the last coding was put on last
+  return known.reverse().map((make) => make()) // codings are listed in the order in which they were applied
 }

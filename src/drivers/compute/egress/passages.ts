@@ -44,12 +44,12 @@ type Surroundings = {
 }
 /** From the header of a request to its end; `stop` ends it early. */
 export type Passage = { host: string; port: number; stop: AbortController }
-/** What a guest is told when it is not let through: status, words for the status line, and a sentence. */
+/** What a refused guest is told: status, reason phrase, and a sentence. */
 export type Answer = { status: number; rule: string; sentence: string }
 
 /** The secrets that a machine has had, and what masks them. */
 export type MaskedSecrets = { secrets: BoundedMap<string, string>; key: string; masker: Promise<Masker> | null }
-/** One VM, as the proxy knows it; `secretHosts` as they were known last. */
+/** One VM, as the proxy knows it. `secretHosts` are those that were read last. */
 export type GuestMachine = {
   id: string
   judge: EgressJudge
@@ -95,7 +95,7 @@ export function lastWords(answer: Answer): string {
   return `HTTP/1.1 ${answer.status} ${reason(answer)}\r\nContent-Type: text/plain\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
 }
 
-/** Judges, dials and notes a passage. Resolves to its socket, or to what the guest is told. */
+/** Checks the policy, dials, and records the result. Resolves to the socket, or to what the guest is told. */
 export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen: boolean): Promise<Socket | Answer> {
   const {
     machine,
@@ -113,7 +113,7 @@ export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen:
       sentence: `This VM has ${limits.connectionsPerVm} requests under way; let some end.`,
     }
   }
-  // Before the name is resolved: a look-up alone would carry data out of a limited VM.
+  // Before the name is resolved: a DNS query alone would carry data out of a limited VM.
   const refusal = machine.judge(host, port)
   if (refusal) {
     note(guest, passage, 'refused')
@@ -142,12 +142,12 @@ export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen:
   }
 }
 
-/** The node's own loopback, which the guarded connector refuses; the judge has let this port through. */
+/** The node's own loopback, which the guarded connector refuses; the policy has allowed this port. */
 function connectHost(target: OutboundTarget): Promise<Socket> {
   return connectGuarded({ ...target, host: '127.0.0.1' }, { refuse: () => null })
 }
 
-/** Keeps what was reached, and logs host, port and verdict: never paths or headers, which may hold secrets. */
+/** Records and logs host, port and verdict; never paths or headers, which may hold secrets. */
 function note({ machine, node }: Guest, { host, port }: Passage, verdict: Reached['verdict']): void {
   const key = `${verdict} ${host} ${port}`
   const count = (machine.reached.get(key)?.count ?? 0) + 1
@@ -162,7 +162,7 @@ export function refuseRequest(req: IncomingMessage, res: ServerResponse, answer:
   res.writeHead(answer.status, reason(answer), { 'content-type': 'text/plain' }).end(`${answer.sentence}\n`)
 }
 
-/** The rule stands in the status line because that is all that git, pip and curl show of a refused tunnel. */
+/** The rule is in the status line, because that is all that git, pip and curl show of a refused tunnel. */
 function reason(answer: Answer): string {
   return `${STATUS_CODES[answer.status]} (Berth: ${answer.rule})`
 }

@@ -12,7 +12,7 @@ export type EgressPolicy =
   | { type: 'unrestricted' }
   | { type: 'limited'; allowedHosts: readonly string[]; allowPackageManagers: boolean }
 
-/** Why a VM was not let out: a few words fit for a status line, and a sentence that says what to do. */
+/** Why a connection was refused: a few words for a status line, and a sentence that says what to do. */
 export type EgressRefusal = { rule: string; sentence: string }
 
 /** Says whether a VM may open this port of this host (both in normal form); null means it may. */
@@ -41,7 +41,7 @@ const packageHosts: ReadonlySet<string> = new Set(Object.values(packageManagerHo
 
 /**
  * Every port is open but this one: CONNECT also carries git over ssh, databases and whatever a program speaks,
- * but a VM that sends mail straight to mail servers gets its host's address onto block lists.
+ * but a VM that sends mail directly to mail servers gets its host's address onto block lists.
  * Submission with a login (465, 587) stays open.
  */
 const mailPort = 25
@@ -55,7 +55,7 @@ export function judgeOf(policy: EgressPolicy, hostPorts: ReadonlySet<number>): E
   const allows = allowanceOf(policy)
   return (host, port) => {
     if (policy.type === 'none') return { rule: 'no network', sentence: 'This VM has no network.' }
-    // host.berth.internal is no hidden exception: a limited VM reaches it only when it is listed.
+    // host.berth.internal is no exception: a limited VM reaches it only when it is listed.
     if (!allows(host))
       return {
         rule: 'host not allowed',

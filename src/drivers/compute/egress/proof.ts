@@ -1,14 +1,14 @@
-/** The TLS of an opened connection towards its host: nothing is said before the host has proved who it is. */
+/** The TLS of an intercepted connection towards its host: nothing is sent before the host's certificate is verified. */
 import { Agent } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect, type SecureContext, type TLSSocket } from 'node:tls'
 import type { Answer, EgressLimits } from './passages.ts'
 
-/** A host whose certificate is verified; all requests of the connection go through `agent`, one after the other. */
+/** A host whose certificate is verified; all requests of the connection go through `agent`, in sequence. */
 export type ProvedHost = { socket: TLSSocket; agent: Agent }
 
-/** Keeps one connection for request after request, and makes no other. */
+/** Keeps one connection for all requests, and opens no other. */
 class OneConnection extends Agent {
   readonly #socket: TLSSocket
   #given = false
@@ -29,10 +29,10 @@ class OneConnection extends Agent {
 }
 
 /**
- * Shakes hands over a dialled socket.
+ * Performs the TLS handshake over a dialled socket.
  * @param host its normal name or address, which its certificate must bear.
- * @param trust the authorities that may vouch for it.
- * @returns what the guest is told, when the host cannot prove itself in time.
+ * @param trust the trusted authorities.
+ * @returns what the guest is told when verification fails or takes too long.
  */
 export function proveHost(
   socket: Socket,
@@ -41,7 +41,7 @@ export function proveHost(
   { handshakeMs, idleMs }: EgressLimits,
 ): Promise<ProvedHost | Answer> {
   const { promise, resolve } = Promise.withResolvers<ProvedHost | Answer>()
-  socket.setTimeout(0) // its bytes pass it by from now on
+  socket.setTimeout(0) // the TLS layer reads its bytes from now on
   const secure = connect({
     socket,
     host,
@@ -59,7 +59,7 @@ export function proveHost(
     resolve({ socket: secure, agent: new OneConnection(secure, idleMs) })
   })
   secure.on('error', () => {
-    // Node's word for what is wrong with it; its longer sentences hold what the certificate says of itself.
+    // Node's error code; its longer messages quote the certificate, which the host controls.
     const problem = secure.authorizationError
     if (problem)
       resolve({

@@ -1,4 +1,4 @@
-/** Requests of a guest that the egress proxy reads: sent on, and the answers brought back; those within TLS that it opened with their placeholders replaced, and masked. */
+/** Requests of a guest that the egress proxy can read: they are forwarded, and the responses returned. Within intercepted TLS, placeholders are replaced and responses masked. */
 import { request as startRequest, type Agent, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
@@ -10,10 +10,10 @@ import { maskedHeaders, maskerOf, maskingStep, unpackingSteps } from './masking.
 import { openPassage, refuseRequest, rest, wake, type Answer, type Guest } from './passages.ts'
 import { withSecrets, type MachineSecret, type Outgoing } from './secrets.ts'
 
-/** What is put in of a machine's secrets, and what masks them in answers. */
+/** Which of a machine's secrets are inserted, and the masker for the response. */
 export type Guarded = { secrets: readonly MachineSecret[]; masker: Masker }
 
-/** How a request goes on. */
+/** How a request is forwarded. */
 export type Onward = {
   /** The host that was dialled. */
   host: string
@@ -22,22 +22,22 @@ export type Onward = {
   /** Within TLS that is opened: what is put in of the machine's secrets, and what masks the answer. */
   guarded: Guarded | null
   path: string
-  /** The connection it takes: one of its own, or one that is kept for the next request. */
+  /** Its connection: a new one, or one that is kept for the next request. */
   via: { createConnection: () => Socket } | { agent: Agent }
-  /** Ends when the guest has its answer, or has gone. */
+  /** Ends when the guest has its response, or has gone. */
   stop: AbortSignal
-  /** The host closed without an answer: the guest is told, or where a client tries again by itself, sees just that. */
+  /** The host closed without a response: the guest is told, or, where clients retry by themselves, sees a closed connection. */
   onLost: () => void
 }
 
-/** What a guest is told when its host closes instead of answering. */
+/** What a guest is told when its host closes without a response. */
 export const lost: Answer = {
   status: 502,
   rule: 'unreachable',
   sentence: 'The host closed the connection before it answered, or did not speak HTTP.',
 }
 
-/** Carries one absolute-form request to its host and the response back; the connection stays for the next. */
+/** Forwards one absolute-form request and its response; the guest's connection stays open for the next. */
 export async function forward(guest: Guest, req: IncomingMessage, res: ServerResponse): Promise<void> {
   wake(guest)
   guest.underWay++
@@ -57,7 +57,7 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   const socket = await openPassage(guest, { ...target, stop }, false)
   if ('rule' in socket) return refuseRequest(req, res, socket)
   const path = url[2] ?? ''
-  // One connection for one request: a pool of them would save a round trip and cost the retries of stale ones.
+  // One connection for each request: a pool would save a round trip, and cost retries on stale connections.
   const sent = await carry(guest, req, res, {
     host: target.host,
     hostHeader: hostHeader(target, 80),
@@ -70,7 +70,7 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
   if (!sent) socket.destroy()
 }
 
-/** Sends a request on and brings its answer back. Resolves when it is sent; to false when the guest went away before. */
+/** Forwards a request and returns its response. Resolves when the request is sent; to false when the guest left before. */
 export async function carry(guest: Guest, req: IncomingMessage, res: ServerResponse, onward: Onward): Promise<boolean> {
   const outgoing = await outgoingOf(onward, req)
   if (!outgoing || onward.stop.aborted) return false
@@ -101,7 +101,7 @@ export async function carry(guest: Guest, req: IncomingMessage, res: ServerRespo
     if (!res.headersSent) onward.onLost()
   }
   upstream.on('error', onEnd)
-  upstream.on('close', onEnd) // an answer that nobody asked for, such as 101, closes without an error
+  upstream.on('close', onEnd) // an unexpected response, such as 101, closes without an error
   upstream.on('response', (answer) => {
     if (kept && !keepsConnection(answer)) res.shouldKeepAlive = false
     bringBack(guest, { req, answer, res, masker: onward.guarded?.masker ?? null }, (error) => upstream.destroy(error))
@@ -111,12 +111,12 @@ export async function carry(guest: Guest, req: IncomingMessage, res: ServerRespo
   return true
 }
 
-/** An answer on its way to the guest. Without a masker it goes as it comes. */
+/** A response on its way to the guest, unchanged without a masker. */
 export type Returning = { req: IncomingMessage; answer: IncomingMessage; res: ServerResponse; masker: Masker | null }
 
-/** Gives the guest an answer as it comes. */
+/** Streams a response to the guest. */
 export function bringBack(guest: Guest, { req, answer, res, masker }: Returning, giveUp: (error: Error) => void): void {
-  const cut = (): void => void guest.connection.destroy() // the guest must not take it for the whole
+  const cut = (): void => void guest.connection.destroy() // the guest must not take it for complete
   answer.on('error', cut)
   const hasBody = req.method !== 'HEAD' && answer.statusCode !== 204 && answer.statusCode !== 304
   const steps = masker && hasBody ? unpackingSteps(answer) : []
@@ -137,7 +137,7 @@ export function bringBack(guest: Guest, { req, answer, res, masker }: Returning,
   last.pipe(res)
 }
 
-/** What of a machine's secrets is put into a request, and what masks the answer. A request that names another host than was proved gets none. */
+/** The secrets for a request, and the masker for its response. A request that names another host than the verified one gets none. */
 export async function guard({ machine, node }: Guest, mayReplace: boolean): Promise<Guarded | Answer> {
   const secrets = await node.findSecrets(machine.id)
   try {
@@ -153,14 +153,14 @@ export async function guard({ machine, node }: Guest, mayReplace: boolean): Prom
   }
 }
 
-/** What is sent in the guest's stead, its placeholders replaced; null when the guest goes away while it sends. */
+/** The request with its placeholders replaced; null when the guest leaves while it sends. */
 export async function outgoingOf(
   { host, guarded }: Pick<Onward, 'host' | 'guarded'>,
   req: IncomingMessage,
 ): Promise<Outgoing | null> {
   if (!guarded) return { headers: endToEnd(req.rawHeaders, ['host', 'expect']), body: null }
   try {
-    // Asked for as it is, an answer can be looked through; so can what a web socket says without extensions.
+    // Asks for uncompressed responses and web sockets without extensions, because those can be searched for secrets.
     const headers = [
       ...endToEnd(req.rawHeaders, ['host', 'expect', 'accept-encoding', 'sec-websocket-extensions']),
       'Accept-Encoding',

@@ -1,7 +1,7 @@
 /**
- * Placeholders of secrets in what a VM sends: replaced on the way out, towards the hosts that a secret is for. The VM
- * never holds the secret. They are replaced in TLS that the proxy ends itself, which it does for these hosts alone, once
- * the host has proved who it is (egress-secured.ts); over plain HTTP anybody on the way would read them.
+ * Replaces the placeholders of secrets in what a VM sends, on the way to the hosts that a secret is for. The VM never
+ * holds the secret. This happens only in TLS that the proxy terminates, which it does for these hosts alone, after their
+ * certificate is verified (secured.ts); over plain HTTP anybody on the path could read the secret.
  */
 import type { IncomingMessage } from 'node:http'
 import { decodeId } from '#src/platform/ids.ts'
@@ -18,13 +18,13 @@ export type FindSecrets = (machineId: string) => Promise<readonly MachineSecret[
 /** The hosts that the secrets of a machine are for, one entry for each secret; null means every host. */
 export type FindSecretHosts = (machineId: string) => Promise<readonly (readonly string[] | null)[]>
 
-/** Bodies up to this size are looked through; larger ones, packed ones and those of unknown length are carried as they are. */
+/** Bodies up to this size are searched; larger ones, compressed ones and those of unknown length are forwarded unchanged. */
 export const searchedBodyBytesMax = 64 * 1024
 
 const mark = 'berth-secret-vcrd_'
 const placeholder = /berth-secret-(vcrd_[0-7][0-9a-hjkmnp-tv-z]{25})/g
 
-/** What is sent on: headers as a flat list, and the body when it was read. */
+/** What is forwarded: headers as a flat list, and the body when it was read. */
 export type Outgoing = { headers: string[]; body: Buffer | null }
 
 /**
@@ -67,7 +67,7 @@ type Find = (credentialId: string) => SecretUse | undefined
 
 function inHeader(find: Find, host: string, name: string, value: string): string {
   const inHeaders = (use: SecretUse): boolean => use.inHeaders
-  const basic = name.toLowerCase() === 'authorization' ? /^basic +([a-z0-9+/]+=*) *$/i.exec(value)?.[1] : undefined // a user name and password are packed
+  const basic = name.toLowerCase() === 'authorization' ? /^basic +([a-z0-9+/]+=*) *$/i.exec(value)?.[1] : undefined // a user name and password are base64
   const unpacked = basic && Buffer.from(basic, 'base64').toString('latin1')
   if (unpacked?.includes(mark))
     return `Basic ${Buffer.from(replaceIn(find, host, unpacked, inHeaders), 'latin1').toString('base64')}`

@@ -1,8 +1,8 @@
 /**
- * TLS that the egress proxy ends itself, because a secret of the machine is for its host: to the guest it is the host,
- * by a certificate of the node's authority; to the host it is a client that verifies the host's own certificate. Inside
- * it reads HTTP/1.1. One connection of the guest is one connection to the host, so that keeping it, ending it and
- * trying again work as they do without us.
+ * TLS that the egress proxy terminates, because the machine has a secret for this host: towards the guest it plays the
+ * host, with a certificate of the node's authority; towards the host it is a client that verifies the host's certificate.
+ * Inside it reads HTTP/1.1. Each connection of the guest is one connection to the host, so that keep-alive, closing and
+ * retries work as they do without the proxy.
  */
 import { createServer, request as startRequest, ServerResponse, type IncomingMessage } from 'node:http'
 import { createSecureContext, getCACertificates, TLSSocket, type SecureContext } from 'node:tls'
@@ -25,7 +25,7 @@ import type { Secured } from './tunnels.ts'
 import { frameMaskingStep } from './web-sockets.ts'
 import { hostAuthorities } from '#src/drivers/compute/host-packages.ts'
 
-/** `failed` is told of what should not happen, and ends the guest's connection. */
+/** `failed` is called for unexpected errors, and ends the guest's connection. */
 type Options = {
   authority: EgressAuthority
   roots: readonly string[] | undefined
@@ -33,7 +33,7 @@ type Options = {
   failed: (guest: Guest, error: unknown) => void
 }
 
-/** An opened connection: `inside` is the guest's end, without its TLS. */
+/** An intercepted connection: `inside` is the guest's end, without its TLS. */
 type Opened = {
   guest: Guest
   passage: Passage
@@ -88,7 +88,7 @@ export function createSecured({ authority, roots, limits, failed }: Options): Se
   }
 }
 
-/** Carries one request of an opened connection, and its answer back. */
+/** Forwards one request of an intercepted connection, and its response. */
 async function forwardInside(one: Opened, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { guest } = one
   const isFirst = one.requests++ === 0
@@ -102,7 +102,7 @@ async function forwardInside(one: Opened, req: IncomingMessage, res: ServerRespo
     res.shouldKeepAlive = false
     refuseRequest(req, res, answer)
   }
-  // An address of its own in the request line would overrule the host that was judged and proved.
+  // An absolute address in the request line would override the host that was checked and verified.
   if (!/^(\/|\*$)/.test(req.url ?? ''))
     return refuse({
       status: 400,
@@ -124,12 +124,12 @@ async function forwardInside(one: Opened, req: IncomingMessage, res: ServerRespo
     path: req.url ?? '/',
     via: { agent: host.agent },
     stop: stop.signal,
-    // A kept connection that closes under a request is everyday; clients try again when they see it.
+    // A kept connection that closes during a request is normal; clients retry when they see it.
     onLost: () => (isFirst ? refuse(lost) : guest.connection.destroy()),
   })
 }
 
-/** Carries the request for a web socket, and when the host takes it, every byte after it as it is. */
+/** Forwards the request for a web socket, and, when the host accepts it, every byte after it. */
 async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): Promise<void> {
   const { guest, inside } = one
   one.underWay++ // for good: nothing else comes on this connection
@@ -183,14 +183,14 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
   upstream.end()
 }
 
-/** A host answers TRACE with what it was sent, which is what the guest must not see. */
+/** A host answers TRACE with what it was sent, secrets included. */
 const noTrace: Answer = {
   status: 405,
   rule: 'TRACE',
   sentence: 'TRACE is not passed on to this host: its answer would show a secret that this VM does not hold.',
 }
 
-/** A request that names another host than its tunnel goes on as it is, with nothing put in: who answers it is not proved. */
+/** A request that names another host than its tunnel is forwarded unchanged, without secrets: nothing proves who answers it. */
 async function addressed(
   { guest, passage }: Opened,
   req: IncomingMessage,
@@ -203,7 +203,7 @@ async function addressed(
     : { host: passage.host, guarded, hostHeader: mayReplace ? hostHeader(passage, httpsPort) : named }
 }
 
-/** The host has closed: when the guest has its answers, its connection ends too. */
+/** The host has closed: once the guest has its responses, its connection ends too. */
 function endIdle({ inside, underWay }: Opened, host: ProvedHost): void {
   if (host.socket.destroyed && underWay === 0) inside.end()
 }

@@ -1,4 +1,4 @@
-/** CONNECT: a tunnel to a host, byte for byte; but TLS towards the host of a secret is handed over to be opened. */
+/** CONNECT: a tunnel to a host, byte for byte; TLS towards the host of a secret is handed over to be intercepted. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -12,7 +12,7 @@ export type Secured = (guest: Guest, passage: Passage, socket: Socket) => Promis
 /** A TLS record of a handshake of version 3.x that begins with a ClientHello; `null` is any byte (RFC 8446 §5.1). */
 const clientHello = [0x16, 0x03, null, null, null, 0x01] as const
 
-/** Joins a CONNECT request to its host, each direction ending on its own; or leaves it to `secured`. */
+/** Connects a CONNECT request with its host, each direction half-closing on its own; or hands it to `secured`. */
 export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer, secured: Secured | null): Promise<void> {
   const { connection } = guest
   wake(guest)
@@ -52,7 +52,7 @@ export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer, s
   socket.pipe(connection)
 }
 
-/** Whether the machine has a secret for this host. While that cannot be found out, what was known last holds. */
+/** Whether the machine has a secret for this host. While that cannot be read, the last known answer holds. */
 async function hasSecretFor({ machine, node }: Guest, host: string): Promise<boolean | Answer> {
   try {
     machine.secretHosts = await node.findSecretHosts(machine.id)
@@ -68,7 +68,7 @@ async function hasSecretFor({ machine, node }: Guest, host: string): Promise<boo
   return machine.secretHosts.some((hosts) => isFor(hosts, host))
 }
 
-/** What a guest says first, as far as it must be read to know whether it is TLS; nothing when its host speaks before it. */
+/** The guest's first bytes, as many as it takes to recognise TLS; none when the host speaks first. */
 function firstBytes(connection: Duplex, socket: Socket, head: Buffer): Promise<{ isTls: boolean; bytes: Buffer }> {
   let bytes = head
   const { promise, resolve } = Promise.withResolvers<{ isTls: boolean; bytes: Buffer }>()

@@ -2,14 +2,14 @@
 import { Transform } from 'node:stream'
 import type { Masker, Masking } from '#src/platform/masking.ts'
 
-/** Headers and control frames that wait behind the beginning of what may be a secret, bytes. */
+/** Bytes of headers and control frames that may be held back behind the possible beginning of a secret. */
 const waitingBytesMax = 64 * 1024
 
 /** A header, and with it the whole of a control frame; `at` counts the bytes of payload before it. */
 type Between = { at: number; bytes: Buffer }
 type Frame = { isLast: boolean; isControl: boolean; left: number }
 
-/** Masks messages, over all frames of each. Fails when what comes are no frames of a host. */
+/** Masks messages across all their frames. Fails when the bytes are not frames of a server. */
 export function frameMaskingStep(masker: Masker): Transform {
   const message = masker.stream({ keepsLength: true })
   const waiting: Between[] = []
@@ -18,7 +18,7 @@ export function frameMaskingStep(masker: Masker): Transform {
   let fed = 0
   let given = 0
 
-  /** Puts what stands between the payloads where it was. */
+  /** Puts headers back between the payloads. */
   const joined = (payload: Buffer): Buffer => {
     const parts: Buffer[] = []
     let at = 0
@@ -33,7 +33,7 @@ export function frameMaskingStep(masker: Masker): Transform {
     given += payload.length - at
     return Buffer.concat(parts)
   }
-  /** The next piece that can be said; null when more has to come before. */
+  /** The next piece that can be sent; null when more has to arrive first. */
   const read = (): Buffer | null => {
     if (!frame) {
       const header = readHeader(unread)

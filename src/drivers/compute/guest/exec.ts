@@ -4,7 +4,7 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Channel, Machine } from '#src/drivers/compute/machine.ts'
 
-/** From a command's time limit to our giving up on the guest: it kills 5 s after the limit, then it must have said so. */
+/** How long after a command's time limit we give up on the guest: it kills 5 s after the limit, and then reports it. */
 const silenceMs = 5_000 + limits.execSilenceSeconds * 1000
 
 /** A command as `user`; `workingDir` null is the home folder. `stdin` is what it reads, nothing when absent. */
@@ -59,7 +59,7 @@ export async function collect(
   }
 }
 
-/** Pieces of output that are held apart; a piece is a kilobyte then, on average, or the guest makes us copy. */
+/** How many chunks of output are held separately: with more, chunks are on average below a kilobyte, and are joined. */
 const piecesMax = 2048
 
 /** The end of a stream. `bytes` is without the line that says what is missing. */
@@ -80,7 +80,7 @@ function keepTail(stream: Readable): Tail {
   stream.on('data', (piece: Buffer) => {
     pieces.push(piece)
     heldBytes += piece.length
-    // A piece of one byte takes a hundred: many small ones are made one.
+    // A chunk of one byte takes a hundred bytes of memory, so many small ones are joined.
     if (heldBytes > 2 * keptBytes || pieces.length > piecesMax) trim()
   })
   const bytes = (): Buffer => {

@@ -25,7 +25,7 @@ export async function* readFrames(channel: Channel): AsyncIterableIterator<Guest
   let wantedBytes = 0
   let piecesBytes = 0
   for await (const piece of channel.stdout as AsyncIterable<Buffer>) {
-    // Copied once when a frame is whole, or when there are many: a guest that sends single bytes would have us copy all of it for each.
+    // Joined once when a frame is complete, or there are many chunks: otherwise a guest that sends single bytes would make us copy everything for each.
     pieces.push(piece)
     piecesBytes += piece.length
     if (rest.length + piecesBytes < wantedBytes && pieces.length < piecesMax) continue
@@ -79,7 +79,7 @@ export async function readReport(frames: AsyncIterable<GuestFrame>): Promise<Pro
       const dropped = kept[frame.stream].length === 0 && frame.offset > 0
       if (dropped) kept[frame.stream].push(Buffer.from(`[… ${frame.offset} bytes dropped …]\n`))
       heldBytes += frame.bytes.length
-      if (heldBytes > reportBytesMax) throw unreachable() // more than the guest's rings hold: it is not ours that answers
+      if (heldBytes > reportBytesMax) throw unreachable() // more than the guest's ring buffers hold: another program is answering
       kept[frame.stream].push(frame.bytes)
       report[`${frame.stream}Offset`] = frame.offset + frame.bytes.length
     }

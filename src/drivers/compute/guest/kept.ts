@@ -1,6 +1,6 @@
 /**
- * Commands whose whole output is wanted: the guest keeps it until it is taken and lets the command wait meanwhile
- * (guest/image/watch.c), so that nothing is lost when whoever takes it dies.
+ * Commands whose complete output is needed: the guest keeps it until it is acknowledged, and the command waits meanwhile
+ * (guest/image/watch.c), so that nothing is lost when its reader dies.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { collect, type GuestCommand } from './exec.ts'
@@ -17,7 +17,7 @@ export type KeptPiece = { offset: number; bytes: Buffer } | Exit
 /** The output of a kept command as it comes. */
 export type KeptOutput = {
   pieces: AsyncIterable<KeptPiece>
-  /** Everything before this offset is stored: the guest need not keep it any longer. */
+  /** Acknowledges everything before this offset: it is stored, and the guest can free it. */
   taken(offset: number): void
   close(): void
 }

@@ -13,7 +13,7 @@ const entropyBytes = 256
 /** No answer is longer, and no more of them come unasked. */
 const limits = { lineCharacters: 200, charactersPerSecond: 64 * 1024 }
 const unheardLinesMax = 100
-/** What the guest has not taken: the time and entropy wait their turn then. */
+/** How much may be unread by the guest: time and entropy are skipped meanwhile. */
 const untakenBytesMax = 64 * 1024
 
 /** What makes a machine one of a kind: restored from one snapshot, all would share them. */
@@ -29,11 +29,11 @@ export type Persona = {
 export type GuestLine = {
   /** Gives the guest its persona, fresh entropy and the time; resolves when its SSH server listens. @throws Error after the limit. */
   personalise(persona: Persona, limitMs: number): Promise<void>
-  /** Time and entropy, for a guest that stood still. Not waited for. */
+  /** Sends time and entropy to a guest that was paused, without waiting. */
   refresh(): void
   setHostname(hostname: string): void
   unmountFolder(): Promise<void>
-  /** Ends what SSH connections the guest still believes in. */
+  /** Ends SSH connections that the guest still considers open. */
   endSessions(): Promise<void>
   /** Runs what callers use most, so that a snapshot has it in memory. */
   warm(limitMs: number): Promise<void>
@@ -49,7 +49,7 @@ export async function openLine(path: string): Promise<GuestLine> {
   let waiting: { resolve: (line: string) => void; reject: (error: Error) => void } | undefined
   socket.on('error', () => socket.destroy()) // 'close' follows
   socket.once('close', () => waiting?.reject(new Error('the line to the guest is closed')))
-  // Root in the guest may write here what it likes; then it is without a line.
+  // Root in the guest may write anything here; it then loses the line.
   onLines(
     socket,
     limits,
@@ -91,14 +91,14 @@ function waitedFor(
   unheard: string[],
 ): Waited {
   let queue: Promise<void> = Promise.resolve()
-  /** One question at a time: answers carry no name of their question. */
+  /** One question at a time: answers do not say which question they belong to. */
   const ask = (messages: Buffer[], answers: string[], limitMs: number): Promise<void> => {
     const mine = queue.then(async () => {
-      unheard.length = 0 // answers that came after their question had been given up
+      unheard.length = 0 // answers to questions that timed out
       socket.write(Buffer.concat(messages))
       for (const answer of answers) await expect(answer, limitMs)
     })
-    queue = mine.catch(() => undefined) // the asker hears of it
+    queue = mine.catch(() => undefined) // the caller gets the error
     return mine
   }
   return {

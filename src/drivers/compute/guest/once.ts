@@ -10,7 +10,7 @@ import { checkedId, readFrames, readReport } from './frames.ts'
 import type { Channel, Machine } from '#src/drivers/compute/machine.ts'
 import { unreachable } from '#src/drivers/compute/ssh.ts'
 
-/** From a command's time limit to our giving up on the guest: it kills 5 s after the limit, then it must have said so. */
+/** How long after a command's time limit we give up on the guest: it kills 5 s after the limit, and then reports it. */
 const silenceMs = 5_000 + limits.execSilenceSeconds * 1000
 const againMs = 100
 /** What a guest of an earlier version answers to a request that it does not know. */
@@ -33,7 +33,7 @@ export async function runOnce(machine: Machine, id: string, command: GuestComman
     if (olderGuests.has(machine)) return { ...(await execInGuest(machine, command)), taken: () => undefined }
     try {
       const channel = await machine.request(fieldsOf(id, command))
-      lastReachedMs = Infinity // it is there until we hear otherwise
+      lastReachedMs = Infinity // assumed, until the guest says otherwise
       const answer = await ask(channel, command)
       if (answer) return { ...answer, durationMs: performance.now() - startedMs }
       olderGuests.add(machine)
@@ -104,5 +104,5 @@ async function* untilState(channel: Channel): ReturnType<typeof readFrames> {
     yield value
     if ('status' in value) break
   }
-  frames.next().catch(() => undefined) // read on, so that the channel can end; what comes now is nothing to us
+  frames.next().catch(() => undefined) // read on, so that the channel can close; the rest is ignored
 }

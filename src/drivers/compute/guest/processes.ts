@@ -31,7 +31,7 @@ export async function readBackground(machine: Machine, processId: string): Promi
   return readReport(watch(machine, processId, { stdout: 0, stderr: 0 }, false))
 }
 
-/** Signals everything that came of the process; answers whether any of it still ran. @throws BerthError vm_unreachable */
+/** Signals the process and all its descendants; answers whether any of them still ran. @throws BerthError vm_unreachable */
 export async function killBackground(
   machine: Machine,
   processId: string,
@@ -43,7 +43,7 @@ export async function killBackground(
   return exit.exitCode === 0
 }
 
-/** Frees what ended processes printed, 2 MiB each. What is left of one keeps it from being started again. @throws BerthError vm_unreachable */
+/** Frees the output of ended processes, 2 MiB each. The record that remains keeps a process from being started twice. @throws BerthError vm_unreachable */
 export async function forgetOutput(machine: Machine, processIds: readonly string[]): Promise<void> {
   const script = 'cd /var/lib/berth/processes && for id; do rm -f -- "$id/stdout" "$id/stderr"; done'
   const channel = await machine.run({
@@ -55,8 +55,8 @@ export async function forgetOutput(machine: Machine, processIds: readonly string
 }
 
 /**
- * The output from these offsets on, as it comes, until the process has ended or the signal fires. What a reader was too
- * slow for is left out: the offset of the next piece shows it.
+ * Streams the output from these offsets on, until the process has ended or the signal fires. A slow reader misses output;
+ * the offset of the next piece shows how much.
  * @throws BerthError not_found, vm_unreachable
  */
 export async function* followBackground(

@@ -6,7 +6,7 @@ import type { Machine } from '#src/drivers/compute/machine.ts'
 /** An address that git clones (it may hold a credential), a branch or the default one, and an absolute path in the guest. */
 export type RepoOrder = { url: string; branch: string | null; path: string }
 
-/** Nobody sits there to answer a question; submodules would be addresses that nobody checked. */
+/** Git must not prompt, and must not follow submodules, whose addresses were not checked. */
 const quiet = [
   'env',
   'GIT_TERMINAL_PROMPT=0',
@@ -53,7 +53,7 @@ async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs:
   }
 }
 
-/** git's last word, in which nothing of the address's credential is left. */
+/** The last line of git's output, with the credential of the address removed. */
 function reasonOf(stderr: string, url: string): string {
   const lines = stderr.trim().split('\n')
   const said = lines.findLast((line) => line.startsWith('fatal:') || line.startsWith('error:')) ?? lines.at(-1) ?? ''

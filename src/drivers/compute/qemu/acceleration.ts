@@ -1,6 +1,6 @@
 /**
  * Whether the hardware's virtualization works here. /dev/kvm may open, even make a VM, and a kernel still spin for
- * ever: the only proof is a kernel that boots. The verdict is kept until the host's kernel or QEMU changes.
+ * ever: the only proof is a kernel that boots. The result is kept until the host's kernel or QEMU changes.
  */
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, constants, readFileSync } from 'node:fs'

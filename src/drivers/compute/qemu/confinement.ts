@@ -1,4 +1,4 @@
-/** Programs that read what a guest has written: each as a user who owns nothing else, without privileges, with limits. */
+/** Runs programs that read what a guest has written: each as a user that owns nothing else, without privileges, with limits. */
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 

@@ -1,7 +1,7 @@
 /**
- * Disks and what is done to them. A guest owns what its disk holds, and who breaks out of a QEMU owns the file too, header
- * and all: so formats are always named and never guessed, what lies below a disk is ours to say and not the header's, and
- * qemu-img reads a disk as the machine's own user only.
+ * Disks and operations on them. A guest controls the content of its disk, and an attacker who breaks out of QEMU the whole
+ * file, header included. So formats are always given and never probed, backing files are named by us and never taken from
+ * a header, and qemu-img reads a disk only as the machine's own user.
  */
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
@@ -9,10 +9,10 @@ import { basename, dirname } from 'node:path'
 import { confined, lending, lentDescriptor, type Lent } from './confinement.ts'
 import { giveTo } from './machine-users.ts'
 
-/** An image and what lies below it, the upmost first. */
+/** An image and its backing files, the top one first. */
 export type Image = { path: string; format: 'raw' | 'qcow2'; below?: Image }
 
-/** A block device as QEMU takes it: all of it said, so that nothing is read from a header. */
+/** A block device for QEMU, with every option given, so that nothing is read from a header. */
 export type BlockOptions = { driver: string; file: { driver: 'file'; filename: string }; backing?: BlockOptions | null }
 
 const mebibyte = 1024 ** 2
@@ -74,7 +74,7 @@ export async function readBacking(uid: number | null, disk: string): Promise<str
   return (await readHeader(uid, disk))['backing-filename']
 }
 
-/** @throws Error when a disk is not what it was made as: another image below it, data elsewhere, encryption, or a larger size. */
+/** @throws Error when a disk is not as it was made: another backing file, external data, encryption, or a larger size. */
 export async function checkHeader(uid: number | null, { path, below }: Image, sizeMb: number): Promise<void> {
   const header = await readHeader(uid, path)
   const elsewhere = header['format-specific']?.data ?? {}

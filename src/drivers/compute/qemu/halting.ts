@@ -1,22 +1,22 @@
-/** Halting a guest and letting it go on; also one that QEMU halted because its disk found no room to grow on this host. */
+/** Pausing and continuing a guest, also one that QEMU paused because the host's disk was full. */
 import type { Logger } from 'pino'
 import type { Qmp } from './qmp.ts'
 
-/** Between two tries whether a guest that was halted for want of room can go on; and between two warnings of it. */
+/** The interval of attempts to continue a guest that was paused for lack of disk space; and of warnings about it. */
 const roomPauseMs = 1_000
 const roomWarningMs = 60_000
 
 /** The halts of one guest. */
 export type Halting = {
-  /** Lets the guest stand still, with whatever it was about to do. */
+  /** Pauses the guest. */
   halt(): Promise<void>
-  /** Lets a guest that was halted go on. */
+  /** Continues a paused guest. */
   goOn(): Promise<void>
   /** Leaves the guest as it is from now on. */
   release(): void
 }
 
-/** Begins to listen for halts for want of room, after which QEMU never tries again by itself. */
+/** Watches for pauses caused by a full disk, from which QEMU never recovers by itself. */
 export function watchHalts(qmp: Qmp, machineUuid: string, log: Logger): Halting {
   let lacksRoom = false
   let leftAlone = false

@@ -1,4 +1,4 @@
-/** Brings one machine up: its files, its QEMU, what makes it one of a kind, and the first SSH connection. */
+/** Starts one machine: its files, its QEMU, its identity, and the first SSH connection. */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { newUuid } from '#src/platform/ids.ts'
 import type { ComputeNode } from '#src/drivers/compute/compute-node.ts'
@@ -172,7 +172,7 @@ async function continueFrom(
 ): Promise<void> {
   if (origin.from === 'paused') {
     await loadState(qmp, true)
-    // From here on the disks change: this memory must never be used a second time.
+    // From here on the disks change, so this memory image must never be used again.
     record.paused = null
     writeRecord(node.roots, record)
     await qmp.execute('cont')

@@ -1,6 +1,6 @@
 /**
  * A system user of its own for each machine, when Berth runs as root: a number from a range that nobody else on this host
- * uses, without a name, a home or a login. Who breaks out of a QEMU then owns nothing but that machine's disks.
+ * uses, without a name, a home or a login. An attacker who breaks out of a QEMU then owns nothing but that machine's disks.
  * Instances of Berth on one host share the range, so each number that is held is a file in a folder of the host's.
  */
 import { randomInt } from 'node:crypto'
@@ -43,7 +43,7 @@ export function createMachineUsers(range: UidRange, registry = registryFolder): 
       return undefined // nobody holds it
     }
   }
-  /** Written aside and linked: of two instances that want one number, the link of one fails. */
+  /** Written elsewhere and linked: when two instances want one number, one of the links fails. */
   const reserve = (uid: number, folder: string): boolean => {
     mkdirSync(registry, { recursive: true, mode: 0o700 })
     const next = join(registry, `.${process.pid}`)
@@ -59,7 +59,7 @@ export function createMachineUsers(range: UidRange, registry = registryFolder): 
     }
   }
   const count = range.last - range.first + 1
-  // The next one, not the lowest free: what a user may have left somewhere on the host is somebody's as late as can be.
+  // The next one, not the lowest free: what a user left on the host should be inherited by another as late as possible.
   let next = randomInt(count)
   return {
     range,
@@ -103,7 +103,7 @@ export function userOf(users: MachineUsers | null, { uid }: { uid?: number | nul
   return users ? (uid ?? formerQemuUser() ?? null) : null
 }
 
-/** Whether a QEMU of this user may be a machine of ours. */
+/** Whether a QEMU of this user may be one of our machines. */
 export function mayBeMachine(users: MachineUsers | null, uid: number): boolean {
   if (!users) return uid === process.getuid!()
   return (uid >= users.range.first && uid <= users.range.last) || uid === formerQemuUser() || uid === process.getuid!()
@@ -115,7 +115,7 @@ export function giveTo(uid: number | null, path: string): void {
   chmodSync(path, 0o600)
 }
 
-/** Takes a file back from whichever machine had it. `mode` says who may read it now. */
+/** Takes back ownership of a machine's file. `mode` says who may read it now. */
 export function takeBack(path: string, mode: 0o400 | 0o444 | 0o600): void {
   if (process.getuid!() === 0) chownSync(path, 0, 0)
   chmodSync(path, mode)

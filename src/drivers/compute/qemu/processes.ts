@@ -24,7 +24,7 @@ export async function endQemus(folder: string, owns: Owns): Promise<void> {
  */
 export async function killQemu(pid: number, machineUuid: string, uid: number | null): Promise<void> {
   const own = process.getuid!()
-  // Ours for a moment too, before it becomes its user.
+  // For a moment it still runs as us, before it changes its user.
   const isMachine = (seen: Seen | undefined): boolean =>
     seen?.machineUuid === machineUuid && (seen.uid === (uid ?? own) || seen.uid === own)
   const deadline = performance.now() + killWaitMs

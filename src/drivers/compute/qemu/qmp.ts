@@ -1,6 +1,6 @@
 /**
- * QEMU's control socket: one JSON object a line, commands answered in order, events in between. A QEMU that was broken out
- * of may write anything there; it loses the connection then, and with it its machine.
+ * QEMU's control socket: one JSON object a line, commands answered in order, events in between. A QEMU that was broken
+ * out of may write anything there; it then loses the connection, and with it its machine.
  */
 import { connect, type Socket } from 'node:net'
 import { onLines } from '#src/drivers/compute/lines.ts'
@@ -12,7 +12,7 @@ const connectTimeoutMs = 10_000
 const connectEveryMs = 4
 /** The longest answer that we ask for takes some kilobytes, and a second's events some hundreds of bytes. */
 const limits = { lineCharacters: 1024 * 1024, charactersPerSecond: 4 * 1024 * 1024 }
-/** More commands than anything of ours has under way at once. */
+/** More commands than we ever have under way at once. */
 const commandsMax = 64
 
 type Pending = { resolve: (value: unknown) => void; reject: (error: Error) => void; timer: NodeJS.Timeout }
@@ -75,7 +75,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
   const greeting = Promise.withResolvers<void>()
   const closing = Promise.withResolvers<{ guestEnd: 'shutdown' | 'reset' | null }>()
   greeting.promise.catch(() => undefined) // whoever connects awaits it; a second listener must not be needed
-  socket.on('error', () => socket.destroy()) // 'close' follows and says all there is to say
+  socket.on('error', () => socket.destroy()) // 'close' follows and reports it
   socket.once('close', () => {
     gone = true
     const error = new Error('QEMU has gone')
@@ -105,7 +105,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
     execute: (command, args) =>
       new Promise((resolve, reject) => {
         if (gone || pending.length >= commandsMax) return reject(new Error('QEMU has gone'))
-        // An answer that comes later would be taken for the next command's: the connection is of no more use.
+        // A late answer would be taken for the next command's, so the connection is closed.
         const timer = setTimeout(() => socket.destroy(), answerTimeoutMs)
         pending.push({ resolve, reject, timer })
         socket.write(`${JSON.stringify({ execute: command, ...(args ? { arguments: args } : {}) })}\n`)

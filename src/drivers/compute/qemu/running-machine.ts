@@ -14,10 +14,10 @@ const connectLimitMs = 15_000
 const reconnectWaitMs = 8_000
 const firstPauseMs = 100
 const longestPauseMs = 3_000
-/** A guest whose connection was cut for what it sent is left alone for longer, and longer each time. */
+/** The backoff for a guest whose connection was cut for what it sent grows each time. */
 const firstCutPauseMs = 5_000
 const longestCutPauseMs = 60_000
-/** A connection that lasted so long was a good one. */
+/** After a connection that lasted this long the backoff is reset. */
 const soundMs = 30_000
 
 /** A machine and the handles on it. */
@@ -29,9 +29,9 @@ export type RunningMachine = Machine & {
   readonly halts: Halting
   /** Makes the first connection. @throws Error */
   connect(limitMs?: number): Promise<void>
-  /** Begins to connect again, as after a connection that broke. */
+  /** Begins to reconnect. */
   wake(): void
-  /** Lets go of the machine and leaves it running. */
+  /** Disconnects, and leaves the machine running. */
   release(): void
 }
 
@@ -83,7 +83,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   let released = false
   const pauses = createPauses(node, record)
 
-  /** Nobody's machine has no business outside. */
+  /** A machine that no VM uses gets no network. */
   const takeEgress = (egress: Duplex): void =>
     void (record.id === null ? egress.destroy() : node.onEgress(record.id, egress))
   const connect = async (limitMs: number): Promise<SshConnection> => {
@@ -106,7 +106,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
       while (!released) {
         if (pauses.pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauses.pauseMs))
         try {
-          await line.endSessions() // the old connection's places are still taken in the guest
+          await line.endSessions() // the guest still counts the old connection
           return await connect(connectLimitMs)
         } catch (error) {
           node.log.debug({ machine: record.machineUuid, err: error }, 'a machine does not answer')
@@ -120,7 +120,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   }
   const wake = (): void => {
     connecting ??= reconnect()
-    connecting.catch(() => undefined) // whoever runs a command hears of it; the next command tries again
+    connecting.catch(() => undefined) // running commands get the error; the next one reconnects
   }
   const connected = async (): Promise<SshConnection> => {
     if (connection) return connection
@@ -139,7 +139,7 @@ function keepConnected(node: ComputeNode, record: MachineRecord, line: GuestLine
   }
 }
 
-/** How long a guest is left alone before it is connected again: longer each time, when it does not keep a connection or breaks its rules. */
+/** How long to wait before the next attempt to connect: longer each time, for a guest that loses connections or breaks the rules. */
 function createPauses(
   node: ComputeNode,
   { machineUuid }: MachineRecord,

@@ -1,7 +1,7 @@
 /**
- * The saved moment of a booted template, from which new machines continue: one for each size, made at first use.
- * Every tenant's machine starts from it. So it is made by a user of its own, and then it is ours: nobody writes it again, and
- * its memory file is lent to the machines that map it copy-on-write.
+ * Snapshots of a booted template, from which new machines continue: one for each size, made at first use. Every tenant's
+ * machine starts from one. So it is made under a user of its own, and then taken over and never written again; machines
+ * map its memory file copy-on-write.
  */
 import {
   chmodSync,
@@ -57,7 +57,7 @@ export async function ensureSnapshot(node: ComputeNode, size: Size): Promise<Sna
     async () => {
       if (existsSync(places.made)) return
       const building = snapshotPlaces(node.roots.cacheDir, 'building')
-      // We hold the lock: whatever is half made, or still runs, was left by a worker that died.
+      // We hold the lock, so anything incomplete or still running was left by a worker that died.
       await endQemus(building.folder, (_machineUuid, uid) => mayBeMachine(node.users, uid))
       rmSync(building.folder, { recursive: true, force: true })
       mkdirSync(building.folder, { mode: 0o711 })

@@ -1,6 +1,6 @@
 /**
- * Sockets that a QEMU listens on and that we alone can reach: we bind them, in a folder of ours, and hand them over open.
- * A QEMU that bound them itself could put another machine's socket in their place, and we would give that one orders.
+ * Sockets that a QEMU listens on and only we can reach: we bind them in a private folder and pass the descriptors. A QEMU
+ * that bound them itself could put another machine's socket in their place, and we would control the wrong machine.
  */
 import { chmodSync, renameSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -12,7 +12,7 @@ export type BoundSocket = { descriptor: number; close(): void }
 
 /** Binds a socket at this path, in place of one that is there. @throws Error when the path is too long or its folder missing. */
 export async function bindSocket(path: string): Promise<BoundSocket> {
-  const server = createServer((connection) => connection.destroy()) // nobody connects before QEMU listens: that is ours to do
+  const server = createServer((connection) => connection.destroy()) // only we connect, and not before QEMU listens
   const unfinished = path.slice(0, -2) // closing a server removes the name that it was bound to
   server.listen(unfinished)
   await once(server, 'listening')

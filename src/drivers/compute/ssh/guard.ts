@@ -1,7 +1,7 @@
 /**
- * Holds a guest to the SSH protocol. Root in a guest can put any program in place of its SSH server; ssh2, made for servers
- * that mean well, would keep whatever that one sends, open whatever it opens, and split what we write into pieces of no
- * bytes for ever. So what a connection may hold, open and waste is counted here, and one that goes beyond is cut.
+ * Holds a guest to the SSH protocol. Root in a guest can replace its SSH server by any program; ssh2, made for well-behaved
+ * servers, would buffer whatever that one sends, open whatever it opens, and split our writes into empty packets for ever.
+ * So what a connection may buffer, open and waste is counted here, and one that goes beyond is cut.
  * This reaches into ssh2 1.17, whose version is pinned; what is not where it is expected fails at the first connection.
  */
 import assert from 'node:assert'
@@ -98,7 +98,7 @@ export function guardConnection(client: Client, cut: (reason: string) => void): 
   })
   const { GLOBAL_REQUEST: request } = protocol._handlers
   protocol._handlers.GLOBAL_REQUEST = (own, name, wantsReply, data) => {
-    // Other host keys than the pinned one are of no interest, and to prove them costs.
+    // Host keys other than the pinned one are irrelevant, and checking them costs time.
     if (name !== 'hostkeys-00@openssh.com') return request(own, name, wantsReply, data)
     if (wantsReply) protocol.requestFailure()
   }
@@ -233,10 +233,10 @@ function createGate(socket: Socket, client: Client, protocol: Protocol): (channe
   }
 }
 
-/** Hears of what was not for nothing. */
+/** Counts bytes that were useful. */
 type Waste = { useful(bytes: number): void; usefulGrant(): void }
 
-/** Looks at what the guest sends for nothing and at what it does not take: while it sends, so that an idle one costs nothing. */
+/** Checks what the guest wastes and what it leaves unread. Runs only while the guest sends, so that an idle one costs nothing. */
 function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => void): Waste {
   let usefulBytes = 0
   let seenBytes = 0
@@ -245,7 +245,7 @@ function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => 
   let smallPackets = 0
   let timer: NodeJS.Timeout | undefined
   let isPaused = false
-  /** What came for nothing and is not forgiven yet, with the packet of which the end is still to come. */
+  /** The waste that is not forgiven yet, including the packet that is still arriving. */
   const level = (): number => seenBytes - usefulBytes - forgivenBytes
   const pause = (): void => {
     isPaused = true
@@ -268,7 +268,7 @@ function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => 
   socket.on('data', (piece: Buffer) => {
     timer ??= setTimeout(endInterval, intervalMs).unref()
     look()
-    // This piece is still to be taken apart, by those who hear of it after us: it counts with the next.
+    // This chunk is parsed after us, so it counts with the next one.
     if (level() - levelBefore > wasteBytesPause) pause()
     seenBytes += piece.length
   })

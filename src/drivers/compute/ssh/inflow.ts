@@ -1,7 +1,7 @@
 /**
  * What a guest sends on the channels of its SSH connection, until it is read. ssh2 grants windows of 2 MiB and does not
- * hold the other side to them; here windows are small where many are open, sending more than was granted is seen, and
- * crumbs are kept together: a million pieces of one byte would take a hundred times their size.
+ * enforce them; here windows are small where many are open, sending more than was granted is detected, and small chunks
+ * are joined: a million chunks of one byte would take a hundred times their size.
  */
 import type { Readable } from 'node:stream'
 
@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream'
 export const firstWindowBytes = 32 * 1024
 const windowBytes = 256 * 1024
 const budgetBytes = 8 * 1024 * 1024
-/** Crumbs are gathered in blocks of this size. */
+/** Small chunks are joined into blocks of this size. */
 const blockBytes = 16 * 1024
 
 /** The two streams of a channel that the guest fills. */

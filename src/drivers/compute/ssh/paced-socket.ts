@@ -1,7 +1,7 @@
 /**
- * A socket whose reader takes a little at a time: a thousand requests of sixty bytes fit into one piece of a socket, and take
- * a second to answer. Here a piece is given in slices, as small as it takes for one to be done in a few milliseconds, and
- * everything else that the process does comes between them.
+ * A socket that hands out its data in small slices: a thousand requests of sixty bytes fit into one chunk of a socket, and
+ * take a second to answer. Slices are small enough that each takes a few milliseconds, and the event loop runs between
+ * them.
  */
 import { Socket } from 'node:net'
 
