@@ -6,12 +6,19 @@ import type { Variables } from './run.ts'
 /**
  * How a connection is shown. `rows`: a bare list of its nodes. `page`: `{data, has_more, next_page}`. `pageBothWays`:
  * with `prev_page` too. `ids`: `{object, data, has_more, first_id, last_id}`, walked by `after_id` and `before_id`, as
- * OpenAI and Anthropic list models. `most` and `usual`: of `limit`.
+ * OpenAI and Anthropic list models. `most` and `usual`: of `limit`. `order`: callers may turn it round by `order`. `at`:
+ * the key of the body at which the connection is; the list then stands beside the body's other keys.
  */
-export type RestList = { shape: 'rows' | 'page' | 'pageBothWays' | 'ids'; most: number; usual: number }
+export type RestList = {
+  shape: 'rows' | 'page' | 'pageBothWays' | 'ids'
+  most: number
+  usual: number
+  order?: true
+  at?: string
+}
 
 /** The variables of a document that a list fills. */
-export const listVariables: ReadonlySet<string> = new Set(['first', 'after', 'last', 'before'])
+export const listVariables: ReadonlySet<string> = new Set(['first', 'after', 'last', 'before', 'orderBy'])
 
 /** What every such document selects of a connection beside its nodes. */
 export const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
@@ -19,13 +26,25 @@ export const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endC
 const backwardsMark = '-'
 
 /** The parameters that callers may send. */
-export function listParameters({ shape }: RestList): string[] {
-  if (shape === 'ids') return ['limit', 'after_id', 'before_id']
-  return shape === 'rows' ? ['limit'] : ['limit', 'page']
+export function listParameters({ shape, order }: RestList): string[] {
+  const places = { rows: [], page: ['page'], pageBothWays: ['page'], ids: ['after_id', 'before_id'] }[shape]
+  return ['limit', ...places, ...(order ? ['order'] : [])]
 }
 
 /** Reads them. @throws BerthError invalid_request. */
-export function readList(
+export function readList(list: RestList, query: Readonly<Record<string, string | string[]>>): Variables {
+  const { order } = query
+  return list.order && order !== undefined
+    ? { ...readWindow(list, query), orderBy: { field: 'CREATED_AT', direction: directionOf(order) } } // as orderOf makes it
+    : readWindow(list, query)
+}
+
+function directionOf(order: string | string[]): string {
+  if (order === 'asc' || order === 'desc') return order.toUpperCase()
+  throw new BerthError('invalid_request', 'order must be asc or desc.', { field: 'order' })
+}
+
+function readWindow(
   { shape, most, usual }: RestList,
   { limit, page, after_id: afterId, before_id: beforeId }: Readonly<Record<string, string | string[]>>,
 ): Variables {
@@ -72,15 +91,22 @@ type Connection = {
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
 }
 
-/** The documented list of a connection, which was read with these variables. */
-export function listBody({ shape }: RestList, connection: Connection, { last }: Variables): unknown {
+/** The documented list of what a document of a list selects, a connection or an object that has one, which was read with these variables. */
+export function listBody(list: RestList, selected: unknown, variables: Variables): unknown {
+  if (list.at === undefined) return shownList(list, selected as Connection, variables) // checked by its document
+  const { [list.at]: connection, ...rest } = selected as Record<string, unknown> // as above
+  return { ...rest, ...(shownList(list, connection as Connection, variables) as object) } // as above
+}
+
+function shownList({ shape }: RestList, connection: Connection, { last }: Variables): unknown {
   const { nodes, pageInfo: at } = connection
   if (shape === 'rows') return nodes
   if (shape === 'ids') {
     const hasMore = last === undefined ? at.hasNextPage : at.hasPreviousPage // in the direction of the walk
     return { object: 'list', data: nodes, has_more: hasMore, first_id: at.startCursor, last_id: at.endCursor }
   }
-  const list = { data: nodes, has_more: at.hasNextPage, next_page: at.hasNextPage ? at.endCursor : null }
+  const next = at.hasNextPage ? at.endCursor : null
+  const list = { data: nodes, has_more: next !== null, next_page: next }
   if (shape === 'page') return list
   return { ...list, prev_page: at.hasPreviousPage && at.startCursor ? backwardsMark + at.startCursor : null }
 }

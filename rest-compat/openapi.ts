@@ -169,12 +169,15 @@ function filterParameters(
   })
 }
 
-function listSchemas({ shape, most, usual }: RestList): Json[] {
+function listSchemas({ shape, most, usual, order }: RestList): Json[] {
   const limit = { type: 'integer', minimum: 1, maximum: most, default: usual }
   const page = { type: 'string', description: '`next_page` of the page before' }
   return [
     { name: 'limit', in: 'query', required: false, schema: limit },
     ...(shape === 'rows' ? [] : [{ name: 'page', in: 'query', required: false, schema: page }]),
+    ...(order
+      ? [{ name: 'order', in: 'query', required: false, schema: { type: 'string', enum: ['asc', 'desc'] } }]
+      : []),
   ]
 }
 
@@ -256,7 +259,7 @@ function describeSuccess(route: Route, { definition, bodyAt }: Operation, schema
   if (!root) return { description: route.summary }
   const whole = selectionSchema(root, definition.selectionSet, schema)
   const at = bodyAt.reduce<Json>((one, key) => (one['properties'] as Json)[key] as Json, whole)
-  const content = route.list ? listSchema(route.list, at) : at
+  const content = withEntriesBy(route.entriesBy, route.list ? listSchemaAt(route.list, at) : at)
   // A named frame has the event in its data, and the position in its id: see namedFrames in stream.ts.
   const shown = route.frames === 'named' ? (content['properties'] as Json)['event'] : content
   return {
@@ -265,6 +268,22 @@ function describeSuccess(route: Route, { definition, bodyAt }: Operation, schema
       [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown },
     },
   }
+}
+
+/** The body with the entries of its `data` shown by one key of theirs. */
+function withEntriesBy(key: string | undefined, body: Json): Json {
+  if (key === undefined) return body
+  const { data = {}, ...rest } = body['properties'] as Record<string, Json>
+  const { properties } = data['items'] as { properties: Json } // a list of objects
+  return { ...body, properties: { ...rest, data: { ...data, items: properties[key] } } }
+}
+
+/** The documented list of what a document of a list selects. */
+function listSchemaAt(list: RestList, selected: Json): Json {
+  if (list.at === undefined) return listSchema(list, selected)
+  const { [list.at]: connection, ...rest } = selected['properties'] as Record<string, Json>
+  const listed = listSchema(list, connection as Json) // the document selects it
+  return { ...selected, ...listed, properties: { ...rest, ...(listed['properties'] as Json) } }
 }
 
 /** The documented list of a connection. */

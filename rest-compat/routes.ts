@@ -11,7 +11,7 @@ export type Route = {
   /**
    * The document. Variables carry the documented request names (path, query, body keys; `$body` is the whole body);
    * aliases carry the documented response names; `$input` is a mutation's input, read from the body in snake_case and
-   * from the path. A field aliased `body`, at the root or inside a payload, is the whole body of the answer; otherwise
+   * from the path. A field aliased `body`, at the root, in a payload or in its noun, is the whole body of the answer; otherwise
    * the data object is. A subscription is an event stream.
    */
   operation: string
@@ -31,6 +31,8 @@ export type Route = {
   filter?: Readonly<Record<string, string>>
   /** For a connection: how it is shown. Its document has the variables `$first` and `$after`, and those of `last` where it goes both ways. */
   list?: RestList
+  /** The key by which the entries of the body's `data` are shown, instead of as objects: what a noun shows of itself whole. */
+  entriesBy?: string
   /** For a stream: the variable that `Last-Event-ID` fills. */
   cursor?: string
   /** For a stream that browsers open by themselves: the credential may also stand in the query, as `token`; the header goes before it. */

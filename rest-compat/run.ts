@@ -113,13 +113,16 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
   }
 }
 
-/** Where the field aliased `body` is: at the root, or one level below it, inside a payload. */
+/** How far below the root `body` may be: in a payload, or in the noun that a payload has. */
+const bodyDepthMax = 2
+
+/** Where the field aliased `body` is. */
 function bodyAt({ selections }: SelectionSetNode, depth = 0): string[] {
   for (const field of selections) {
     if (field.kind !== Kind.FIELD) continue
     const key = field.alias?.value ?? field.name.value
     if (key === 'body') return [key]
-    const below = field.selectionSet && depth === 0 ? bodyAt(field.selectionSet, depth + 1) : []
+    const below = field.selectionSet && depth < bodyDepthMax ? bodyAt(field.selectionSet, depth + 1) : []
     if (below.length > 0) return [key, ...below]
   }
   return []

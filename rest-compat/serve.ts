@@ -199,8 +199,15 @@ async function answer(
   })
   if (route.status === 204) return null
   const whole = operation.bodyAt.reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], data) // fields of the document
-  const body = route.list ? listBody(route.list, whole as Parameters<typeof listBody>[1], variables) : whole // a list's document selects a connection
+  const listed = route.list ? listBody(route.list, whole, variables) : whole
+  const body = route.entriesBy === undefined ? listed : withEntriesBy(route.entriesBy, listed)
   return route.large ? bodyText(body) : JSON.stringify(body)
+}
+
+/** The body with the entries of its `data` shown by one key of theirs. */
+function withEntriesBy(key: string, body: unknown): unknown {
+  const { data, ...rest } = body as { data: Record<string, unknown>[] } // a route that says so has such a document
+  return { ...rest, data: data.map((entry) => entry[key]) }
 }
 
 /** The error with a status that the interface lists for this path: all but 401 and 403, which are possible everywhere, stay inside the list. */

@@ -42,11 +42,14 @@ export function readPage<Row extends { id: string }>(
   return readPageBy(cursors, window, read, count)
 }
 
-/** The same for rows whose cursors are something else: `keyOf` answers undefined for a text that is no cursor. */
+/**
+ * The same for rows whose cursors are something else: `keyOf` answers undefined for a text that is no cursor. `read` may
+ * cut a page shorter than was asked for, and says so by `isCut`.
+ */
 export async function readPageBy<Row, Key>(
   { keyOf, cursorOf }: { keyOf: (cursor: string) => Key | undefined; cursorOf: (row: Row) => string },
   { first, after, last, before }: PageWindow,
-  read: (reading: PageReading<Key>) => Promise<Row[]>,
+  read: (reading: PageReading<Key>) => Promise<Row[] | { rows: Row[]; isCut: boolean }>,
   count: () => Promise<number>,
   most: number = limits.connectionFirstMax,
 ): Promise<Page<Row>> {
@@ -67,8 +70,9 @@ export async function readPageBy<Row, Key>(
       { field: name },
     )
   }
-  const rows = await read({ most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd })
-  const isCut = rows.length > size
+  const found = await read({ most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd })
+  const rows = Array.isArray(found) ? found : found.rows
+  const isCut = rows.length > size || (!Array.isArray(found) && found.isCut)
   const nodes = fromEnd ? rows.slice(0, size).reverse() : rows.slice(0, size)
   const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }))
   return {
