@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 pick() { node -e "process.stdout.write(String((it => $1)(JSON.parse(require('fs').readFileSync(0, 'utf8')))))"; }
 call() { curl -sS --fail-with-body -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' "$@"; }
 
-organization=$(call "$BERTH_URL/graphql" -d '{"query": "{ me { organization { id } } }"}' | pick 'it.data.me.organization.id')
+organization=$(call "$BERTH_URL/graphql" -d '{"query": "{ viewer { organizationId } }"}' | pick 'it.data.viewer.organizationId')
 
 # The source: a signed address takes it without a token.
 echo 'console.log("built on", process.version)' > "$folder/main.js"

@@ -102,10 +102,10 @@ async function fill(): Promise<void> {
   ).said.trim()
   key = (await run(['src/identity/key.ts', '--org', 'acme', '--name', 'kept'], 'first')).said.trim()
   const organization = (
-    await call<{ data: { me: { organization: { id: string } } } }>('POST', '/graphql', {
-      query: '{ me { organization { id } } }',
+    await call<{ data: { viewer: { organization: { id: string } } } }>('POST', '/graphql', {
+      query: '{ viewer { organization { id } } }',
     })
-  ).data.me.organization.id
+  ).data.viewer.organization.id
   await call('POST', '/graphql', { query: `mutation { setBuildSecret(name: "TOKEN", value: "${canary}") { name } }` })
   const upload = await call<{ upload_url: string; binary_url: string }>('POST', '/api/v1/compute/uploads', {
     organization_id: organization,

@@ -1,31 +1,40 @@
 /** The members of an organization in GraphQL; by people only. */
 import { builder } from '#schema/builder.ts'
+import { enumOf } from '#schema/enums.ts'
+import { actionOn, idField, mutationOf } from '#schema/mutations.ts'
+import { nodeOf } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
-import { roles } from '#src/platform/access.ts'
+import type { Role } from '#src/platform/access.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { changeRole, pageMembers, removeMember, type Member } from '#src/resources/identity/members.ts'
-import { user } from './account.ts'
+import { changeRole, findMembers, pageMembers, removeMember } from '#src/resources/identity/members.ts'
+import { callIn, organizationType } from './organizations.ts'
+import { userType } from './users.ts'
 
 /** What a person may be in an organization. */
-export const roleType = builder.enumType('Role', {
-  description:
-    'What a person may be in an organization: a `viewer` reads, a `member` works, an `admin` also manages keys, secrets, budgets and members, an `owner` everything.',
-  values: roles,
-})
+export const roleType = enumOf('Role', 'What a person may be in an organization.', {
+  viewer: 'Reads.',
+  member: 'Works.',
+  admin: 'Also manages keys, secrets, budgets and members.',
+  owner: 'May do everything.',
+} satisfies Record<Role, string>)
 
-const member = builder.objectRef<Member>('Member').implement({
+const member = nodeOf('Member', '`mbr_` and 26 characters.', findMembers)
+
+builder.objectType(member, {
   description: 'A person in an organization.',
   fields: (t) => ({
-    id: t.id({ description: '`mbr_` and 26 characters.', resolve: (one) => encodeId('membership', one.id) }),
     organizationId: t.id({
       description: 'The organization.',
       resolve: (one) => encodeId('organization', one.organizationId),
     }),
-    user: t.field({
-      type: user,
-      description: 'The person.',
-      resolve: (one) => ({ id: one.userId, name: one.userName }),
+    organization: t.field({
+      type: organizationType,
+      nullable: true,
+      description: 'The organization.',
+      resolve: (one) => one.organizationId,
     }),
+    userId: t.id({ description: 'The person.', resolve: (one) => encodeId('user', one.userId) }),
+    user: t.field({ type: userType, nullable: true, description: 'The person.', resolve: (one) => one.userId }),
     email: t.exposeString('email', { nullable: true, description: 'Their address, when it is known.' }),
     role: t.field({
       type: roleType,
@@ -35,31 +44,45 @@ const member = builder.objectRef<Member>('Member').implement({
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Since when.' }),
   }),
 })
+
 const memberConnection = connectionOf('Member', member)
-const idArgument = { required: true, description: 'The member’s id, as `members` lists it.' } as const
+const memberFilter = builder.inputType('MemberFilter', {
+  description: 'Which members a list shows.',
+  fields: (t) => ({ roles: t.field({ type: [roleType], description: 'Those of one of these roles.' }) }),
+})
+const memberArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({ filter: t.field({ type: memberFilter, description: 'Which ones.' }) })),
+}
 
 builder.queryFields((t) => ({
   members: t.field({
     type: memberConnection,
-    description: 'Who belongs to the organization, newest first.',
-    args: pageArguments,
-    resolve: (_, window, call) => pageMembers(call, window) as never,
-  }), // see pages.ts
+    description: 'Who belongs to the active organization, newest first.',
+    args: memberArguments,
+    resolve: (_, { filter, ...window }, call) => pageMembers(call, window, filter),
+  }),
 }))
+builder.objectField(organizationType, 'members', (t) =>
+  t.field({
+    type: memberConnection,
+    nullable: true,
+    description: 'Who belongs to it, newest first. Not for keys.',
+    args: memberArguments,
+    resolve: (organization, { filter, ...window }, call) => pageMembers(callIn(call, organization), window, filter),
+  }),
+)
 
-builder.mutationFields((t) => ({
-  removeMember: t.field({
-    type: member,
-    description:
-      'Removes a person: their tokens are refused within a second, their sessions stop, and the VMs of their environments are deleted. Takes an admin; an owner for owners. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
-    args: { id: t.arg.id(idArgument) },
-    resolve: (_, { id }, call) => removeMember(call, id),
-  }),
-  changeRole: t.field({
-    type: member,
-    description:
-      'Gives a member another role, within 5 s also for the tokens that they have. Takes an admin; an owner for owners. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
-    args: { id: t.arg.id(idArgument), role: t.arg({ type: roleType, required: true, description: 'The new role.' }) },
-    resolve: (_, { id, role }, call) => changeRole(call, id, role),
-  }),
-}))
+actionOn(
+  'removeMember',
+  { field: 'member', type: member },
+  'Removes a person: their tokens are refused within a second, their sessions stop, and the VMs of their environments are deleted. Takes an admin; an owner for owners. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
+  removeMember,
+)
+mutationOf(
+  'changeRole',
+  { field: 'member', type: member },
+  'Gives a member another role, within 5 s also for the tokens that they have. Takes an admin; an owner for owners. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
+  (t) => ({ ...idField(t), role: t.field({ type: roleType, required: true, description: 'The new role.' }) }),
+  (call, { id, role }) => changeRole(call, id, role),
+)

@@ -10,7 +10,7 @@ export const exampleQuery = `# Welcome to Berth!
 # 1. Get a token in the bar above.
 # 2. Press the play button (Ctrl-Enter).
 query Welcome {
-  me {
+  viewer {
     user { name }
     organization { name }
     role

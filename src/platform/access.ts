@@ -188,6 +188,54 @@ export function allowAgain(caller: Caller, grants: readonly Grant[]): void {
   for (const { permission, organizationId } of grants) allowIn(caller, permission, organizationId)
 }
 
+/** A scope of several organizations: for rows that are found by their ids, whichever of the caller's organizations has them. */
+export type Reach = Scope & { readonly organizationIds: readonly string[] }
+
+/**
+ * Lets the caller through wherever they may do this: in the active organization of their token, and in every other that
+ * they belong to. The token inside a VM reaches its own organization only.
+ * @throws BerthError as allow, when they may do it nowhere.
+ */
+export function allowAnywhere(caller: Caller, permission: Permission): Reach {
+  const [leastRole] = permissions[permission]
+  const elsewhere =
+    caller.kind !== 'person' || caller.vmId !== null
+      ? []
+      : [...caller.memberships].filter(([id, role]) => id !== caller.organizationId && isAtLeast(role, leastRole))
+  const scopes = elsewhere.map(([id]) => allowIn(caller, permission, id))
+  const isShutOut =
+    caller.kind === 'person' && (caller.role === null || !isAtLeast(caller.role, leastRole)) && scopes.length > 0
+  if (!isShutOut) scopes.unshift(allow(caller, permission))
+  const [first] = scopes
+  if (!first) throw new Error('a caller was let through nowhere')
+  return { ...first, organizationIds: scopes.map(({ organizationId }) => organizationId) }
+}
+
+/**
+ * The same caller, acting in an organization that they belong to, which need not be the active one of their token.
+ * @throws BerthError 401 when there is no valid caller, 403 forbidden when they do not belong to it.
+ */
+export function actingIn(caller: Caller, organizationId: string | undefined): Caller {
+  if (caller.kind === 'nobody') throw caller.refusal
+  if (caller.kind === 'system' || organizationId === caller.organizationId) return caller
+  const role = caller.kind === 'person' ? caller.memberships.get(organizationId ?? '') : undefined
+  if (caller.kind !== 'person' || !role || !organizationId) throw notAMember()
+  return { ...caller, organizationId, role }
+}
+
+/**
+ * The organizations that the caller belongs to, the active one first; one of which nothing is asked but who is in it.
+ * @throws BerthError 401 when there is no valid caller.
+ */
+export function organizationsOf(caller: Caller): string[] {
+  if (caller.kind === 'nobody') throw caller.refusal
+  if (caller.kind === 'system') throw new Error('the system belongs nowhere')
+  const active = caller.organizationId === null ? [] : [caller.organizationId]
+  return caller.kind === 'key' || caller.vmId !== null
+    ? active
+    : [...new Set([...active, ...caller.memberships.keys()])]
+}
+
 /**
  * As allowIn, for the agents service, where an organization that the caller does not belong to is absent.
  * @throws BerthError 401 when there is no valid caller, 403 when they may not do this anywhere, not_found.
@@ -209,8 +257,10 @@ function notAMember(): BerthError {
 }
 
 /** The filter that every query on tenants' rows carries. */
-export function owned(scope: Scope): RawBuilder<boolean> {
-  return sql<boolean>`organization_id = ${scope.organizationId}`
+export function owned(scope: Scope | Reach): RawBuilder<boolean> {
+  return 'organizationIds' in scope
+    ? sql<boolean>`organization_id = any(${scope.organizationIds}::uuid[])`
+    : sql<boolean>`organization_id = ${scope.organizationId}`
 }
 
 /**
@@ -218,8 +268,8 @@ export function owned(scope: Scope): RawBuilder<boolean> {
  * without `owner_user_id` was made with an organization key, belongs to the organization, and is everybody's in it; a
  * key sees only those.
  */
-export function ownedByCaller(scope: Scope): RawBuilder<boolean> {
-  return sql<boolean>`organization_id = ${scope.organizationId} and (owner_user_id is null or owner_user_id = ${scope.userId}::uuid)`
+export function ownedByCaller(scope: Scope | Reach): RawBuilder<boolean> {
+  return sql<boolean>`${owned(scope)} and (owner_user_id is null or owner_user_id = ${scope.userId}::uuid)`
 }
 
 /** Whether this scope may see values that only writers are shown: members and above, and keys that may write. */

@@ -91,18 +91,26 @@ export async function readPageBy<Row, Key>(
 /** The order of a list by one key that only grows, such as ids, which grow with time. */
 export type Direction = 'asc' | 'desc'
 
-/** Writes a page's reading for `where` and for the end of the statement. */
+/**
+ * Writes a page's reading for `where` and for the end of the statement.
+ * @param key the column that the list is ordered by, or several.
+ * @param placeOf what `key` is for the row of a cursor, where that is not what the cursor says.
+ */
 export function pageSql(
-  key: RawBuilder<unknown>,
+  key: RawBuilder<unknown> | readonly RawBuilder<unknown>[],
   { most, after, before, fromEnd }: PageReading,
   direction: Direction = 'desc',
+  placeOf: (cursor: string) => RawBuilder<unknown> = (cursor) => sql`${cursor}`,
 ): { within: RawBuilder<unknown>; cut: RawBuilder<unknown> } {
   const isRising = direction === 'asc'
+  const columns = Array.isArray(key) ? (key as readonly RawBuilder<unknown>[]) : [key as RawBuilder<unknown>] // Array.isArray tells no readonly list
+  const whole = columns.length > 1 ? sql`(${sql.join(columns)})` : columns[0]
+  const order = isRising === fromEnd ? sql`desc` : sql`asc`
   const beyond = (rising: boolean, bound: string | null): RawBuilder<unknown> =>
-    bound === null ? sql`true` : rising ? sql`${key} > ${bound}` : sql`${key} < ${bound}`
+    bound === null ? sql`true` : rising ? sql`${whole} > ${placeOf(bound)}` : sql`${whole} < ${placeOf(bound)}`
   return {
     within: sql`${beyond(isRising, after)} and ${beyond(!isRising, before)}`,
-    cut: sql`order by ${key} ${isRising === fromEnd ? sql`desc` : sql`asc`} limit ${most}`,
+    cut: sql`order by ${sql.join(columns.map((column) => sql`${column} ${order}`))} limit ${most}`,
   }
 }
 

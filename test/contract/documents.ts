@@ -1,10 +1,20 @@
 /** Documents for any root field: the whole of what it answers, to a depth. */
-import { getNamedType, isObjectType, isUnionType, type GraphQLNamedType } from 'graphql'
+import {
+  getNamedType,
+  isInterfaceType,
+  isObjectType,
+  isUnionType,
+  type GraphQLField,
+  type GraphQLNamedType,
+} from 'graphql'
 import { schema } from '#schema/schema.ts'
 
 const deepest = 4
 
-/** `query vm` and its arguments as a document that selects every field, four levels deep. */
+/**
+ * `query vm` and its arguments as a document that selects every field, four levels deep, but not what lies beside the
+ * first node: that is another noun’s. The arguments of a mutation are the fields of its input.
+ */
 export function documentOf(rootField: string, args?: string): string {
   const [operation = '', name = ''] = rootField.split(' ')
   const root =
@@ -15,7 +25,8 @@ export function documentOf(rootField: string, args?: string): string {
         : schema.getSubscriptionType()
   const field = root?.getFields()[name]
   if (!field) throw new Error(`there is no ${rootField}`)
-  return `${operation} { ${name}${args ? `(${args})` : ''}${selectionOf(getNamedType(field.type), 1)} }`
+  const given = field.args.some((argument) => argument.name === 'input') ? `input: {${args ?? ''}}` : args
+  return `${operation} { ${name}${given ? `(${given})` : ''}${selectionOf(getNamedType(field.type), 1)} }`
 }
 
 /** `query vm` and so on for every root field of the schema. */
@@ -28,15 +39,27 @@ export function rootFields(): string[] {
   ]
 }
 
-function selectionOf(type: GraphQLNamedType, depth: number): string {
-  if (isUnionType(type))
-    return ` { __typename ${type
-      .getTypes()
-      .map((one) => `... on ${one.name}${selectionOf(one, depth)}`)
+function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false): string {
+  if (isInterfaceType(type) && type.name === 'Node') return ' { __typename id }'
+  if (isUnionType(type) || isInterfaceType(type))
+    return ` { __typename ${schema
+      .getPossibleTypes(type)
+      .map((one) => `... on ${one.name}${selectionOf(one, depth, insideNode)}`)
       .join(' ')} }`
   if (!isObjectType(type)) return ''
-  const fields = Object.values(type.getFields()).filter(
-    (field) => depth < deepest || !isObjectType(getNamedType(field.type)),
-  )
-  return ` { ${fields.map((field) => field.name + selectionOf(getNamedType(field.type), depth + 1)).join(' ')} }`
+  const isInside = insideNode || isNode(type)
+  const fields = Object.values(type.getFields()).filter((field) => isSelected(field, depth, isInside))
+  if (fields.length === 0) return ' { __typename }'
+  return ` { ${fields.map((field) => field.name + selectionOf(getNamedType(field.type), depth + 1, isInside)).join(' ')} }`
+}
+
+function isSelected(field: GraphQLField<unknown, unknown>, depth: number, isInside: boolean): boolean {
+  const type = getNamedType(field.type)
+  if (field.args.some((argument) => argument.type.toString().endsWith('!'))) return false
+  if (isInside && (isNode(type) || type.name.endsWith('Connection'))) return false
+  return depth < deepest || !(isObjectType(type) || isInterfaceType(type) || isUnionType(type))
+}
+
+function isNode(type: GraphQLNamedType): boolean {
+  return isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Node')
 }

@@ -143,10 +143,13 @@ const inVm = 'vmId: "{vm}"'
 /** Every root field of GraphQL. `200` is an answer without errors. */
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...agentsGraphqlRows,
-  'query me': { outcomes: ['200', '200', '200', '200', '200', '200'] },
+  'query viewer': { outcomes: ['200', '200', '200', '200', '200', '200'] },
+  'query organization': { outcomes: reads('200', foreign), args: 'id: "{org}"', foreignIs403: true },
+  'query node': { outcomes: reads('200', '200'), args: 'id: "{vm}"' },
+  'query nodes': { outcomes: reads('200', '200'), args: 'ids: ["{vm}"]' },
   'query members': { outcomes: peopleRead('200'), args: 'first: 5' },
   'mutation removeMember': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}"' },
-  'mutation changeRole': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}", role: member' },
+  'mutation changeRole': { outcomes: adminsWrite('200', absent), args: 'id: "{membership}", role: MEMBER' },
   'query vm': { outcomes: reads('200', absent), args: vmArgument },
   'query vmByExternalRef': { outcomes: reads('200', absent), args: 'externalRef: "{ref}"' },
   'query vms': { outcomes: reads('200', '200'), args: 'first: 5' },

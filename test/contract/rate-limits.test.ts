@@ -143,7 +143,7 @@ describe('an organization', () => {
         message: expect.stringContaining('Try again in'),
       })
     }
-    expect((await berth.ask('{ me { role } }', { token: callers.owner })).body.errors?.[0]?.extensions.code).toBe(
+    expect((await berth.ask('{ viewer { role } }', { token: callers.owner })).body.errors?.[0]?.extensions.code).toBe(
       'RATE_LIMITED',
     ) // the same minute for GraphQL
     expect((await list(callers.stranger)).status).toBe(200)

@@ -97,7 +97,7 @@ describe('a page of an origin that is named', () => {
       await fetchIn(page, `${berth.url}/graphql`, {
         method: 'POST',
         headers,
-        body: JSON.stringify({ query: '{ me { organization { name } } }' }),
+        body: JSON.stringify({ query: '{ viewer { organization { name } } }' }),
       }),
     ).toMatchObject({ status: 200, text: expect.stringContaining('acme') })
     expect(await fetchIn(page, `${berth.url}/api/v1/vms`, { headers })).toMatchObject({

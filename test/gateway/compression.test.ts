@@ -100,7 +100,7 @@ describe('an answer', () => {
 })
 
 describe('a body', () => {
-  const body = { query: '{ me { organization { name } } }' }
+  const body = { query: '{ viewer { organization { name } } }' }
   const post = async (
     path: string,
     bytes: Buffer | string,

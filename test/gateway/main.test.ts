@@ -38,7 +38,7 @@ describe('the web process', () => {
     expect(await stream.text()).toContain('NOT_FOUND')
 
     // Its headers are there and its body comes after the signal: it is in flight, and is answered.
-    const body = JSON.stringify({ query: '{ me { organization { name } } }' })
+    const body = JSON.stringify({ query: '{ viewer { organization { name } } }' })
     const late = request(url, { method: 'POST', headers: { ...headers, 'content-length': body.length } })
     const answered = new Promise<string>((resolve, reject) => {
       late.once('error', reject).once('response', (answer) => {

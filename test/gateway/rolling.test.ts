@@ -54,7 +54,7 @@ test('while two web processes are restarted in turn, every request is answered, 
 
   const agents = [new Agent({ connections: keptConnections, pipelining: 1 }), new Agent({ pipelining: 0 })]
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` }
-  const body = JSON.stringify({ query: '{ me { organization { name } } }' })
+  const body = JSON.stringify({ query: '{ viewer { organization { name } } }' })
   const failures: string[] = []
   let answered = 0
   let going = true

@@ -30,15 +30,15 @@ type Shown = {
   name: string
   lastFour: string
   scopes: string[]
-  createdBy: string
+  createdById: string
   createdAt: string
   expiresAt: string | null
   revokedAt: string | null
   lastUsedAt: string | null
 }
-const fields = 'id organizationId name lastFour scopes createdBy createdAt expiresAt revokedAt lastUsedAt'
+const fields = 'id organizationId name lastFour scopes createdById createdAt expiresAt revokedAt lastUsedAt'
 const create =
-  'mutation ($name: String!, $expiresAt: DateTime) { createApiKey(name: $name, expiresAt: $expiresAt) { key apiKey { ' +
+  'mutation ($name: String!, $expiresAt: DateTime) { createApiKey(input: { name: $name, expiresAt: $expiresAt }) { key apiKey { ' +
   fields +
   ' } } }'
 async function ask<Data>(
@@ -83,8 +83,8 @@ describe('a key', () => {
       organizationId: encodeId('organization', organizationId),
       name: 'my laptop',
       lastFour: key.slice(-4),
-      scopes: ['models:read', 'chat:stateless', 'agents:use', 'compute:use'],
-      createdBy: encodeId('user', userId),
+      scopes: ['MODELS_READ', 'CHAT_STATELESS', 'AGENTS_USE', 'COMPUTE_USE'],
+      createdById: encodeId('user', userId),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       expiresAt: null,
       revokedAt: null,
@@ -132,9 +132,9 @@ describe('a key', () => {
   test('that is revoked is refused by every process within a second, for ever; revoking it again changes nothing', async () => {
     const { key, apiKey } = await make()
     expect(await everywhere(key)).toEqual([200, 200])
-    const revoke = `mutation { revokeApiKey(id: "${apiKey.id}") { id revokedAt } }`
-    const { data } = await ask<{ revokeApiKey: { revokedAt: string } }>(revoke)
-    expect(data?.revokeApiKey.revokedAt).toMatch(/Z$/)
+    const revoke = `mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { id revokedAt } } }`
+    const { data } = await ask<{ revokeApiKey: { apiKey: { revokedAt: string } } }>(revoke)
+    expect(data?.revokeApiKey.apiKey.revokedAt).toMatch(/Z$/)
     expect(
       await becomesTrue(async () => (await everywhere(key)).every((one) => one === 401), {
         limitMs: 1_000,
@@ -156,7 +156,7 @@ describe('a key', () => {
     const reading = checker.check(key)
     hear(apiKey.id)
     expect(await reading).toMatchObject({ kind: 'key' }) // read before it was revoked
-    await ask(`mutation { revokeApiKey(id: "${apiKey.id}") { id } }`)
+    await ask(`mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { id } } }`)
     expect(await checker.check(key)).toMatchObject({ kind: 'nobody' })
   })
 
@@ -198,13 +198,13 @@ describe('is refused', () => {
       `400 INVALID_REQUEST: An organization has at most ${limits.apiKeysMax} keys. Revoke one that nobody needs first.`,
     )
     const [{ id }] = (await list('first: 1', token)).nodes as [Shown]
-    await ask(`mutation { revokeApiKey(id: "${id}") { id } }`, {}, token)
+    await ask(`mutation { revokeApiKey(input: { id: "${id}" }) { apiKey { id } } }`, {}, token)
     expect((await ask(create, { name: 'x' }, token)).said).toBe('ok')
   })
 
   test('whoever is not a person with the role', async () => {
     const { key, apiKey } = await make()
-    const revoke = `mutation { revokeApiKey(id: "${apiKey.id}") { id } }`
+    const revoke = `mutation { revokeApiKey(input: { id: "${apiKey.id}" }) { apiKey { id } } }`
     const said = async (query: string, token: string | undefined): Promise<string> =>
       (await ask(query, {}, token)).said.split(':')[0] ?? ''
     const [member, viewer, stranger, admin] = await Promise.all([
@@ -213,7 +213,7 @@ describe('is refused', () => {
       berth.token('mallory', 'evil', 'owner'),
       berth.token('adam', 'acme', 'admin'),
     ])
-    const making = 'mutation { createApiKey(name: "x") { key } }'
+    const making = 'mutation { createApiKey(input: { name: "x" }) { key } }'
     for (const query of [making, revoke])
       for (const token of [member, viewer]) expect(await said(query, token)).toBe('403 NOT_PERMITTED_FOR_ROLE')
     for (const query of [making, revoke, '{ apiKeys { nodes { id } } }', `{ apiKey(id: "${apiKey.id}") { id } }`]) {
@@ -221,9 +221,10 @@ describe('is refused', () => {
       expect((await berth.ask(query)).body.errors?.[0]?.extensions.code).toBe('UNAUTHORIZED')
     }
     for (const id of [apiKey.id, '0000000000000000', 'x', `${apiKey.id}'`, 'org_x', ''])
-      expect((await ask(`mutation ($id: ID!) { revokeApiKey(id: $id) { id } }`, { id }, stranger)).said).toBe(
-        '404 NOT_FOUND: There is no such key, or it is not yours.',
-      )
+      expect(
+        (await ask(`mutation ($id: ID!) { revokeApiKey(input: { id: $id }) { apiKey { id } } }`, { id }, stranger))
+          .said,
+      ).toBe('404 NOT_FOUND: There is no such key, or it is not yours.')
     expect(await said(`{ apiKey(id: "${apiKey.id}") { id } }`, viewer)).toBe('ok')
     expect(await status(key)).toBe(200)
     expect(await said(revoke, admin)).toBe('ok')

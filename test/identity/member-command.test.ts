@@ -27,7 +27,7 @@ function run(words: string[]): Promise<{ code: number | null; out: string; error
 describe('npm run -s member', () => {
   it('lists, changes a role, and removes; a running Berth knows at once', async () => {
     const bob = await berth.token('bob', 'acme', 'admin')
-    const role = async (): Promise<unknown> => (await berth.ask('{ me { role } }', { token: bob })).body.data
+    const role = async (): Promise<unknown> => (await berth.ask('{ viewer { role } }', { token: bob })).body.data
     expect(await run(['--org', 'acme'])).toEqual({ code: 0, out: 'owner   alice\nadmin   bob\n', errors: '' })
     expect(await run(['role', '--org', 'acme', '--user', 'bob', '--role', 'viewer'])).toEqual({
       code: 0,
@@ -35,7 +35,7 @@ describe('npm run -s member', () => {
       errors: '',
     })
     expect(
-      await becomesTrue(async () => JSON.stringify(await role()) === '{"me":{"role":"viewer"}}', {
+      await becomesTrue(async () => JSON.stringify(await role()) === '{"viewer":{"role":"VIEWER"}}', {
         limitMs: 1_000,
         everyMs: 20,
       }),
@@ -46,7 +46,7 @@ describe('npm run -s member', () => {
       errors: '',
     })
     expect(
-      await becomesTrue(async () => (await berth.ask('{ me { role } }', { token: bob })).status === 401, {
+      await becomesTrue(async () => (await berth.ask('{ viewer { role } }', { token: bob })).status === 401, {
         limitMs: 1_000,
         everyMs: 20,
       }),

@@ -29,11 +29,14 @@ const membershipOf = (token: string): string =>
 const codeOf = async (document: string, token: string): Promise<string | undefined> =>
   (await berth.ask(document, { token })).body.errors?.[0]?.extensions.code
 const changeRole = (of: string, role: string, as: string): Promise<string | undefined> =>
-  codeOf(`mutation { changeRole(id: "${membershipOf(of)}", role: ${role}) { role } }`, as)
+  codeOf(
+    `mutation { changeRole(input: { id: "${membershipOf(of)}", role: ${role.toUpperCase()} }) { member { role } } }`,
+    as,
+  )
 const removeMember = (of: string, as: string): Promise<string | undefined> =>
-  codeOf(`mutation { removeMember(id: "${membershipOf(of)}") { id } }`, as)
+  codeOf(`mutation { removeMember(input: { id: "${membershipOf(of)}" }) { member { id } } }`, as)
 const makesKeys = (token: string): Promise<string | undefined> =>
-  codeOf('mutation { createApiKey(name: "x") { key } }', token)
+  codeOf('mutation { createApiKey(input: { name: "x" }) { key } }', token)
 const soon = (look: () => Promise<boolean>): Promise<boolean> => becomesTrue(look, { limitMs: promisedMs, everyMs: 20 })
 
 describe('members', () => {
@@ -41,7 +44,7 @@ describe('members', () => {
     const viewer = await berth.token('victor', 'listed', 'viewer')
     const { body } = await berth.ask('{ members(first: 10) { nodes { id role user { name } } } }', { token: viewer })
     expect(body.data).toEqual({
-      members: { nodes: [{ id: membershipOf(viewer), role: 'viewer', user: { name: 'victor' } }] },
+      members: { nodes: [{ id: membershipOf(viewer), role: 'VIEWER', user: { name: 'victor' } }] },
     })
   })
 
@@ -89,7 +92,7 @@ describe('a role', () => {
     expect(await makesKeys(admin)).toBeUndefined()
     expect(await changeRole(admin, 'viewer', owner)).toBeUndefined()
     expect(await soon(async () => (await makesKeys(admin)) === 'NOT_PERMITTED_FOR_ROLE')).toBe(true)
-    expect((await berth.ask('{ me { role } }', { token: admin })).body.data).toEqual({ me: { role: 'viewer' } })
+    expect((await berth.ask('{ viewer { role } }', { token: admin })).body.data).toEqual({ viewer: { role: 'VIEWER' } })
     const weak = await berth.token('wanda', 'acme', 'viewer')
     expect(await changeRole(weak, 'owner', owner)).toBeUndefined()
     expect(await makesKeys(weak)).toBe('NOT_PERMITTED_FOR_ROLE') // the token still says viewer
@@ -126,7 +129,9 @@ describe('a role', () => {
         .setExpirationTime('5m')
         .sign(Buffer.from(elsewhereSecret))
     const raised = await sign(membershipOf(viewer))
-    expect((await berth.ask('{ me { role } }', { token: raised })).body.data).toEqual({ me: { role: 'viewer' } })
+    expect((await berth.ask('{ viewer { role } }', { token: raised })).body.data).toEqual({
+      viewer: { role: 'VIEWER' },
+    })
     expect(await makesKeys(raised)).toBe('NOT_PERMITTED_FOR_ROLE')
     expect(await makesKeys(await sign(membershipOf(owner)))).toBe('AUTHENTICATION_INVALID')
   })

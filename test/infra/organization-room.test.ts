@@ -96,7 +96,7 @@ describe('memory', () => {
     const build = await berth.call('POST', '/api/v1/build/jobs', {
       token: acme,
       body: {
-        org_id: ((await graphql('{ me { organization { id } } }')) as { organization: { id: string } }).organization.id,
+        org_id: ((await graphql('{ viewer { organizationId } }')) as { organizationId: string }).organizationId,
         spec: [...Buffer.from('{"resources": {"memory_mb": 8192}}')],
       },
     })

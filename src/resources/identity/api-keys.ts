@@ -3,12 +3,12 @@
  * A key's id is the 16 characters in the middle of it, which is called the key id; it has no TypeID.
  */
 import { randomInt } from 'node:crypto'
-import { allow, keyScopes, owned } from '#src/platform/access.ts'
+import { allow, allowAnywhere, keyScopes, owned, type KeyScope } from '#src/platform/access.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { randomToken } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { pageBy, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { countRows, pageSql, readPageBy, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import { sha256 } from '#src/platform/secrets.ts'
@@ -21,9 +21,8 @@ const momentForm = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]
 const dayMs = 86_400_000
 
 /** A key as far as it is shown: never its secret, only the last four characters. */
-export type ApiKey = Pick<
-  Row<'api_keys'>,
-  | 'keyId'
+export type ApiKey = { id: string } & Pick<
+  Row<'api_keys', { scopes: KeyScope[] }>,
   | 'organizationId'
   | 'name'
   | 'secretLast4'
@@ -36,7 +35,7 @@ export type ApiKey = Pick<
 >
 
 const columns = sql.raw(
-  'key_id, organization_id, name, secret_last4, scopes, created_by, created_at, expires_at, revoked_at, last_used_at',
+  'key_id as id, organization_id, name, secret_last4, scopes, created_by, created_at, expires_at, revoked_at, last_used_at',
 )
 
 /**
@@ -87,20 +86,35 @@ export async function createKeyFor(
   return { key, apiKey: await getOne<ApiKey>(tx, sql`select ${columns} from api_keys where key_id = ${keyId}`) }
 }
 
-/** The organization's keys, newest first, revoked and expired ones too. */
-export async function pageApiKeys(call: Call, { first, after }: PageWindow): Promise<Page<ApiKey>> {
+/** The organization's keys, newest first, revoked and expired ones too. @throws BerthError invalid_request. */
+export async function pageApiKeys(call: Call, window: PageWindow): Promise<Page<ApiKey>> {
   const scope = allow(call.caller, 'keys:read')
-  const size = pageSize(first)
-  if (after && !keyIdForm.test(after))
-    throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
-  const rows = await findAll<ApiKey>(
+  return readPageBy(
+    {
+      keyOf: (cursor) => (keyIdForm.test(cursor) ? cursor : undefined),
+      cursorOf: ({ id }: ApiKey) => id,
+    },
+    window,
+    (reading) => {
+      const placeOf = (id: string) =>
+        sql`(select created_at, key_id from api_keys where ${owned(scope)} and key_id = ${id})`
+      const { within, cut } = pageSql([sql`created_at`, sql`key_id`], reading, 'desc', placeOf)
+      return findAll<ApiKey>(call.db, sql`select ${columns} from api_keys where ${owned(scope)} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`api_keys where ${owned(scope)}`),
+  )
+}
+
+/** The keys of these ids, of the caller's organizations. A key knows itself. */
+export async function findApiKeys(call: Call, ids: readonly string[]): Promise<ApiKey[]> {
+  const isKey = call.caller.kind === 'key'
+  const reach = allowAnywhere(call.caller, isKey ? 'account:read' : 'keys:read')
+  return findAll<ApiKey>(
     call.db,
     sql`
-    select ${columns} from api_keys where ${owned(scope)}
-      and (${after ?? null}::text is null or (created_at, key_id) < (select created_at, key_id from api_keys where ${owned(scope)} and key_id = ${after ?? null}))
-    order by created_at desc, key_id desc limit ${size + 1}`,
+    select ${columns} from api_keys where key_id = any(${ids.filter((id) => keyIdForm.test(id))}::text[]) and ${owned(reach)}
+      and (${reach.keyId}::text is null or key_id = ${reach.keyId})`,
   )
-  return pageBy(({ keyId }) => keyId, rows, size, after)
 }
 
 /** One of them. @throws BerthError not_found. */

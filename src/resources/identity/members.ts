@@ -2,10 +2,10 @@
  * The members of an organization: everybody in it may see who they are; admins change roles and remove people, and only
  * owners touch owners. There is always an owner. What a removed person was doing stops: see agents/member-work.ts.
  */
-import { allow, isAtLeast, type Role } from '#src/platform/access.ts'
+import { allow, allowAnywhere, isAtLeast, type Role } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -23,17 +23,32 @@ type Actor = { userId: string; role: Role } | 'operator'
 
 const columns = sql`m.id, m.organization_id, m.user_id, u.name as user_name, u.email, m.role, m.created_at from memberships m join users u on u.id = m.user_id`
 
-/** The organization's members, newest first. */
-export async function pageMembers(call: Call, { first, after }: PageWindow): Promise<Page<Member>> {
+/** Which members a list shows. */
+export type MemberFilter = { roles?: readonly Role[] | null }
+
+/** The organization's members, newest first. @throws BerthError invalid_request. */
+export async function pageMembers(call: Call, window: PageWindow, filter?: MemberFilter | null): Promise<Page<Member>> {
   const scope = allow(call.caller, 'members:read')
-  const size = pageSize(first)
-  const cursor = cursorId('membership', after)
-  const rows = await findAll<Member>(
-    call.db,
-    sql`
-    select ${columns} where m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${cursor}::uuid is null or m.id < ${cursor}) order by m.id desc limit ${size + 1}`,
+  const roles = filter?.roles ?? null
+  const chosen = sql`m.organization_id = ${scope.organizationId} and m.deactivated_at is null and (${roles}::text[] is null or m.role = any(${roles}))`
+  return readPage(
+    'membership',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`m.id`, reading)
+      return findAll<Member>(call.db, sql`select ${columns} where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`memberships m where ${chosen}`),
   )
-  return page('membership', rows, size, after)
+}
+
+/** The members of these stored ids, of the caller's organizations. */
+export async function findMembers(call: Call, ids: readonly string[]): Promise<Member[]> {
+  const { organizationIds } = allowAnywhere(call.caller, 'members:read')
+  return findAll<Member>(
+    call.db,
+    sql`select ${columns} where m.id = any(${ids}::uuid[]) and m.organization_id = any(${organizationIds}::uuid[]) and m.deactivated_at is null`,
+  )
 }
 
 /** All of them by name: for the operator's command. */

@@ -146,20 +146,7 @@ function inactive(): BerthError {
   )
 }
 
-/** The organization's name, for the account query. */
-export async function findOrganization(db: Db, id: string): Promise<{ id: string; name: string } | undefined> {
-  return findOne(db, sql`select id, name from organizations where id = ${id}`)
-}
-
 /** The organization of this name. */
 export async function findOrganizationNamed(db: Db, name: string): Promise<{ id: string } | undefined> {
   return findOne(db, sql`select id from organizations where name = ${name}`)
-}
-
-/** The user's name and email. */
-export async function findUser(
-  db: Db,
-  id: string,
-): Promise<{ id: string; name: string; email: string | null } | undefined> {
-  return findOne(db, sql`select id, name, email from users where id = ${id}`)
 }

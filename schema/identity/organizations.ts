@@ -1,0 +1,31 @@
+/** Organizations in GraphQL: the root of most of the graph. What an organization has is added by the file of each noun. */
+import { idArguments } from '#schema/arguments.ts'
+import { builder, type Context } from '#schema/builder.ts'
+import { nodeOf } from '#schema/nodes.ts'
+import { actingIn } from '#src/platform/access.ts'
+import { findOrganizations, getOrganization, type Organization } from '#src/resources/identity/organizations.ts'
+
+/** An organization. */
+export const organizationType = nodeOf('Organization', '`org_` and 26 characters.', findOrganizations)
+
+builder.objectType(organizationType, {
+  description: 'Whose everything is: people belong to it, and keys act for it.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Its name.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  organization: t.field({
+    type: organizationType,
+    description: 'An organization that the caller belongs to. Errors: FORBIDDEN.',
+    args: idArguments,
+    resolve: (_, { id }, call) => getOrganization(call, id),
+  }),
+}))
+
+/** The same call, made in this organization instead of the active one of the caller’s token. */
+export function callIn(call: Context, { id }: Pick<Organization, 'id'>): Context {
+  return { ...call, caller: actingIn(call.caller, id) }
+}

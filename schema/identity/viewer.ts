@@ -1,0 +1,65 @@
+/** Who is calling, in GraphQL: where a client starts. */
+import { builder } from '#schema/builder.ts'
+import { connectionOf, pageArguments } from '#schema/pages.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { pageOrganizations } from '#src/resources/identity/organizations.ts'
+import { getViewer, type Viewer } from '#src/resources/identity/viewer.ts'
+import { apiKeyType } from './api-keys.ts'
+import { roleType } from './members.ts'
+import { organizationType } from './organizations.ts'
+import { userType } from './users.ts'
+
+const viewer = builder.objectRef<Viewer>('Viewer').implement({
+  description: 'The caller, as Berth sees them: a person, or the key of an organization.',
+  fields: (t) => ({
+    userId: t.id({
+      nullable: true,
+      description: 'The person; null for a key.',
+      resolve: ({ userId }) => userId && encodeId('user', userId),
+    }),
+    user: t.field({
+      type: userType,
+      nullable: true,
+      description: 'The person; null for a key.',
+      resolve: ({ userId }) => userId,
+    }),
+    keyId: t.exposeID('keyId', { nullable: true, description: 'The key; null for a person.' }),
+    key: t.field({
+      type: apiKeyType,
+      nullable: true,
+      description: 'The key; null for a person.',
+      resolve: ({ keyId }) => keyId,
+    }),
+    organizationId: t.id({
+      nullable: true,
+      description: 'The active organization: that of the key, or the one that the token names.',
+      resolve: ({ organizationId }) => organizationId && encodeId('organization', organizationId),
+    }),
+    organization: t.field({
+      type: organizationType,
+      nullable: true,
+      description: 'The active organization; null for a token that names none.',
+      resolve: ({ organizationId }) => organizationId,
+    }),
+    organizations: t.field({
+      type: connectionOf('Organization', organizationType),
+      description: 'Every organization that the caller belongs to.',
+      args: pageArguments,
+      resolve: (_, window, call) => pageOrganizations(call, window),
+    }),
+    role: t.field({
+      type: roleType,
+      nullable: true,
+      description: 'What the person may be in the active organization at this moment; null for a key.',
+      resolve: ({ role }) => role,
+    }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  viewer: t.field({
+    type: viewer,
+    description: 'Who is calling: the place to start. Errors: UNAUTHORIZED.',
+    resolve: (_, _arguments, call) => getViewer(call),
+  }),
+}))

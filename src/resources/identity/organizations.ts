@@ -1,0 +1,52 @@
+/** Organizations and people, as those who belong together see each other. */
+import { allowIn, organizationsOf } from '#src/platform/access.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { findAll, getOne, sql } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Call } from '#src/platform/services.ts'
+
+/** An organization: whose everything is. */
+export type Organization = Pick<Row<'organizations'>, 'id' | 'name' | 'createdAt'>
+
+/** A person. */
+export type User = Pick<Row<'users'>, 'id' | 'name' | 'createdAt'>
+
+/** The organization of this id. @throws BerthError forbidden when the caller does not belong to it. */
+export async function getOrganization(call: Call, publicId: string): Promise<Organization> {
+  const scope = allowIn(call.caller, 'account:read', decodeId('organization', publicId))
+  return getOne(call.db, sql`select id, name, created_at from organizations where id = ${scope.organizationId}`)
+}
+
+/** The organizations of these stored ids that the caller belongs to. */
+export async function findOrganizations(call: Call, ids: readonly string[]): Promise<Organization[]> {
+  const known = new Set(organizationsOf(call.caller))
+  const theirs = ids.filter((id) => known.has(id))
+  return findAll(call.db, sql`select id, name, created_at from organizations where id = any(${theirs}::uuid[])`)
+}
+
+/** The organizations that the caller belongs to, newest first. @throws BerthError invalid_request. */
+export async function pageOrganizations(call: Call, window: PageWindow): Promise<Page<Organization>> {
+  const chosen = sql`id = any(${organizationsOf(call.caller)}::uuid[])`
+  return readPage(
+    'organization',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading)
+      return findAll(call.db, sql`select id, name, created_at from organizations where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`organizations where ${chosen}`),
+  )
+}
+
+/** The people of these stored ids whom the caller may know: themselves, and who belongs or belonged to an organization of theirs. */
+export async function findUsers(call: Call, ids: readonly string[]): Promise<User[]> {
+  const organizationIds = organizationsOf(call.caller)
+  const ownId = call.caller.kind === 'person' ? call.caller.userId : null
+  return findAll(
+    call.db,
+    sql`
+    select id, name, created_at from users where id = any(${ids}::uuid[])
+      and (id = ${ownId}::uuid or exists (select from memberships where user_id = users.id and organization_id = any(${organizationIds}::uuid[])))`,
+  )
+}
