@@ -173,7 +173,7 @@ describe('the money', () => {
     ).toEqual([])
   })
 
-  test('is remembered in one place: only state.ts makes what holds it', () => {
+  test('is remembered in one place: state.ts alone makes what holds it, and leases.ts alone says what a process holds', () => {
     const making = product.filter(({ code }) =>
       /(?<!function )\b(?:createAccounts|createLeases|createLedgerQueue|createLedgerWriter|openBillingState)\(|new RunningRequest\(/.test(
         code,
@@ -183,6 +183,8 @@ describe('the money', () => {
       'src/resources/llm/billing.ts',
       'src/resources/llm/billing/state.ts',
     ])
+    const holding = product.filter(({ code }) => /\.heldNanoUsd\s*[-+]?=(?!=)/.test(code))
+    expect(holding.map(({ path }) => path)).toEqual(['src/resources/llm/billing/leases.ts'])
   })
 })
 
