@@ -5,6 +5,6 @@ import { readFlags, runTold } from '#src/platform/command-line.ts'
 import { schema } from './schema.ts'
 
 await runTold(() => {
-  readFlags(process.argv.slice(2), 'npm run schema: writes schema/schema.graphql anew. It takes no other words.', {})
+  readFlags(process.argv.slice(2), 'npm run schema: writes schema/schema.graphql anew. It takes no arguments.', {})
   writeFileSync(new URL('schema.graphql', import.meta.url), `${printSchema(schema)}\n`)
 })

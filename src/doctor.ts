@@ -13,7 +13,7 @@ const marks = { works: '✓', fails: '✗', neither: '–' } as const
 async function main(): Promise<number> {
   readFlags(
     process.argv.slice(2),
-    'npm run doctor: says what works on this host and what is missing, each with a remedy. It takes no other words.',
+    'npm run doctor: says what works on this host and what is missing, each with a remedy. It takes no arguments.',
     {},
   )
   process.chdir(fileURLToPath(new URL('..', import.meta.url)))

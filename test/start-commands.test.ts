@@ -66,7 +66,7 @@ describe('a start whose database does not answer', () => {
 })
 
 describe('log lines', () => {
-  test('are JSON where nobody looks, and for people where they are asked for', async () => {
+  test('are JSON outside a terminal, and for people where they are asked for', async () => {
     const database = await createDatabase()
     try {
       const logged = async (format: string): Promise<string> => {

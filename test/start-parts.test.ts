@@ -33,7 +33,7 @@ describe('the Procfile', () => {
     })
   })
 
-  test('a line that is none is named', () => {
+  test('an invalid line is named', () => {
     expect(() => read('web: node b.ts\njust words\n')).toThrow('"just words" is not of the form "name: command"')
   })
 })
@@ -85,7 +85,7 @@ test('what VMs lack is named in one command to run', () => {
   expect(missing.sentence).toContain(`apt-get install -y ${missing.packages.join(' ')}\``)
 })
 
-test('a process is told from a later one with the same number', () => {
+test('a process is distinguished from a later one with the same pid', () => {
   const self = markProcess(process.pid)!
   expect(isRunning(self)).toBe(true)
   expect(isRunning({ ...self, startedTicks: self.startedTicks - 1 })).toBe(false)

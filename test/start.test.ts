@@ -179,7 +179,7 @@ test('web and Postgres come back within 5 s when they are killed', async () => {
   expect(isRunning(before.processes.worker!)).toBe(true)
 })
 
-test('a start that is killed takes its processes along, and the next one finds everything as it was', async () => {
+test('a start that is killed takes its processes with it, and the next one finds everything as it was', async () => {
   const first = start()
   await first.line(/Berth is ready/)
   const left = readRunFile(dataDir())!

@@ -16,7 +16,7 @@ export async function withDatabase(config: Config, work: (url: string) => Promis
   makeFolders(config)
   const claimed = await claim(config.dataDir)
   if (!claimed)
-    throw new BackupError(`Another command works on ${config.dataDir}. Wait until it has ended, then try again.`)
+    throw new BackupError(`Another command is using ${config.dataDir}. Wait until it has ended, then try again.`)
   try {
     await withEmbedded(config, work)
   } finally {

@@ -24,7 +24,7 @@ export async function begin(
     if (peer.open.size >= limits.socketOperations)
       throw new BerthError(
         'rate_limited',
-        `${limits.socketOperations} operations are open on this socket, which is all it may have. Complete one first.`,
+        `${limits.socketOperations} operations are open on this socket, which is the limit. Complete one first.`,
         { retryAfterSeconds: 1 },
       )
     const { caller, grants } = noting(await authenticator.authenticate(peer.credential))

@@ -5,9 +5,9 @@ import { runCommand, withRunningBerth } from './command.ts'
 import { rotateSigningKey } from './issuer.ts'
 
 async function rotate(words: readonly string[]): Promise<void> {
-  answerHelp(words, 'npm run rotate-keys: a new key signs tokens from now on. It takes no other words.')
+  answerHelp(words, 'npm run rotate-keys: a new key signs tokens from now on. It takes no arguments.')
   // Wrong arguments make no key: a second rotation would end all tokens of the key before both.
-  if (words.length > 0) throw new UsageError('The command is, without anything behind it: npm run rotate-keys')
+  if (words.length > 0) throw new UsageError('The command takes no arguments: npm run rotate-keys')
   await withRunningBerth('berth-rotate-keys', async (db, config) => {
     await rotateSigningKey({ db, sealer: loadSealer(config.secretKey, config.dataDir) })
     process.stdout.write('A new key signs from now on.\n')

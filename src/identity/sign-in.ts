@@ -101,9 +101,9 @@ function whyNotLocal(request: FastifyRequest, config: Config): string | null {
 /** The first reason why this request was not sent by our own page, or null. */
 function whyNotOurPage({ headers }: FastifyRequest): string | null {
   if (headers[signInHeader] !== '1') return `Send the header ${signInHeader}: 1.`
-  if (headers.origin !== `http://${headers.host}`) return 'Local sign-in is for the page of this very address.'
+  if (headers.origin !== `http://${headers.host}`) return 'Local sign-in answers only the page at this address.'
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin') return 'Local sign-in is for the page of this very address.'
+  if (site !== undefined && site !== 'same-origin') return 'Local sign-in answers only the page at this address.'
   return null
 }
 

@@ -116,6 +116,6 @@ export function publicError(thrown: unknown): BerthError {
   if (thrown instanceof BerthError) return thrown
   return new BerthError(
     'internal_error',
-    'Something went wrong on our side. Try again; if it stays, send the request id to your operator.',
+    'Something went wrong on our side. Try again; if it persists, send the request id to your operator.',
   )
 }

@@ -17,7 +17,7 @@ export async function patiently<Result>(work: () => Promise<Result>, signal?: Ab
       return await work()
     } catch (error) {
       if (!isDatabaseAway(error) || performance.now() > deadlineMs || signal?.aborted) throw error
-      if (attempt === 1) log.warn('something that is under way waits for the database')
+      if (attempt === 1) log.warn('work in progress waits for the database')
       await pause(retryMs)
     }
   }

@@ -142,7 +142,7 @@ export const settings = {
     'BERTH_LOCAL_SIGN_IN',
     onOff,
     ({ builtInIssuer, host }) => builtInIssuer && isLoopback(host),
-    'whether GraphiQL may mint a token for the user of this machine who started Berth, or for who has the code that the start printed',
+    'whether GraphiQL may mint a token for the user of this machine who started Berth, or for whoever has the code that the start printed',
     '`on` while listening on loopback',
   ),
   audience: setting(

@@ -35,5 +35,5 @@ export function sentenceOf({ issues }: z.ZodError, field: string): string {
   const path = (issue?.path ?? []).map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
   const place = field === '' ? path.replace(/^\./, '') : field + path
   if (issue?.code === 'unrecognized_keys') return issue.message.replaceAll(placeMark, place === '' ? '' : `${place}.`)
-  return `${place} is not right: ${issue?.message ?? 'look at its type'}.`
+  return `${place} is not valid: ${issue?.message ?? 'look at its type'}.`
 }

@@ -85,7 +85,7 @@ export function createThread<Question, Answer>(
       new Promise((resolve, reject) => {
         if (waiting.length >= waitingMax)
           return reject(
-            new ThreadError('busy', 'Too much of this kind is being worked on. Try again in a few seconds.'),
+            new ThreadError('busy', 'Too many requests of this kind are running. Try again in a few seconds.'),
           )
         waiting.push({ question, resolve, reject })
         next()

@@ -43,7 +43,7 @@ function isolation(vmUids: UidRange | null): Check {
   if (vmUids) return verdict(`each VM runs as a system user of its own, of ${vmUids.first} to ${vmUids.last}`, null)
   return {
     verdict: 'neither',
-    what: 'all VMs run as this user: who breaks out of one can read this user’s files, and the other VMs’ disks',
+    what: 'all VMs run as this user: whoever breaks out of one can read this user’s files, and the other VMs’ disks',
     remedy: 'Start Berth as root, and each VM gets a system user of its own that owns nothing else.',
   }
 }

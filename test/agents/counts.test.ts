@@ -67,7 +67,7 @@ describe('an organization has at most so many', () => {
     await check(token) // two were let through since one was counted
     await expect(check(token)).rejects.toMatchObject({
       code: 'rate_limited',
-      message: 'Your organization has 3 sessions, which is all it may have. Delete one.',
+      message: 'Your organization has 3 sessions, which is the limit. Delete one.',
     })
     await check(token) // counted anew: those that were let through were never made
     await check(other)

@@ -131,7 +131,7 @@ describe('a page of an origin that is named', () => {
     expect(await fetchIn(page, `${berth.url}/healthz`)).toMatchObject({ status: 200 })
   })
 
-  test('reads errors too: without a token, of a body that is wrong, of an address that is not there', async () => {
+  test('reads errors too: for a missing token, a wrong body, an unknown path', async () => {
     const page = await open(trusted)
     expect(await fetchIn(page, `${berth.url}/api/v1/vms`)).toMatchObject({
       status: 401,
@@ -210,14 +210,14 @@ describe('a page of any other origin', () => {
     expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
-  test('is not let in where no origin is named', async () => {
+  test('gets no access where no origin is configured', async () => {
     expect(await fetchIn(await open(trusted), `${closed.url}/healthz`)).toEqual({
       failed: expect.stringContaining('Failed to fetch'),
     })
     expect((await fetch(`${closed.url}/healthz`, { headers: { origin: trusted } })).headers.has('vary')).toBe(false)
   })
 
-  test('cannot be named by a pattern, a path or anything but an exact origin', () => {
+  test('cannot be configured by a pattern, a path or anything but an exact origin', () => {
     for (const wrong of [
       '*',
       'null',
@@ -239,7 +239,7 @@ describe('a page of any other origin', () => {
 
 describe('a token in the address', () => {
   const address = (path: string, bearer: string): string => `${berth.url}${path}?token=${bearer}`
-  test('opens event streams only, gives way to the header, and is written nowhere', async () => {
+  test('opens event streams only, yields to the header, and is logged nowhere', async () => {
     const logged: string[] = []
     const write = process.stdout.write.bind(process.stdout)
     process.stdout.write = ((text: string) => (logged.push(String(text)), true)) as typeof process.stdout.write
@@ -258,7 +258,7 @@ describe('a token in the address', () => {
     expect(logged.join('')).not.toContain(token.split('.')[1])
   })
 
-  test('is told of by OpenAPI for every event stream', async () => {
+  test('is described in OpenAPI for every event stream', async () => {
     for (const [path, prefix] of [
       ['/api/v1/openapi.json', ''],
       ['/agents/openapi.json', '/agents'],

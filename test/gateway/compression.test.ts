@@ -65,7 +65,7 @@ describe('an answer', () => {
     expect([again.status, again.bytes.length]).toEqual([304, 0])
   })
 
-  test('that is small, or of the chat routes, goes out as it is', async () => {
+  test('that is small, or of the chat routes, is not compressed', async () => {
     const key = { 'accept-encoding': 'br, gzip', 'content-type': 'application/json' }
     expect((await ask('/healthz', key)).headers['content-encoding']).toBeUndefined()
     const chat = await send(`${berth.url}/llm/v1/chat/completions`, {
@@ -80,7 +80,7 @@ describe('an answer', () => {
     expect((await chat.body.text()).length).toBeGreaterThan(2_000)
   })
 
-  test('has the encoding that its reader likes best', () => {
+  test('has the encoding that its client prefers', () => {
     for (const [header, encoding] of [
       ['gzip, deflate, br', 'br'],
       ['gzip', 'gzip'],
@@ -175,7 +175,7 @@ describe('a body', () => {
     }
   })
 
-  test('in another encoding is 415, and is told which are read', async () => {
+  test('in another encoding is 415, with a sentence that names the supported ones', async () => {
     for (const encoding of ['compress', 'zstd', 'gzip, gzip', 'nonsense']) {
       expect(await post('/api/v1/vms', '{}', { 'content-encoding': encoding })).toEqual([
         415,
@@ -192,14 +192,14 @@ describe('a body', () => {
     }
   })
 
-  test('under an Idempotency-Key is the same request packed and plain', async () => {
+  test('under an Idempotency-Key is the same request compressed and plain', async () => {
     const key = { 'idempotency-key': 'packed-and-plain' }
     const text = JSON.stringify({ name: 'once' })
     const first = await post('/agents/v1/environments', text, key)
     expect(await post('/agents/v1/environments', gzipSync(text), { ...key, 'content-encoding': 'gzip' })).toEqual(first)
   })
 
-  test('whose sender leaves in the middle is nobody’s failure', async () => {
+  test('whose sender leaves in the middle is not logged as a failure', async () => {
     const half = gzipSync(Buffer.alloc(500_000, 'x')).subarray(0, 100)
     await expect(
       send(`${berth.url}/graphql`, {

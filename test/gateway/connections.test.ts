@@ -93,7 +93,7 @@ function deaf(bytes: string): Socket {
 
 const head = (path: string, headers = ''): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`
 
-describe('readers who never read', () => {
+describe('clients that never read', () => {
   test(`cost little memory and are cut after ${limits.stalledSeconds} s, whatever they asked for, while others are served`, {
     timeout: 120_000,
   }, async () => {
@@ -147,7 +147,7 @@ describe('readers who never read', () => {
   })
 })
 
-describe('clients who never finish', () => {
+describe('clients that never finish', () => {
   test('their headers, their body, or do not begin: thousands are cut within 12 s while others are served', {
     timeout: 120_000,
   }, async () => {
@@ -185,7 +185,7 @@ describe('clients who never finish', () => {
 })
 
 describe('a connection', () => {
-  test('whose requests do not wait for their answers is cut beyond so many', async () => {
+  test('that pipelines more requests than the limit is cut', async () => {
     const answersTo = (count: number): Promise<number> =>
       new Promise((resolve) => {
         let text = ''
@@ -243,7 +243,7 @@ describe('connections of one address', () => {
     }
   })
 
-  test('are refused beyond what there may be together', async () => {
+  test('are refused beyond the limit for all addresses', async () => {
     const own = await startApp({ settings: { BERTH_CONNECTIONS_PER_ADDRESS: '500', BERTH_CONNECTIONS: '10' } })
     try {
       const held = Array.from({ length: 10 }, () => connect(own.port, '127.0.0.1'))

@@ -49,7 +49,7 @@ async function offlinePage(): Promise<{ page: Page; outside: string[]; problems:
 }
 
 describe('the page at /graphql', () => {
-  it('gives a newcomer a token and an answer, with no internet', async () => {
+  it('gives a newcomer a token and an answer, without internet', async () => {
     const { page, outside, problems } = await offlinePage()
     await page.goto(`http://localhost:${running.port}/graphql`)
     await page.getByRole('button', { name: 'Get a token' }).click()
@@ -64,7 +64,7 @@ describe('the page at /graphql', () => {
     expect([outside, problems]).toEqual([[], []])
   })
 
-  it('opens with its example, and has what was written after every reload', async () => {
+  it('opens with its example, and keeps what was written over every reload', async () => {
     const { page, problems } = await offlinePage()
     const editor = page.locator('.graphiql-query-editor .view-lines')
     const tabs = page.locator('.graphiql-tabs .graphiql-tab')
@@ -89,7 +89,7 @@ describe('the page at /graphql', () => {
     expect(problems).toEqual([])
   }, 60_000)
 
-  it('mends what an earlier reload left: tabs without any text', async () => {
+  it('removes tabs without text that an earlier reload left', async () => {
     const { page } = await offlinePage()
     const empty = {
       id: 'x',
@@ -162,7 +162,7 @@ describe('the page at /graphql', () => {
     await page.locator('.result-window').getByText('"other"').waitFor()
   })
 
-  it('is for browsers, is not framed, and comes small and once', async () => {
+  it('is for browsers, cannot be framed, and is compressed and cached', async () => {
     const answer = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html' } })
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(answer.headers.get('content-encoding')).toMatch(/^(?:br|gzip)$/)
@@ -196,7 +196,7 @@ describe('the example that the page opens with', () => {
           .join('\n'),
       ),
   ]
-  it('fits the schema, what is commented included', () => {
+  it('fits the schema, its comments included', () => {
     expect(examples).toHaveLength(3)
     for (const example of examples)
       expect([example, validate(schema, parse(example)).map((problem) => problem.message)]).toEqual([example, []])

@@ -64,7 +64,7 @@ describe('urql', () => {
     ])
   })
 
-  it('gets an answer whose headers agree with each other, of whatever form', async () => {
+  it('gets consistent headers in every form of answer', async () => {
     for (const accept of [urqlAccept, 'multipart/mixed', 'text/event-stream', 'application/json']) {
       for (const query of ['{ me { name } }', '{ ech }', 'subscription { ticks(count: 2) }']) {
         const answer = await fetch(`${running.url}/graphql`, {
@@ -169,7 +169,7 @@ describe('Apollo’s persisted queries', () => {
     }
   })
 
-  it('that bring the document are run', async () => {
+  it('that include the document are run', async () => {
     const answer = await fetch(`${running.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
@@ -178,7 +178,7 @@ describe('Apollo’s persisted queries', () => {
     expect(await answer.json()).toEqual({ data: { me: { name: 'alice' } } })
   })
 
-  it('do not make other requests without a document into anything but a mistake', async () => {
+  it('leave other requests without a document a mistake', async () => {
     for (const body of [{}, { extensions: {} }, { extensions: { persistedQuery: null } }]) {
       const answer = await fetch(`${running.url}/graphql`, {
         method: 'POST',

@@ -67,7 +67,7 @@ describe('a caller', () => {
     expect(headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
   })
 
-  it('without a token is told that, and not what is wrong with the document', async () => {
+  it('without a token is told so, and not what is wrong with the document', async () => {
     const documents = [
       '{ ech }',
       '{ me { nam } }',
@@ -149,7 +149,7 @@ describe('a caller', () => {
     }
   })
 
-  it('with a token is told which name was near', async () => {
+  it('with a token is told the nearest name', async () => {
     const messages = async (query: string): Promise<string | undefined> =>
       (await running.ask(query, { token, headers: { accept: 'application/graphql-response+json' } })).body.errors?.[0]
         ?.message
@@ -160,7 +160,7 @@ describe('a caller', () => {
     expect(await messages('{ __type(name: "Me") { kind } items { nodes { nam } } }')).toContain('Did you mean "name"')
   })
 
-  it('is told at once about a name as long as a document may be', async () => {
+  it('gets an answer at once about a name as long as a whole document', async () => {
     const from = performance.now()
     const { status } = await running.ask(`{ ${'e'.repeat(1_000_000)} }`, {
       token,
@@ -240,7 +240,7 @@ describe('limits', () => {
   it('refuse 4001 tokens', async () => {
     expect(await refused(`{ ${'echo '.repeat(4000)} }`)).toMatch(/more than 4000 tokens/)
   })
-  it('refuse fragments in a circle, fast', async () => {
+  it('refuse circular fragments, fast', async () => {
     const { status } = await running.ask('query Q { ...A } fragment A on Query { ...B } fragment B on Query { ...A }', {
       token,
       headers: { accept: 'application/graphql-response+json' },

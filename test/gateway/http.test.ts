@@ -232,7 +232,7 @@ describe('every answer', () => {
     }
     expect(ids.size).toBe(7)
   })
-  it('also to what is no HTTP', async () => {
+  it('also to what is not HTTP', async () => {
     expect((await exchange('HELLO\r\n\r\n')).said).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nx-request-id: req_/)
     expect((await exchange(`GET / HTTP/1.1\r\nhost: x\r\na: ${'x'.repeat(20_000)}\r\n\r\n`)).said).toMatch(
       /^HTTP\/1\.1 431 /,
@@ -283,7 +283,7 @@ describe('slow clients', () => {
     expect(afterMs).toBeLessThan(12_500)
     expect(said).toMatch(/^(HTTP\/1.1 408|$)/)
   })
-  it('do not make a long answer short: one that takes 11 s arrives', async () => {
+  it('do not cut a long answer: one that takes 11 s arrives', async () => {
     expect(await (await fetch(`${running.url}/slow`)).json()).toEqual({ slept: true })
   })
 })
@@ -316,7 +316,7 @@ describe('rate limits', () => {
       await limited.stop()
     }
   })
-  it('slow down who guesses tokens', async () => {
+  it('slow down whoever guesses tokens', async () => {
     const limited = await startApp()
     try {
       const statuses = await Promise.all(
@@ -334,7 +334,7 @@ describe('rate limits', () => {
 })
 
 describe('health', () => {
-  it('is told, and not kept', async () => {
+  it('is reported, and not cached', async () => {
     expect(await (await fetch(`${running.url}/healthz`)).json()).toEqual({ status: 'ok' })
     const ready = await fetch(`${running.url}/readyz`)
     expect([ready.status, await ready.json()]).toEqual([
@@ -367,7 +367,7 @@ describe('health', () => {
 })
 
 describe('metrics', () => {
-  it('are told on a port of their own, by route template', async () => {
+  it('are served on a port of their own, by route template', async () => {
     await fetch(`${running.url}/name/some-name`)
     const one = await serveMetrics(12_900)
     const other = await serveMetrics(12_900)

@@ -47,7 +47,7 @@ describe('the folder of this host', () => {
     await expect(store().read('builds/a/b.tar.gz')).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('keeps nothing of a stream that is too long or breaks off', async () => {
+  test('keeps nothing of a stream that is too long or is cut off', async () => {
     await expect(store().put('long', Readable.from([Buffer.alloc(60), Buffer.alloc(60)]), 100)).rejects.toMatchObject({
       code: 'request_too_large',
     })
@@ -94,7 +94,7 @@ describe('the folder of this host', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, '10'])
   })
 
-  test('opens to nobody whose address was not signed for this file, this method and this time', async () => {
+  test('refuses every address that was not signed for this file, this method and this time', async () => {
     await store().put('secret/file', Readable.from([Buffer.from('x')]), 10)
     const address = await signed('GET', 'secret/file')
     const changed = [
@@ -118,7 +118,7 @@ describe('the folder of this host', () => {
     }
   })
 
-  test('has no keys that could lead out of it', () => {
+  test('accepts no key that leads out of it', () => {
     for (const key of [
       '../x',
       'a/../b',
@@ -208,7 +208,7 @@ describe('a service that speaks S3', () => {
     expect(asked[0]).toBe('PUT /bucket/compute/o/u')
   })
 
-  test('half described is refused at start', () => {
+  test('with incomplete settings is refused at start', () => {
     expect(() => readConfig({ BERTH_S3_BUCKET: 'bucket' })).toThrow('belong together')
   })
 })

@@ -90,7 +90,7 @@ describe('a subscription over server-sent events', () => {
     expect((await subscribe('subscription { ticks(count: 1) }', { bearer })).status).toBe(200)
   })
 
-  it('shows nothing of a bug in the middle', async () => {
+  it('shows nothing of a bug in the middle of a stream', async () => {
     const text = await (await subscribe('subscription { failing }')).text()
     expect(text).toContain('INTERNAL_ERROR')
     expect(text).not.toContain('secret')
@@ -218,7 +218,7 @@ describe('a web socket', () => {
     })
   })
 
-  it('that does not say who it is within 5 s is closed with 4408', async () => {
+  it('that does not authenticate within 5 s is closed with 4408', async () => {
     const { closed } = await raw()
     expect((await closed).code).toBe(4408)
   })
@@ -234,7 +234,7 @@ describe('a web socket', () => {
     expect(failed.message).toContain('404')
   })
 
-  it('obeys the limits of HTTP', async () => {
+  it('has the limits of HTTP', async () => {
     const { socket, said } = await ready(bearing(token))
     const send = (id: string, payload: unknown): void => socket.send(JSON.stringify({ id, type: 'subscribe', payload }))
     send('depth', { query: `{ ${'items(first: 1) { nodes { '.repeat(7)} id ${'} }'.repeat(7)} }` })

@@ -74,7 +74,7 @@ const status = async (key: string, url = berth.url): Promise<number> =>
 const everywhere = (key: string): Promise<number[]> => Promise.all([status(key), status(key, second.url)])
 
 describe('a key', () => {
-  test('is shown whole once, with the fixed scopes, and opens what they open', async () => {
+  test('is shown in full once, with the fixed scopes, and opens what they open', async () => {
     const { key, apiKey } = await make('  my laptop  ')
     expect(key).toMatch(/^svc_live_ak_[0-9a-z]{16}\.[A-Za-z0-9_-]{43}$/)
     const { organizationId, userId } = idsOf(owner)
@@ -117,7 +117,7 @@ describe('a key', () => {
     )
   })
 
-  test('says when it was last used, to the minute, and nobody waits for that', async () => {
+  test('says when it was last used, to the minute, without slowing down requests', async () => {
     const { key, apiKey } = await make('used')
     expect(await status(key)).toBe(200)
     const usedAt = async (): Promise<string | null> =>
@@ -145,7 +145,7 @@ describe('a key', () => {
     expect(await everywhere(key)).toEqual([401, 401])
   })
 
-  test('whose revocation is heard before what was read of it is not remembered as it was', async () => {
+  test('whose revocation overtakes a read is not cached as valid', async () => {
     const { key, apiKey } = await make()
     let hear: (id: string | null) => void = () => undefined
     const checker = createApiKeyChecker(

@@ -56,7 +56,7 @@ describe('npm run -s token', () => {
     }
   })
 
-  it('makes nobody and nothing by a typing error: it says what is near, and which flag makes it', async () => {
+  it('creates nothing after a typing error: it names the nearest name, and the flag that creates one', async () => {
     const names = async (): Promise<unknown> =>
       (
         await running.services.database.pool.query(
@@ -132,7 +132,7 @@ describe('npm run rotate-keys', () => {
       expect(await run(words, {}, 'rotate-keys')).toEqual({
         code: 2,
         out: '',
-        errors: 'The command is, without anything behind it: npm run rotate-keys\n',
+        errors: 'The command takes no arguments: npm run rotate-keys\n',
       })
     expect(await run([], { PORT: 'http' }, 'rotate-keys')).toMatchObject({
       code: 2,

@@ -51,7 +51,7 @@ describe('npm run -s key', () => {
     }
   })
 
-  it('makes no organization by a typing error: it says what is near, and which flag makes it', async () => {
+  it('creates no organization after a typing error: it names the nearest one, and the flag that creates one', async () => {
     expect(await run(['--org', 'fersh', '--name', 'x'])).toEqual({
       code: 1,
       out: '',

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => running.stop())
 
-test('what was read while a notice came is not remembered: it may be older than what the notice tells', async () => {
+test('a value that was read while a notice came is not cached: it may be older than the change', async () => {
   const { db, database } = running.services
   const text = await running.token('olga', 'quick')
   const [claim] = decodeJwt<{ org_memberships: { membership_id: string }[] }>(text).org_memberships

@@ -109,7 +109,7 @@ describe('local sign-in', () => {
       expect(await signIn({ body })).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
     }
   })
-  it('gives a page elsewhere no leave to try', async () => {
+  it('refuses the preflight of a page elsewhere', async () => {
     const preflight = await fetch(`${running.url}/identity/token`, {
       method: 'OPTIONS',
       headers: {
@@ -176,7 +176,7 @@ describe('local sign-in', () => {
     }
   })
 
-  it('makes no organization by a typing error, unless new names are asked for', async () => {
+  it('creates no organization after a typing error, unless new names are asked for', async () => {
     await signIn()
     const refused = await signIn({ body: { user: 'alice', organization: 'acne', role: 'owner' } })
     expect(refused).toEqual({
@@ -242,7 +242,7 @@ describe('another user of this machine', () => {
     expect((await signIn()).status).toBe(201)
   })
 
-  it('is not taken for the one who started Berth by closing its connection, which lists it as root', async () => {
+  it('cannot pass for the user who started Berth by closing its connection, which the kernel lists as root’s', async () => {
     const closed = { remoteAddress: '127.0.0.1', localAddress: '127.0.0.1', localPort: running.port }
     const socket = connect(running.port, '127.0.0.1')
     await once(socket, 'connect')

@@ -104,7 +104,7 @@ describe('what a guest can do', () => {
     expect((await world.curl([`http://private.test/`])).body).toBe('Private addresses may not be reached.\n')
   })
 
-  test('a response that breaks off is not taken for a whole one', async () => {
+  test('a response that is cut off is not taken for complete', async () => {
     world.handler = (_req, res) => {
       res.write('half', () => res.socket?.destroy())
     }
@@ -224,7 +224,7 @@ describe('policies', () => {
     for (const [host, allowed] of Object.entries(hosts)) expect([host, await allows(host)]).toEqual([host, allowed])
   })
 
-  test('a host that the policy refuses is not even looked up', async () => {
+  test('a host that the policy refuses is not resolved', async () => {
     world.egress.setPolicy(vm, { type: 'limited', allowedHosts: ['open.test'], allowPackageManagers: false })
     expect(await verdict('secret-data.www.open.test')).toBe('403')
     expect([...world.names.asked.keys()]).toEqual([])

@@ -166,7 +166,7 @@ describe('the guarded connector', () => {
     expect(canaryConnections).toBe(before)
   })
 
-  test('the canary would have noticed: the same names reach it when nothing guards', async () => {
+  test('the canary works: the same names reach it without the guard', async () => {
     const before = canaryConnections
     const socket = await connectGuarded({ host: 'loopback.test', port: canaryPort }, { ...options, refuse: () => null })
     socket.resume()
@@ -192,7 +192,7 @@ describe('the guarded connector', () => {
     socket.destroy()
   })
 
-  test('a name without addresses is told from a host that refuses, a silent server and a cancelled call', async () => {
+  test('a name without addresses, a host that refuses, a silent server and a cancelled call are different errors', async () => {
     expect((await failureOf(connectGuarded({ host: 'absent.test', port: 80 }, options))).problem).toBe('unresolved')
     expect((await failureOf(connectGuarded({ host: 'empty.test', port: 80 }, options))).problem).toBe('unresolved')
     expect((await failureOf(connectGuarded({ host: 'open.test', port: 1 }, options))).problem).toBe('unreachable')

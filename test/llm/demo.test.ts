@@ -203,7 +203,7 @@ describe('a script', () => {
     expect((await ask([system, user('!say from the user')])).text).toBe('from the user')
   })
 
-  test('passes arguments that are no JSON, tools that are unknown, and {} when there are none', async () => {
+  test('passes on arguments that are not JSON, unknown tools, and {} when there are none', async () => {
     const { calls } = await ask('!tool unknown {"a": \n!tool+ read not json\n!tool+ read', { tools })
     expect(calls.map((call) => [call.name, call.arguments])).toEqual([
       ['unknown', '{"a": '],
@@ -241,7 +241,7 @@ describe('a script', () => {
     ).toEqual([0, 'text', 1])
   })
 
-  test('waits between pieces, and stops waiting when nobody listens', async () => {
+  test('waits between pieces, and stops waiting when the client is gone', async () => {
     const started = performance.now()
     const { batches } = await ask('!pace 10\n!repeat 60 abcd')
     expect(performance.now() - started).toBeGreaterThan(90)
@@ -324,7 +324,7 @@ describe('a request', () => {
     ).toEqual(['{"b":2}'])
   })
 
-  test('with a schema that holds itself many times is answered at once, and shortly', async () => {
+  test('with a schema that refers to itself many times is answered at once, and briefly', async () => {
     const names = Array.from({ length: 100 }, (_, at) => `p${at}`)
     const holdsItself = {
       type: 'object',

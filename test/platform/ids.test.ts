@@ -28,7 +28,7 @@ test('the id of a known uuid is the one of the TypeID specification', () => {
   expect(encodeId('vm', 'ffffffff-ffff-ffff-ffff-ffffffffffff')).toBe('vm_7zzzzzzzzzzzzzzzzzzzzzzzzz')
 })
 
-test('no text but the id itself stands for a uuid', () => {
+test('only the id itself is accepted for a uuid', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ maxLength: 40 }), fc.stringMatching(/^[a-z]{2,5}_[0-9a-z]{26}$/)),
@@ -62,7 +62,7 @@ test('no text but the id itself stands for a uuid', () => {
     expect(decodeId('vm', wrong), wrong).toBeUndefined()
 })
 
-test('an id of one kind is none of another', () => {
+test('an id of one kind is refused as another', () => {
   for (const of of kinds)
     for (const other of kinds) if (of !== other) expect(decodeId(other, newId(of))).toBeUndefined()
   expect(new Set(Object.values(idPrefixes)).size).toBe(kinds.length)

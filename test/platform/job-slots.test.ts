@@ -46,7 +46,7 @@ function start(complete: (ids: string[]) => Promise<void>): {
   return { recorded, failed, settled, end }
 }
 
-test('a job that ends alone is recorded at once; those that end meanwhile go together', async () => {
+test('a job that ends alone is completed at once; those that end meanwhile are completed together', async () => {
   const { promise: first, resolve: letFirst } = Promise.withResolvers<void>()
   const { recorded, failed, settled, end } = start(async ([id]) => (id === 'job-0' ? first : undefined))
   await expect.poll(() => end.size).toBe(count)

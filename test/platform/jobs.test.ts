@@ -86,7 +86,7 @@ test('a job that fails is tried again, others go on meanwhile', async () => {
   expect(tries).toEqual(['bad', 'good', 'bad'])
 })
 
-test('a worker that stops in the middle of a job gives it to another, which need not wait for its heartbeat', async () => {
+test('a worker that stops in the middle of a job releases it to another, which need not wait for the lease to expire', async () => {
   const kind = job<object>('test-stop', { retryDelaySeconds: 0 })
   const first = await openWorker()
   let taken = false

@@ -27,7 +27,7 @@ async function longestStep(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a large body', () => {
-  test('is what JSON.parse makes of it, whatever it is', async () => {
+  test('is read as JSON.parse reads it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.integer({ min: 0, max: 3 }), async (value, indent) => {
         const text = JSON.stringify(value, null, indent)
@@ -170,7 +170,7 @@ describe('a large value', () => {
   })
 })
 
-test('many parts of a message are found without reading its texts', () => {
+test('a message with many parts is recognised without reading its texts', () => {
   expect(
     [`{"a":"${'[,:{'.repeat(100)}\\""}`, '[1,2,3,4,5]', `["${',\\"'.repeat(50)}",1]`].map((text) =>
       hasManyParts(Buffer.from(text), 4),
@@ -184,6 +184,6 @@ test('a digest in steps is the digest', async () => {
   expect(await sha256InSteps(Buffer.alloc(0))).toEqual(sha256(''))
 })
 
-test('what is read at once is checked alike', () => {
+test('a body that is read at once has the same checks', () => {
   expect(() => parseJson('["\\u0000"]') && checkJson(['\0'])).toThrow('NUL')
 })

@@ -4,12 +4,12 @@ import { log, redact } from '#src/platform/log.ts'
 
 const secret = 'Zx9'.repeat(14) + 'Q' // as long as a key's
 
-test('an organization key is taken out, whatever its prefix', () => {
+test('an organization key is redacted, whatever its prefix', () => {
   for (const prefix of ['svc_live_ak_', 'acme_', 'a1_test_'])
     expect(redact(`{"msg":"Bearer ${prefix}0123456789abcdef.${secret} sent"}`)).not.toContain(secret.slice(0, 10))
 })
 
-test('a secret at the place where a long line is cut is taken out too', () => {
+test('a secret at the place where a long line is cut is redacted too', () => {
   const written: string[] = []
   const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0)
   try {
@@ -23,7 +23,7 @@ test('a secret at the place where a long line is cut is taken out too', () => {
   expect(written.filter((line) => line.includes('Zx9'))).toEqual([])
 })
 
-test('signed tokens and the passwords of addresses are taken out wherever they stand', () => {
+test('signed tokens and passwords in addresses are redacted wherever they stand', () => {
   const token = 'eyJhbGciOi.eyJzdWIiOi.sIgnature_-'
   for (const text of [
     token,
@@ -43,7 +43,7 @@ test('signed tokens and the passwords of addresses are taken out wherever they s
   )
 })
 
-test('a long line made to be searched again and again is redacted soon', () => {
+test('a long line that is made to be slow to search is redacted quickly', () => {
   const before = process.threadCpuUsage() // not the clock: others may be at work on this machine
   for (const piece of ['-eyJaaaaa', '://a:', ' a_', '"secret":"', 'eyJ', '@', '?token=', '-----BEGIN PRIVATE KEY-----'])
     redact(piece.repeat(Math.floor(65_536 / piece.length)))

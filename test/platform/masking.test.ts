@@ -11,7 +11,7 @@ function shown(secrets: string[], pieces: (string | Buffer)[]): string[] {
   return [...pieces.map((piece) => masking.push(Buffer.from(piece as string)).toString()), masking.end().toString()]
 }
 
-test('a secret is masked wherever it is cut, and the rest is kept byte for byte', () => {
+test('a secret is masked across any split into chunks, and the rest is kept byte for byte', () => {
   const text = 'before hunter2-Ω after hunter2-Ω!'
   const bytes = Buffer.from(text)
   for (let first = 0; first <= bytes.length; first++) {
@@ -25,7 +25,7 @@ test('a secret is masked wherever it is cut, and the rest is kept byte for byte'
   }
 })
 
-test('only what may be the beginning of a secret waits, and it is shown when it was none', () => {
+test('only what may be the beginning of a secret is held back, and it is released when it is none', () => {
   expect(shown(['secret'], ['a line\n', 'a sec', 'ond line\n', 'the sec'])).toEqual([
     'a line\n',
     'a ',
@@ -35,12 +35,12 @@ test('only what may be the beginning of a secret waits, and it is shown when it 
   ])
 })
 
-test('the longer of two secrets goes first, also when it comes in pieces', () => {
+test('the longer of two secrets wins, also when it comes in chunks', () => {
   expect(shown(['abc', 'abcdef'], ['x abc', 'def y abc', ' z']).join('')).toBe('x *** y *** z')
   expect(shown(['abca', 'ab'], ['abca'])).toEqual(['***', ''])
 })
 
-test('a secret of several lines is masked line by line too, and characters of patterns are only characters', () => {
+test('a secret of several lines is masked line by line too, and its special characters mean nothing', () => {
   const key = '-----BEGIN-----\nAAAABBBB.C+D/E=\n-----END-----'
   expect(masked(`  AAAABBBB.C+D/E=\n${key}`, [key])).toBe('  ***\n***')
   expect(masked('a.c abc [x] (y', ['a.c', '[x]', '(y'])).toBe('*** abc *** ***')
@@ -112,11 +112,11 @@ test('a long secret that base64 breaks into lines is masked in each of them', ()
     ).toBeLessThan(20)
 })
 
-test('a short secret is not looked for within base64, where it would be found by chance', () => {
+test('a short secret is not searched in base64, where it would match by chance', () => {
   expect(masked(Buffer.from('an abc').toString('base64'), ['abc'])).toBe(Buffer.from('an abc').toString('base64'))
 })
 
-test('where lengths were told before, each byte of a secret becomes a star, however it is cut', () => {
+test('where the length must stay, each byte of a secret becomes a star, across any split', () => {
   const bytes = Buffer.from('1abcdef2abcab3bcdef4abcabc')
   for (let first = 0; first <= bytes.length; first++) {
     const masking = createMasker(['abcd', 'cdef', 'abc', 'bcde']).stream({ keepsLength: true })
@@ -130,7 +130,7 @@ test('where lengths were told before, each byte of a secret becomes a star, howe
   }
 })
 
-test('a stream that has ended says nothing of the next one', () => {
+test('the end of one stream does not affect the next', () => {
   const masking = createMasker(['secret']).stream()
   expect(
     [masking.push(Buffer.from('sec')), masking.end(), masking.push(Buffer.from('ret')), masking.end()].join(''),
@@ -138,7 +138,7 @@ test('a stream that has ended says nothing of the next one', () => {
   expect(createMasker(['']).text('text')).toBe(noMasker.text('text'))
 })
 
-test('secrets that are too many to be masked together are refused by a sentence', async () => {
+test('too many secrets to be masked together are refused with a sentence', async () => {
   await expect(prepareMasker(Array.from({ length: 100 }, (_, at) => `${at}`.repeat(16_000)))).rejects.toThrow(
     'more secrets than can be kept out of sight',
   )

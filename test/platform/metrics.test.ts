@@ -113,7 +113,7 @@ describe('the processes', () => {
       expect(text).not.toContain(name)
   })
 
-  test('with a dead Postgres both answer at once, and tell all but what Postgres knows', async () => {
+  test('with a dead Postgres both answer at once, with all metrics but those from Postgres', async () => {
     await postgres.killPostgres()
     await postgres.backendsGone()
     try {
@@ -196,7 +196,7 @@ describe('counters and sources', () => {
     ).toEqual([1, 2, 1, 2])
   })
 
-  test('a source that hangs is waited for a second, read once, and left out', async () => {
+  test('a source that hangs delays the answer by a second, is read once, and is left out', async () => {
     let reads = 0
     addMetricSource('hanging', { berth_test_hanging: { help: 'For a test.' } }, () => {
       reads++

@@ -64,7 +64,7 @@ test('a notice of a transaction that is rolled back is never heard', async () =>
   after.stop()
 })
 
-test('a burst while the reader is busy is heard as one, and never as none', async () => {
+test('a burst while the reader is busy is delivered as one notice, and never lost', async () => {
   const stopping = new AbortController()
   const notices = pubsub.subscribe('vm', 'burst', stopping.signal)
   const marker = count('vm', 'marker')
@@ -78,7 +78,7 @@ test('a burst while the reader is busy is heard as one, and never as none', asyn
   marker.stop()
 })
 
-test('a reader that leaves, by its signal or by breaking off, is forgotten', async () => {
+test('a reader that leaves, by its signal or by ending the loop, is removed', async () => {
   const stopping = new AbortController()
   for (let turn = 0; turn < 3; turn++) {
     const notices = pubsub.subscribe('vm', 'left', stopping.signal)
@@ -89,7 +89,7 @@ test('a reader that leaves, by its signal or by breaking off, is forgotten', asy
   expect((await pubsub.subscribe('vm', 'left', stopping.signal).next()).done).toBe(true)
 })
 
-test('a notice may say something, to those who hear its id; what is too long for one is left out', async () => {
+test('a notice may carry data for those who listen to its id; data that is too long is left out', async () => {
   const heard: (string | null)[] = []
   const [stopping, counted] = [new AbortController(), count('vm', 'says')]
   pubsub.hear('vm', 'says', stopping.signal, (said) => heard.push(said))
@@ -112,7 +112,7 @@ test('a notice may say something, to those who hear its id; what is too long for
   after.stop()
 })
 
-test('after the line was cut it is opened again, and everyone is told once that something may have been missed', async () => {
+test('after the connection was cut it is reopened, and every subscriber is told once that it may have missed something', async () => {
   const mine = count('vm', 'cut')
   const gaps: (string | null)[] = []
   pubsub.listen('listened', (id) => gaps.push(id))

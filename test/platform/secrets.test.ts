@@ -22,7 +22,7 @@ describe('a sealed value', () => {
     )
   })
 
-  test('does not open with any one bit of it turned, or any end cut off', () => {
+  test('does not open with any bit flipped, or truncated', () => {
     const sealed = sealer.seal('a secret', 'vm_env.value:1:user:A')
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const turned = Buffer.from(sealed)
@@ -52,7 +52,7 @@ describe('a sealed value', () => {
     expect(() => createSealer([key(2)]).open(sealed, 'p')).toThrow(/BERTH_SECRET_KEY/)
   })
 
-  test('never looks the same twice, and does not show what it holds', () => {
+  test('is different each time, and does not show its content', () => {
     const many = Array.from({ length: 100 }, () => sealer.seal('a secret', 'p'))
     expect(new Set(many.map((one) => one.toString('hex'))).size).toBe(100)
     for (const one of many) expect(one.includes('a secret')).toBe(false)
@@ -60,7 +60,7 @@ describe('a sealed value', () => {
 })
 
 describe('the key', () => {
-  test('can be exchanged: the new one seals, both open', () => {
+  test('can be rotated: the new one seals, both open', () => {
     const old = sealer.seal('kept', 'p')
     const both = createSealer([key(2), key(1)])
     expect(both.open(old, 'p')).toBe('kept')
@@ -96,7 +96,7 @@ describe('the key', () => {
   })
 })
 
-test('digests are compared whole', () => {
+test('digests are compared completely', () => {
   expect(sameDigest(sha256('a'), sha256('a'))).toBe(true)
   expect(sameDigest(sha256('a'), sha256('b'))).toBe(false)
   expect(sameDigest(sha256('a'), sha256('a').subarray(1))).toBe(false)

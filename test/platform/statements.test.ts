@@ -46,7 +46,7 @@ test('a statement goes on working, in and outside transactions, when a migration
   expect(await transaction(ours.db, (tx) => findAll(tx, read))).toEqual([{ id: 1 }])
 })
 
-test('a changed number of rows is told inside and outside a transaction', async () => {
+test('the number of changed rows is reported inside and outside a transaction', async () => {
   await change(ours.db, sql`create table counted (id integer)`)
   expect(await change(ours.db, sql`insert into counted select generate_series(1, ${3}::int)`)).toBe(3)
   expect(await transaction(ours.db, (tx) => change(tx, sql`delete from counted where id > ${1}`))).toBe(2)

@@ -55,7 +55,7 @@ test('a thread that does not end in time is killed, and the next question has it
   expect(outcomes.map((one) => one.status)).toEqual(['rejected', 'fulfilled'])
 })
 
-test('a question is refused when as many wait as may', async () => {
+test('a question is refused when the queue is full', async () => {
   const thread = made(30_000, 2)
   const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd'].map((one) => thread.ask(one)))
   expect(

@@ -40,7 +40,7 @@ export async function copyFolderDisk(
 async function whileHalted(fleet: Fleet, machine: RunningMachine, work: () => Promise<void>): Promise<void> {
   // The copy is made even if the guest does not answer: its file system then recovers as after a crash.
   await execInGuest(machine, { argv: ['sync'], timeoutMs: syncLimitMs, as: 'root' }).catch((error: unknown) =>
-    fleet.node.log.debug({ err: error }, 'a guest did not write out its files before its folder was copied'),
+    fleet.node.log.debug({ err: error }, 'a guest did not flush its files before its folder was copied'),
   )
   await machine.halts.halt()
   try {

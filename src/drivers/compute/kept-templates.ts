@@ -49,7 +49,7 @@ export async function diskOf(node: Pick<ComputeNode, 'roots'>, record: MachineRe
     dirname(snapshot) !== snapshotsFolder(node.roots.cacheDir) ||
     basename(backing) !== 'disk.qcow2'
   )
-    throw new Error(`the disk of machine ${record.machineUuid} lies on an image that is none of ours`)
+    throw new Error(`the disk of machine ${record.machineUuid} is based on an image that is not ours`)
   return { path, format: 'qcow2', below: { path: backing, format: 'qcow2', below: image } }
 }
 

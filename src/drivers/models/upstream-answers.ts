@@ -40,10 +40,7 @@ export async function askOverHttp(
     return new StreamedAnswer(target, response, reader, events)
   if (!/[/+]json\b/.test(type)) {
     response.leave()
-    throw brokenAnswer(
-      target,
-      `answered with ${type ? 'another type of content than was asked for' : 'content of no type'}`,
-    )
+    throw brokenAnswer(target, `answered with ${type ? 'a content type that was not asked for' : 'content of no type'}`)
   }
   return answerOfWhole(target, request, response, reader, events)
 }
@@ -79,7 +76,7 @@ async function answerOfWhole(
   if (!body) throw brokenAnswer(target, 'sent something that is no answer')
   const error = errorIn(body)
   if (error) throw refusedInAnswer(target, error)
-  if (request.stream) throw brokenAnswer(target, 'answered with another type of content than was asked for')
+  if (request.stream) throw brokenAnswer(target, 'answered with a content type that was not asked for')
   reader.whole(body)
   if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is no answer')
   return new WholeAnswer(events.take())

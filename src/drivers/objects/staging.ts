@@ -72,7 +72,7 @@ function watchPace(body: Readable, { stalledSeconds, bytesPerSecondMin }: Pace, 
     periods++
     const size = sizeBytes()
     if (size === before || size < bytesPerSecondMin * stalledSeconds * (periods - 1))
-      body.destroy(new BerthError('timeout', 'The file came too slowly, so it was given up. Send it again.'))
+      body.destroy(new BerthError('timeout', 'The file arrived too slowly, so the upload was ended. Send it again.'))
     before = size
   }, stalledSeconds * 1000)
   return () => clearInterval(timer)

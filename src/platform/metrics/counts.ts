@@ -46,7 +46,7 @@ async function countUpTo(db: Db, { rows, most }: Counted): Promise<number> {
 }
 
 function tooMany({ nouns, most, advice }: Counted): BerthError {
-  return new BerthError('rate_limited', `Your organization has ${most} ${nouns}, which is all it may have. ${advice}`, {
+  return new BerthError('rate_limited', `Your organization has ${most} ${nouns}, which is the limit. ${advice}`, {
     retryAfterSeconds,
   })
 }

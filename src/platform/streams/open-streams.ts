@@ -18,7 +18,7 @@ export function beginStream(
 ): () => void {
   const count = open.get(whose) ?? 0
   if (count >= most)
-    throw new BerthError('rate_limited', `You have ${most} streams open, which is all you may have. Close one first.`, {
+    throw new BerthError('rate_limited', `You have ${most} streams open, which is the limit. Close one first.`, {
       retryAfterSeconds: 1,
     })
   open.set(whose, count + 1)

@@ -115,7 +115,7 @@ export async function updateAgent(
     if (agent.version >= limits.agentVersionsMax)
       throw new BerthError(
         'rate_limited',
-        `This agent has ${limits.agentVersionsMax} versions, which is all it may have. Create a new agent.`,
+        `This agent has ${limits.agentVersionsMax} versions, which is the limit. Create a new agent.`,
         { retryAfterSeconds: 60 },
       )
     const text = JSON.stringify(definition)

@@ -153,7 +153,7 @@ async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]
     const id = decodeId('sessionEvent', to) ?? ''
     const use = open.get(id)
     if (!rule || !use || use.needs !== rule.needs || !rule.uses.includes(use.event.type))
-      throw new BerthError('invalid_request', `events[${index}].${rule?.sentence ?? 'type is not right.'}`)
+      throw new BerthError('invalid_request', `events[${index}].${rule?.sentence ?? 'type is not valid.'}`)
     open.delete(id) // the same answer twice in one batch is one too many
   }
 }

@@ -185,7 +185,7 @@ async function checkQueue(tx: Tx, scope: Scope): Promise<void> {
   if (queued >= limits.buildsQueuedMax)
     throw new BerthError(
       'build_quota_exceeded',
-      `${limits.buildsQueuedMax} builds of this organization are queued, which is all it may have. Wait until some have run, or cancel one.`,
+      `${limits.buildsQueuedMax} builds of this organization are queued, which is the limit. Wait until some have run, or cancel one.`,
       { retryAfterSeconds },
     )
 }
@@ -200,7 +200,7 @@ async function checkTemplates(tx: Tx, { organizationId }: Scope, { output }: Bui
   if (others >= limits.templatesMax)
     throw new BerthError(
       'build_quota_exceeded',
-      `Your organization has ${limits.templatesMax} templates, which is all it may have. Build one of their names anew.`,
+      `Your organization has ${limits.templatesMax} templates, which is the limit. Build under one of their names again.`,
       { retryAfterSeconds },
     )
 }

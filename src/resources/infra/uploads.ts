@@ -71,7 +71,7 @@ async function checkUploads({ config }: Call, tx: Tx, { organizationId }: Scope)
   if (most)
     throw new BerthError(
       'rate_limited',
-      `Your organization has ${most}, which is all it may have. Use one of them, or wait: unused addresses go after ${limits.uploadUnfinishedHours} hours.`,
+      `Your organization has ${most}, which is the limit. Use one of them, or wait: unused addresses go after ${limits.uploadUnfinishedHours} hours.`,
       { retryAfterSeconds: 60 },
     )
   await checkFileRoom(config, await filesHeld(tx, organizationId), 1)

@@ -158,7 +158,7 @@ describe.skipIf(problem)(`with no room for the disks of machines${skipped}`, () 
   })
 
   test(
-    'a VM that stands still because the node is full goes on when there is room again',
+    'a VM that is paused because the node is full goes on when there is room again',
     async () => {
       const { body } = await berth.call<{ vm_id: string }>('POST', '/api/v1/vms', { token, body: {} })
       const exec = (command: string, timeout: number) =>

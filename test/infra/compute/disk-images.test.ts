@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('a disk', () => {
-  test('that is as it was made is its user’s alone, and is copied whole', async () => {
+  test('that is unchanged belongs to its user alone, and is copied completely', async () => {
     expect([statSync(place).mode & 0o777, statSync(place).uid]).toEqual([0o600, uid ?? process.getuid!()])
     expect(await readBacking(uid, place)).toBe(base.path)
     await checkHeader(uid, disk, sizeMb)

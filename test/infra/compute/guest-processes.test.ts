@@ -66,7 +66,7 @@ test('the beginning of a character that never comes whole is shown, at the end a
   ])
 })
 
-test('a frame that comes byte by byte is put together once, not at every byte', async () => {
+test('a frame that comes byte by byte is joined once, not at every byte', async () => {
   const bytes = Buffer.alloc(200_000, 'abc')
   const startedMs = performance.now()
   const told = await followed(

@@ -69,7 +69,7 @@ describe('a command', () => {
     expect(await bash(machine, 'exit 124')).toMatchObject({ exitCode: 124, timedOut: false })
   })
 
-  test('is told to end at its limit, and killed with all that came of it when it does not', async () => {
+  test('is asked to end at its time limit, and killed with all its children when it does not', async () => {
     const polite = await run(['/bin/bash', '-c', 'trap "echo asked; exit 3" TERM; echo begun; sleep 100 & wait'], 1_500)
     expect(polite).toMatchObject({ stdout: 'begun\nasked\n', exitCode: 124, timedOut: true })
     const stubborn = await run(
@@ -257,7 +257,7 @@ describe('files', () => {
     await expect(removePath(machine, '/etc/passwd', false)).rejects.toThrow('Permission denied')
   }, 30_000)
 
-  test('that are mount points, or above one, are never removed, by no way round', async () => {
+  test('that are mount points, or above one, cannot be removed in any way', async () => {
     await bash(machine, 'touch ~/workspace/precious; ln -s / ~/root; ln -s ~/workspace ~/w; mkdir -p ~/x')
     const ways = [
       '/',
@@ -288,7 +288,7 @@ describe('files', () => {
   }, 60_000)
 })
 
-test('the session is the user’s, in memory, and removed once', async () => {
+test('the session file is the user’s, in memory, and is removed once', async () => {
   await writeSession(machine, '{"token":"t"}')
   expect(
     (

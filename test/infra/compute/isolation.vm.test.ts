@@ -210,7 +210,7 @@ describe.runIf(isRoot())('each machine of a node that runs as root', () => {
   }, 180_000)
 })
 
-test('a folder’s disk is its next machine’s alone, and a kept template is lent to its machines and read by nobody', async () => {
+test('a folder’s disk belongs to its next machine alone, and a kept template can be read by its machines only', async () => {
   const first = newSpec()
   await bash((await node.compute.take(first)).machine, 'echo mine > ~/workspace/file; echo theirs > ~/file; sync')
   await node.compute.stop(first.id)

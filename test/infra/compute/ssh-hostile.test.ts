@@ -241,17 +241,12 @@ describe('a guest is cut, and its node grows by 20 MB at most, when it', () => {
       {},
       /exchanges keys/,
     ],
-    [
-      'takes packets of no bytes only',
-      { confirms: { windowBytes: mebibyte, packetBytes: 0 } },
-      {},
-      /packets of next to nothing/,
-    ],
+    ['takes packets of no bytes only', { confirms: { windowBytes: mebibyte, packetBytes: 0 } }, {}, /tiny packets/],
     [
       'opens a channel that takes packets of no bytes',
       { onReady: ({ raw }) => raw.forwardedTcpip(1, mebibyte, 0, forwarded) },
       { writes: true },
-      /packets of next to nothing/,
+      /tiny packets/,
     ],
   ]
   test.each(cases)('%s', async (_what, attack, client, reason) => {
@@ -305,7 +300,7 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
       {},
     ))
 
-  test('fills its windows with crumbs, which nobody reads', () =>
+  test('fills its windows with tiny chunks that nobody reads', () =>
     kept(
       {
         onReady: ({ raw }) => {
@@ -318,7 +313,7 @@ describe('a node grows by 20 MB at most, and keeps the connection, when a guest'
       {},
     ))
 
-  test('sends crumbs as fast as it can, which somebody reads', () =>
+  test('sends tiny chunks as fast as it can to a reader', () =>
     kept({ onCommand: ({ raw, flood }, id) => flood(() => raw.channelData(id, crumb)) }, { reads: true }))
 
   test('goes on with errors after it said that it was done', () =>

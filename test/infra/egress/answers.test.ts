@@ -52,7 +52,7 @@ describe('a secret in an answer', () => {
     expect(body.endsWith(`you sent the key ${stars}...`)).toBe(true)
   })
 
-  test('is masked when it comes byte by byte, and what is none comes as it is', async () => {
+  test('is masked when it comes byte by byte, and everything else is unchanged', async () => {
     const body = await answered((res, key) => {
       const pieces = Array.from(`${key} the-sec ond ${key.slice(0, -1)}! ${key}${key}`)
       const next = (): unknown => (pieces.length > 0 ? res.write(pieces.shift(), () => setImmediate(next)) : res.end())
@@ -109,7 +109,7 @@ describe('a secret in an answer', () => {
       [200, 'gzip, gzip, gzip, gzip'],
     ] as const) {
       expect(await answered((res, key) => res.writeHead(status, { 'content-encoding': coding }).end(key))).toMatch(
-        /^HTTP\/1\.1 502 [^]*cannot be looked through for secrets of this VM/,
+        /^HTTP\/1\.1 502 [^]*cannot be searched for secrets of this VM/,
       )
     }
     const placeholder = world.give()
@@ -124,7 +124,7 @@ describe('a secret in an answer', () => {
     expect(await answered((res) => res.writeHead(304, { etag: '"x"' }).end())).toMatch(/^HTTP\/1\.1 304 [^]*etag: "x"/)
   })
 
-  test('is masked after its credential is gone, and of requests that name another site of the host', async () => {
+  test('is masked after its credential is gone, and for requests that name another site of the host', async () => {
     const placeholder = world.give()
     await secured.send(['-H', `X-Key: ${placeholder}`])
     world.secrets.clear()
@@ -134,7 +134,7 @@ describe('a secret in an answer', () => {
     expect((await secured.curl(['-H', 'Host: evil.test', secured.url()])).body).toBe(`kept: ${stars}`)
   })
 
-  test('of more secrets than can be masked together is not asked for: the guest is told so', async () => {
+  test('with more secrets than can be masked together is not requested: the guest is told so', async () => {
     for (let each = 0; each < 20; each++) world.give({ secret: `${each}${'s'.repeat(searchedBodyBytesMax * 2)}` })
     expect((await secured.curl(['-i', secured.url()])).body).toMatch(
       /^HTTP\/1\.1 503 [^]*more secrets for such hosts than can be kept out/,

@@ -51,7 +51,7 @@ test('a restart finds the same authority, and two that start at once agree on on
   await shown(again, 'open.test', one)
 })
 
-test('it signs for hosts and for no further authority; of a host it says nothing but its name, for a week', async () => {
+test('it signs certificates of hosts and no further authority; they hold nothing but the name, and last a week', async () => {
   const authority = createAuthority(folder)
   const own = new X509Certificate(await authority.certificate())
   expect(own.ca).toBe(true)
@@ -64,7 +64,7 @@ test('it signs for hosts and for no further authority; of a host it says nothing
   }
 })
 
-test('a certificate is kept while it has time left, and made again before it ends', async () => {
+test('a certificate is reused while it is valid, and renewed before it expires', async () => {
   const authority = createAuthority(folder)
   const first = await authority.contextFor('open.test')
   shiftClock(5 * dayMs)

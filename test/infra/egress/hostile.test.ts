@@ -65,7 +65,7 @@ describe('what a hostile guest or host is kept from', () => {
     expect(seen.filter((_, at) => seen[at - 1]?.toLowerCase() === 'host')).toEqual([`open.test:${world.originPort}`])
   })
 
-  test('a body cannot be made to look like a second request', async () => {
+  test('a body cannot smuggle in a second request', async () => {
     const requests: string[] = []
     world.handler = (req, res) => {
       requests.push(`${req.method} ${req.url}`)
@@ -152,7 +152,7 @@ describe('what a hostile guest or host is kept from', () => {
     expect(String((await once(busy, 'data'))[0])).toBe('still here')
   })
 
-  test('a refused guest that does not hang up gives its place back', async () => {
+  test('a refused guest that does not hang up frees its place', async () => {
     await restart({ waitMs: 200, connectionsPerVm: 1 })
     const refused = await world.guestSocket()
     refused.write('CONNECT 10.0.0.1:80 HTTP/1.1\r\n\r\n')

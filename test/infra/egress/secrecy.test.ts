@@ -21,7 +21,7 @@ const restart = securedWorldForEach((fresh) => {
 })
 
 describe('what stays a tunnel', () => {
-  test('a host that no secret is for proves itself to the guest, and what it is sent stays as it is', async () => {
+  test('a host without a secret shows the guest its own certificate, and gets its requests unchanged', async () => {
     const placeholder = world.give()
     const other = secured.url('www.open.test')
     expect((await secured.curl([other])).code).toBe(60) // not the node's certificate
@@ -29,7 +29,7 @@ describe('what stays a tunnel', () => {
     expect((JSON.parse(body) as Seen).headers['x-key']).toBe(placeholder)
   })
 
-  test('a machine without a secret, or with one for elsewhere, is not looked into', async () => {
+  test('the tunnels of a machine without a secret for the host are not intercepted', async () => {
     const placeholder = world.give()
     world.machine = otherVm
     const { body } = await world.curl([
@@ -42,7 +42,7 @@ describe('what stays a tunnel', () => {
     expect((JSON.parse(body) as Seen).headers['x-key']).toBe(placeholder)
   })
 
-  test('bytes that are no TLS pass as they are, whoever speaks first', async () => {
+  test('bytes that are not TLS pass unchanged, whoever speaks first', async () => {
     const placeholder = world.give()
     for (const words of [placeholder, '\u0016', '\u0016\u0003', 'GET / HTTP/1.1\r\n\r\n']) {
       const socket = await world.openTunnel(`open.test:${world.echoPort}`)
@@ -129,7 +129,7 @@ describe('what never gets the secret', () => {
     expect(body).toBe(placeholder)
   })
 
-  test('another machine: its placeholder is worth nothing there', async () => {
+  test('another machine, for which the placeholder has no value', async () => {
     await restart({ findSecretHosts: async () => [null] })
     const placeholder = world.give()
     expect((await secured.send(['-H', `X-Key: ${placeholder}`])).headers['x-key']).toBe('the-secret')

@@ -81,7 +81,7 @@ describe('in bodies', () => {
     expect(headers['content-length']).toBe(String(Buffer.byteLength(body)))
   })
 
-  test('bytes that are no text come through unchanged beside it', async () => {
+  test('binary bytes beside it are unchanged', async () => {
     const bytes = Buffer.concat([
       Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
       Buffer.from(give({ inBody: true })),
@@ -105,7 +105,7 @@ describe('in bodies', () => {
     expect(seen.equals(Buffer.concat([bytes.subarray(0, 256), Buffer.from('the-secret')]))).toBe(true)
   })
 
-  test('large, packed and chunked ones are carried as they are', async () => {
+  test('large, compressed and chunked ones are forwarded unchanged', async () => {
     const placeholder = give({ inBody: true })
     const large = placeholder + 'x'.repeat(searchedBodyBytesMax)
     expect((await send(['--data-binary', '@-'], url, large)).body).toBe(large)
@@ -124,7 +124,7 @@ describe('in bodies', () => {
 })
 
 describe('what is not verified TLS', () => {
-  test('over plain http the placeholder goes out as it is, in headers, passwords and bodies, on whatever port', async () => {
+  test('over plain http the placeholder is sent unchanged, in headers, passwords and bodies, on every port', async () => {
     const [one, inBody] = [give(), give({ inBody: true })]
     const { code, body } = await world.curl([
       '-H',

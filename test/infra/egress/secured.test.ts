@@ -163,7 +163,7 @@ describe('web sockets', () => {
     return { header: all.subarray(0, begin()).toString('latin1'), bytes: all.subarray(begin()) }
   }
 
-  test('its request carries the secret, no packing is offered, and what the guest says goes on as it is', async () => {
+  test('its request carries the secret, no compression is offered, and the guest’s messages are unchanged', async () => {
     const placeholder = world.give({ inBody: true })
     const hello = frame('hello')
     const { inside, heardAtHost, headers } = await open(placeholder, '', [hello])
@@ -178,7 +178,7 @@ describe('web sockets', () => {
     await closed(inside)
   })
 
-  test('a secret in what the host says is masked, over frames and pieces of them, and nothing else waits or changes', async () => {
+  test('a secret in the host’s messages is masked, across frames and parts of them, and nothing else waits or changes', async () => {
     const placeholder = world.give()
     const long = 'x'.repeat(70_000)
     const said = [
@@ -221,7 +221,7 @@ describe('web sockets', () => {
     }
   })
 
-  test('a host that packs its messages all the same, or that sends what are no frames, is not passed on', async () => {
+  test('a host that compresses its messages all the same, or sends invalid frames, is cut', async () => {
     const placeholder = world.give()
     const packing = await open(placeholder, 'Sec-WebSocket-Extensions: permessage-deflate\r\n', [])
     expect(await text(packing.inside)).toMatch(
@@ -256,7 +256,7 @@ describe('when it ends', () => {
     await gone.promise
   })
 
-  test('a guest that goes away before anything was sent, or sends what is no HTTP, leaves nothing behind', async () => {
+  test('a guest that leaves before anything was sent, or sends no valid HTTP, leaves nothing behind', async () => {
     world.give()
     const inside = await secured.inside()
     inside.write('garbage\r\n\r\n')
@@ -296,7 +296,7 @@ describe('when it ends', () => {
     await closed(refused)
   })
 
-  test('while secrets cannot be looked up, what was known last holds, and who was never looked up is told to try again', async () => {
+  test('while secrets cannot be read, the last known ones hold, and a machine that was never looked up is told to try again', async () => {
     let broken = true
     const errors: object[] = []
     await restart({

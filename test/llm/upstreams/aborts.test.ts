@@ -19,7 +19,7 @@ async function seenAfterMs(sinceMs: number): Promise<number> {
 }
 
 describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
-  test('who goes before the answer begins is seen within a second, and gets their own reason', async () => {
+  test('a client that leaves before the answer begins is noticed within a second, and gets its own reason', async () => {
     mock.script({ before: 'never' })
     const abort = new AbortController()
     const asked = askUpstream(kind)(targetOf(mock), requestOf(), abort.signal)
@@ -31,7 +31,7 @@ describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
     expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
   })
 
-  test('who goes in the middle is seen within a second, streaming or not', async () => {
+  test('a client that leaves in the middle is noticed within a second, streaming or not', async () => {
     for (const stream of [true, false]) {
       mock.forget()
       mock.script({ parts: [{ text: 'so far' }, { hang: true }] })
@@ -47,7 +47,7 @@ describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
     }
   })
 
-  test('who stops reading is seen within a second', async () => {
+  test('a client that stops reading is noticed within a second', async () => {
     mock.script({ parts: [{ text: 'so far' }, { hang: true }] })
     let sinceMs = Infinity
     for await (const batch of await askUpstream(kind)(targetOf(mock), requestOf(), new AbortController().signal)) {
@@ -58,7 +58,7 @@ describe.each(wireKinds)('a caller of an upstream of kind %s', (kind) => {
     expect(await seenAfterMs(sinceMs)).toBeLessThan(1_000)
   })
 
-  test('who had gone already is never sent on', async () => {
+  test('a request of a client that had left already is never sent', async () => {
     const reason = new Error('gone')
     await expect(askAll(kind, targetOf(mock), requestOf(), AbortSignal.abort(reason))).rejects.toBe(reason)
     expect(mock.requests).toEqual([])
@@ -89,7 +89,7 @@ test('a signal that outlives many answers holds on to none of them', async () =>
   expect(listening).toBe(0)
 })
 
-test('a reader who does not read makes the upstream wait, and then gets everything', async () => {
+test('a slow reader puts backpressure on the upstream, and then gets everything', async () => {
   const chunks = 40_000
   const text = 'x'.repeat(1_000)
   mock.script({ parts: [{ text: Array.from({ length: chunks }, () => text) }] })
@@ -123,7 +123,7 @@ test('one connection serves one answer after the other', async () => {
   await other.close()
 })
 
-test('an upstream that does not hang up after its last word is left within two seconds', async () => {
+test('an upstream that does not close after its last event is left within two seconds', async () => {
   mock.script({ parts: [{ text: 'done' }, { raw: 'data: [DONE]\n\n' }, { hang: true }] })
   const events = await askAll('openai-compatible', targetOf(mock))
   expect(events.at(-1)?.type).toBe('end')

@@ -320,7 +320,7 @@ test('an answer is complete with a reason or with [DONE]; with neither it was cu
   expect(await askUntilError(kind, targetOf(mock))).toMatchObject({ events: [], error: { code: 'upstream_error' } })
 })
 
-test('what nobody counted is estimated, the same as the mock does', async () => {
+test('usage that the upstream does not report is estimated', async () => {
   const parts: MockPart[] = [{ reasoning: 'thinking about it' }, { text: ['one ', 'two ', 'three'] }]
   for (const stream of [true, false]) {
     mock.script({ parts, usage: 'none' })
@@ -331,7 +331,7 @@ test('what nobody counted is estimated, the same as the mock does', async () => 
   }
 })
 
-test('counts that cannot be are as if they had not been told', async () => {
+test('impossible counts are ignored', async () => {
   script(
     [{ content: 'four' }],
     [

@@ -55,7 +55,7 @@ describe('an event stream', () => {
     )
   })
 
-  test('of a line longer than a mebibyte is refused, in one piece or in many, and holds no more than that', () => {
+  test('with a line longer than a mebibyte is refused, in one chunk or in many, and buffers no more than that', () => {
     const stream = new EventStream({ event: () => undefined })
     const piece = Buffer.alloc(64 * 1024, 'x')
     stream.push(Buffer.from('data: '))

@@ -211,7 +211,7 @@ describe.each(wireKinds)('an upstream of kind %s', (kind) => {
     }
   })
 
-  test('that hangs in the middle of an error is known by its status', async () => {
+  test('that hangs in the middle of an error is judged by its status', async () => {
     mock.script({ status: 503, parts: [{ raw: '{"error":' }, { hang: true }] })
     const { error } = await askUntilError(kind, targetOf(mock, { silenceSeconds: 0.2 }))
     expect(error.code).toBe('upstream_overloaded')

@@ -112,7 +112,7 @@ test('every message, tool and setting goes where it belongs', async () => {
   })
 })
 
-test('stop sequences and sound, which this format does not know, are refused before anything is sent', async () => {
+test('stop sequences and sound, which this format does not support, are refused before anything is sent', async () => {
   const before = mock.requests.length
   const wrong = [
     requestOf({ stop: ['END'] }),
@@ -189,7 +189,7 @@ test.each([true, false])(
   },
 )
 
-test('parts of a summary are apart, and what was told in no pieces is told at the end', async () => {
+test('parts of a summary are separate, and what was not streamed comes at the end', async () => {
   const frames = [
     { type: 'response.output_item.added', output_index: 0, item: { type: 'reasoning', id: 'rs_1' } },
     { type: 'response.reasoning_summary_part.added', output_index: 0 },

@@ -75,7 +75,7 @@ export function unpackingSteps({
       status: 502,
       rule: 'answer packed',
       sentence:
-        'The host packed its answer in a way that cannot be looked through for secrets of this VM, so it is not passed on.',
+        'The host compressed its response in a way that cannot be searched for secrets of this VM, so it is not passed on.',
     }
   }
   return known.reverse().map((make) => make()) // codings are listed in the order in which they were applied

@@ -91,7 +91,7 @@ function readHeader(bytes: Buffer): (Frame & { bytes: number }) | null {
   const short = second & 0x7f
   const more = short === 127 ? 8 : short === 126 ? 2 : 0
   if ((second & 0x80) !== 0 || (first & 0x70) !== 0 || (isControl && more > 0))
-    throw new Error('these are no frames of a host without extensions')
+    throw new Error('these are not frames of a server without extensions')
   if (bytes.length < 2 + more) return null
   const left = more === 8 ? Number(bytes.readBigUInt64BE(2)) : more === 2 ? bytes.readUInt16BE(2) : short
   return { isLast: (first & 0x80) !== 0, isControl, left, bytes: 2 + more }

@@ -46,10 +46,12 @@ export async function startKept(
   })
   if (exit.exitCode === notKnown)
     throw new GuestRefusal(
-      'The template was made by an earlier version of Berth, and builds cannot start from it any more. Build it anew.',
+      'The template was made by an earlier version of Berth, and builds cannot start from it any more. Build it again.',
     )
   if (exit.exitCode !== 0)
-    throw new GuestRefusal('The machine has no room in memory to start a command. Ask for more memory in resources.')
+    throw new GuestRefusal(
+      'The machine has too little memory left to start a command. Ask for more memory in resources.',
+    )
 }
 
 /** Takes a kept command's output from this offset on; what was before is stored. @throws BerthError vm_unreachable; the pieces too. */

@@ -31,12 +31,12 @@ export function watchHalts(qmp: Qmp, machineUuid: string, log: Logger): Halting 
     lacksRoom = false
     if (performance.now() - warnedMs > roomWarningMs) {
       warnedMs = performance.now()
-      log.warn({ machine: machineUuid }, 'a machine stands still: this node has no room for its disk')
+      log.warn({ machine: machineUuid }, 'a machine is paused: this node has no room for its disk')
     }
     setTimeout(() => {
       if (!leftAlone)
         goOn().catch((error: Error) =>
-          log.debug({ machine: machineUuid, err: error }, 'a machine that stood still did not go on'),
+          log.debug({ machine: machineUuid, err: error }, 'a paused machine could not be continued'),
         )
     }, roomPauseMs).unref()
   })

@@ -121,7 +121,7 @@ function holdOpening(
   let openedByGuest = 0
   const fits = ({ packetSize }: OpenInfo): boolean => {
     if (packetSize >= packetBytesMin) return true
-    refuse('it takes packets of next to nothing only')
+    refuse('it accepts tiny packets only')
     return false
   }
   protocol.session = (id, _windowBytes, packetBytes) => {
@@ -291,6 +291,6 @@ function limitKeyExchanges(client: Client, refuse: (reason: string) => void): vo
   let exchanges = 0
   client.on('handshake', () => {
     if (performance.now() - sinceMs > minuteMs) [sinceMs, exchanges] = [performance.now(), 0]
-    if (++exchanges > keyExchangesPerMinute) refuse('it exchanges keys without end')
+    if (++exchanges > keyExchangesPerMinute) refuse('it exchanges keys too often')
   })
 }

@@ -106,7 +106,7 @@ export function readSpec(object: unknown): BuildSpec {
     if (outcome.error.issues[0]?.code === 'unrecognized_keys')
       throw new BerthError('invalid_spec', sentenceOf(outcome.error, 'spec'))
     const key = String(outcome.error.issues[0]?.path[0] ?? '')
-    throw new BerthError('invalid_spec', `spec.${key} ${hints[key] ?? 'is not right'}.`)
+    throw new BerthError('invalid_spec', `spec.${key} ${hints[key] ?? 'is not valid'}.`)
   }
   const spec = outcome.data
   checkEnv(spec.env, 'secret')

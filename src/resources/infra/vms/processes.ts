@@ -54,7 +54,7 @@ async function checkRunning(db: Db, vmId: string): Promise<void> {
   if (count >= limits.processesRunningMax)
     throw new BerthError(
       'rate_limited',
-      `${limits.processesRunningMax} background processes of this VM run, as far as is known, which is all it may have. End some of them, or read them, which finds those that have ended.`,
+      `${limits.processesRunningMax} background processes of this VM run, as far as is known, which is the limit. End some of them, or read them, which finds those that have ended.`,
       { retryAfterSeconds: 10 },
     )
 }
