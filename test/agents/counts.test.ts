@@ -48,7 +48,9 @@ describe('an organization has at most so many', () => {
     await fill(noun, most)
     expect(await create(token, 'last')).toMatchObject({
       status: 429,
-      body: { error: { type: 'rate_limit_error', message: expect.stringContaining(`${most} ${noun}, which is all`) } },
+      body: {
+        error: { type: 'rate_limit_error', message: expect.stringContaining(`${most} ${noun}, which is the limit`) },
+      },
     })
     expect((await create(other, 'first')).status).toBe(201)
   })

@@ -113,7 +113,7 @@ const refusals: readonly [string, MockAnswer, { code: string; says?: RegExp; det
   [
     'a page',
     { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-    { code: 'upstream_error', says: /type of content/ },
+    { code: 'upstream_error', says: /content type that was not asked for/ },
   ],
   ['no type', { status: 200, body: '{}' }, { code: 'upstream_error', says: /no type/ }],
   ['nothing', { status: 200, headers: { 'content-type': 'application/json' }, body: '' }, { code: 'upstream_error' }],
