@@ -32,3 +32,51 @@ test('a cursor at the last event ends at once, and more events than a batch all 
   expect(await collect(rows, async () => true, 250)).toEqual([])
   expect(await collect(rows, async () => true)).toEqual(rows.map(({ position }) => position))
 })
+
+test('a database that is away for a moment is waited for, and nothing comes twice', async () => {
+  const rows = [1, 2, 3].map((position): Event => ({ position, last: position === 3 }))
+  let tries = 0
+  const seen: number[] = []
+  const read: RowEvents<Event>['read'] = async (after) => {
+    if (++tries % 2 === 0) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+    return rows.filter(({ position }) => position === after + 1)
+  }
+  const more = { subscribe: () => notices(10) } as unknown as Pubsub // all that is used of it
+  for await (const { position } of eventsAfter({ pubsub: more }, 'id', 0, {
+    topic: 'test',
+    read,
+    isLast: ({ last }) => last,
+    isOver: async () => false,
+  }))
+    seen.push(position)
+  expect([seen, tries]).toEqual([[1, 2, 3], 5])
+})
+
+async function* notices(count: number): AsyncIterableIterator<void> {
+  for (let sent = 0; sent < count; sent++) yield
+}
+
+test('events that come after all was over are told, and then it ends although none of them is the last', async () => {
+  const rows: Event[] = []
+  const over = async (): Promise<boolean> => {
+    if (rows.length === 0) rows.push({ position: 1, last: false })
+    return true
+  }
+  expect(await collect(rows, over)).toEqual([1])
+})
+
+test('whoever leaves takes their ear for notices along', async () => {
+  const rows = [1, 2].map((position): Event => ({ position, last: false }))
+  let heard: AbortSignal | undefined
+  const pubsub = {
+    subscribe: (_topic: string, _id: string, signal: AbortSignal) => ((heard = signal), silence()),
+  } as unknown as Pubsub // all that is used of it
+  for await (const { position } of eventsAfter({ pubsub }, 'id', 0, {
+    topic: 'test',
+    read: async () => rows,
+    isLast: ({ last }) => last,
+    isOver: async () => false,
+  }))
+    if (position === 1) break
+  expect(heard?.aborted).toBe(true)
+})

@@ -1,7 +1,7 @@
 /** What goes out to those who follow a session: each entry of its log, and the previews between them. */
 import { encodeId } from '#src/platform/ids.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
-import type { Piece } from '#src/platform/streams/followers.ts'
+import type { Piece } from '#src/platform/streams/follow.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
 import { wireEvent, type LogEntry } from './log.ts'
 import type { PreviewPiece } from './previews.ts'

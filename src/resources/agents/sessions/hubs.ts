@@ -1,13 +1,13 @@
 /** A session as its followers are handed it: one reader of the log, and of previews, for each session in this process. */
-import { createFollowers } from '#src/platform/streams/followers.ts'
+import { createFanOut } from '#src/platform/streams/fan-out.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
 import { emit, emitPreview, readEmissions, type Emission } from './emissions.ts'
 import { previewTopic, readNotice, sessionTopic } from './log.ts'
 import { lastPreview, readPreviews } from './previews.ts'
 
-/** Follows a session by its stored id; previews are its asides; see followers.ts. */
-export const { follow: followEmissions } = createFollowers<Emission, number>({
+/** Follows a session by its stored id; previews are its asides; see fan-out.ts. */
+export const { follow: followEmissions } = createFanOut<Emission, number>({
   name: 'the log of a session',
   read: readEmissions,
   watch(db, id, { listen, ring, tell, signal }) {

@@ -3,10 +3,10 @@ import { allow } from '#src/platform/access.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { patiently } from '#src/platform/patience.ts'
 import { findOne, sql } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import { follow, listenAlone } from '#src/platform/streams/follow.ts'
 import type { Emission } from './emissions.ts'
 import { followEmissions } from './hubs.ts'
 import { isPreviewable, sessionTopic } from './log.ts'
@@ -71,27 +71,32 @@ export async function followSessionState(
   after: string | null | undefined,
 ): Promise<AsyncIterableIterator<SessionState>> {
   const session = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
-  return statesAfter(call, session.id, after ? await readPosition(call, session, after) : null)
+  return statesAfter(call, session, after ? { eventPosition: await readPosition(call, session, after) } : null)
 }
 
-async function* statesAfter(call: Following, id: string, after: number | null): AsyncIterableIterator<SessionState> {
-  const left = new AbortController()
-  const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-  const notices = call.pubsub.subscribe(sessionTopic, id, signal)
-  let shown: string | null = null
-  try {
-    do {
-      const session = await patiently(() => findSessionRow(call.db, id), signal)
-      if (!session) return
-      const version = `${session.eventPosition} ${session.updatedAt} ${session.readPosition}`
-      const isNew = shown === null ? after === null || session.eventPosition > after : version !== shown
-      shown = version
-      if (isNew) yield { position: session.eventPosition, session }
-      if (session.status === 'terminated') return
-    } while (!(await notices.next()).done)
-  } finally {
-    left.abort()
+function versionOf({ eventPosition, updatedAt, readPosition }: Session): string {
+  return `${eventPosition} ${updatedAt} ${readPosition}`
+}
+
+/** Two states differ or not; which is the newer one is never asked, for only the newest is read. */
+function statesAfter(
+  call: Following,
+  session: Session,
+  seen: { eventPosition: number } | null,
+): AsyncIterableIterator<SessionState> {
+  const shown = seen === null || session.eventPosition > seen.eventPosition ? null : versionOf(session)
+  const readState = async (): Promise<SessionState[]> => {
+    const now = await findSessionRow(call.db, session.id)
+    return now ? [{ position: now.eventPosition, session: now }] : []
   }
+  return follow<SessionState, string | null>(call, shown, {
+    sit: (signal) => listenAlone(call.pubsub, sessionTopic, session.id, signal),
+    read: async () => ({ items: await readState(), more: false }),
+    isOver: async () => true, // asked when the session is gone
+    positionOf: (state) => versionOf(state.session),
+    isAfter: (one, other) => one !== other,
+    isLast: (state) => state.session.status === 'terminated',
+  })
 }
 
 /** An event's id stands for where it was sent, so that its taking, which came later, is not missed. */

@@ -1,5 +1,6 @@
 /** A build's log as its followers are handed it: one reader of the table for each log in this process. */
-import { createFollowers, type Piece } from '#src/platform/streams/followers.ts'
+import { createFanOut } from '#src/platform/streams/fan-out.ts'
+import type { Piece } from '#src/platform/streams/follow.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { lastLines, readLog, type LogLine, type LogPosition } from '#src/resources/infra/build-logs.ts'
@@ -7,8 +8,8 @@ import { lastLines, readLog, type LogLine, type LogPosition } from '#src/resourc
 /** An entry as callers see it, and where it stands; `done` is true for the last one, which has no output. */
 export type LogEntry = LogPosition & { id: string; output: string; done: boolean }
 
-/** Follows a log by its build's id; see followers.ts. */
-export const { join: joinLog, follow: followEntries } = createFollowers<LogEntry, LogPosition>({
+/** Follows a log by its build's id; see fan-out.ts. */
+export const { join: joinLog, follow: followEntries } = createFanOut<LogEntry, LogPosition>({
   name: 'a log',
   read: readEntries,
   watch(db, id, { listen, ring, signal }) {

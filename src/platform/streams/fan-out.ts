@@ -1,32 +1,25 @@
 /**
- * Those who follow one thing in this process, and the hub that they share: it hears or reads what is new once for
+ * Fan-out for those who follow one thing in this process: they share a hub, which hears or reads what is new once for
  * all of them, and hands every one the same objects. Who falls behind reads the table by its own position again.
  */
 import { log } from '#src/platform/log.ts'
-import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import type { Pubsub } from '#src/platform/pubsub.ts'
-import { createSeats, type Handed, type Seat, type Seats } from '#src/platform/locks/seats.ts'
+import { follow, type Ordered, type Piece } from './follow.ts'
+import { createSeats, type Handed, type Seat, type Seats } from './seats.ts'
 
-/** Items in order, and whether there may be more now. */
-export type Piece<Item> = { items: readonly Item[]; more: boolean }
-
-/** A kind of thing that is followed: its items stand in a table, and their positions grow. */
-export type Followed<Item, Position> = Handed<Item> & {
-  /** What it is called where its followers are told that it could not be read. */
-  name: string
-  /** The items of the table after a position. */
-  read(db: Db, id: string, after: Position): Promise<Piece<Item>>
-  /** Begins to listen for one of them. Whatever comes after this must ring, or be told. */
-  watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
-  /** Null for what stands in no table. */
-  positionOf(item: Item): Position | null
-  isAfter(one: Position, other: Position): boolean
-  /** Whether one follows the other with nothing between them; without it that is never known. */
-  isNext?(one: Position, other: Position): boolean
-  /** Whether nothing follows this item. */
-  isLast(item: Item): boolean
-}
+/** A kind of thing that many follow: its items stand in a table. */
+export type Shared<Item, Position> = Handed<Item> &
+  Ordered<Item, Position> & {
+    /** What it is called where its followers are told that it could not be read. */
+    name: string
+    /** The items of the table after a position. */
+    read(db: Db, id: string, after: Position): Promise<Piece<Item>>
+    /** Begins to listen for one of them. Whatever comes after this must ring, or be told. */
+    watch(db: Db, id: string, hub: Listening<Item>): Watch<Item, Position>
+    /** Whether one follows the other with nothing between them; without it that is never known. */
+    isNext?(one: Position, other: Position): boolean
+  }
 
 /** What a hub lends to those who watch for it; the signal fires when the last follower has left. */
 export type Listening<Item> = {
@@ -52,8 +45,8 @@ export type Watch<Item, Position> = {
 /** Where something is followed. */
 export type Place = { db: Db; pubsub: Pubsub }
 
-/** How things of one kind are followed. */
-export type Followers<Item, Position> = {
+/** Follows things of one kind. */
+export type FanOut<Item, Position> = {
   /** Takes a seat. What was there before this resolved must be read from the table, after it resolved. */
   join(place: Place, id: string, signal: AbortSignal, hearsAsides?: boolean): Promise<Seat<Item>>
   /**
@@ -71,7 +64,7 @@ export type Followers<Item, Position> = {
 type Hub<Item, Position> = { seats: Seats<Item>; watch: Watch<Item, Position>; stop: AbortController }
 
 /** Makes what follows things of this kind: one hub for each that has followers. */
-export function createFollowers<Item, Position>(kind: Followed<Item, Position>): Followers<Item, Position> {
+export function createFanOut<Item, Position>(kind: Shared<Item, Position>): FanOut<Item, Position> {
   const hubs = new WeakMap<Pubsub, Map<string, Hub<Item, Position>>>()
 
   async function join(place: Place, id: string, signal: AbortSignal, hearsAsides = false): Promise<Seat<Item>> {
@@ -99,41 +92,22 @@ export function createFollowers<Item, Position>(kind: Followed<Item, Position>):
 
   return {
     join,
-    async *follow(call, id, after, shows) {
-      const left = new AbortController()
-      const signal = call.signal ? AbortSignal.any([call.signal, left.signal]) : left.signal
-      const { take, leave } = await join(call, id, signal, shows !== undefined)
-      let position = after
-      try {
-        let fromTable = true
-        while (!signal.aborted) {
-          let items: readonly Item[]
-          if (fromTable) ({ items, more: fromTable } = await patiently(() => kind.read(call.db, id, position), signal))
-          else {
-            const taken = await take()
-            if (taken?.length === 0) return
-            items = taken ?? []
-            fromTable = taken === null
-          }
-          for (const item of items) {
-            const at = kind.positionOf(item)
-            if (at !== null && !kind.isAfter(at, position)) continue
-            position = at ?? position
-            if (shows && !shows(item)) continue
-            yield item
-            if (kind.isLast(item)) return
-          }
-        }
-      } finally {
-        left.abort()
-        leave()
-      }
-    },
+    follow: (call, id, after, shows) =>
+      follow(
+        call,
+        after,
+        {
+          ...kind,
+          sit: (signal) => join(call, id, signal, shows !== undefined),
+          read: (position) => kind.read(call.db, id, position),
+        },
+        shows,
+      ),
   }
 }
 
 function openHub<Item, Position>(
-  kind: Followed<Item, Position>,
+  kind: Shared<Item, Position>,
   { db, pubsub }: Place,
   id: string,
   forget: (hub: Hub<Item, Position>) => void,
