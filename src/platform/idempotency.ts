@@ -8,6 +8,7 @@ import { BerthError } from './errors.ts'
 import { limits } from './limits.ts'
 import { log } from './log.ts'
 import { change, findOne, sql, type Db } from './postgres.ts'
+import type { Row } from './postgres/rows.ts'
 import type { Sealer } from './secrets.ts'
 
 /** A stored response, and the permissions that its caller needed for it. */
@@ -110,7 +111,7 @@ type Kept = { responseStatus: number; sealedResponse: Buffer | null; grants: Gra
 
 /** The response to this request. @throws BerthError idempotency_conflict of another request's; idempotency_in_progress before there is one. */
 async function readKept(db: Db, caller: string, key: string, requestSha256: Buffer): Promise<Kept> {
-  const kept = await findOne<{ requestSha256: Buffer; responseStatus: number | null } & Omit<Kept, 'responseStatus'>>(
+  const kept = await findOne<Pick<Row<'idempotency_keys', { grants: Grant[] }>, 'requestSha256' | keyof Kept>>(
     db,
     sql`
     select request_sha256, response_status, sealed_response, grants from idempotency_keys where caller = ${caller} and key = ${key}`,

@@ -1,5 +1,6 @@
 /** A round of tool calls: each result is written down when it is there; what was begun before a crash is not begun again. */
 import { setTimeout as wait } from 'node:timers/promises'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log as processLog } from '#src/platform/log.ts'
 import { transaction } from '#src/platform/postgres.ts'
@@ -188,21 +189,19 @@ async function performInGuest(
   }
 }
 
-const given = new Set<string>()
-const givenMax = 1_000
+const given = createBoundedMap<string, true>({ entriesMax: 1_000 })
 
 /** The variables of the session's vaults as they are now, once in a turn, before its first tool. Another worker gives them once more. */
 async function giveVaultVariables({ run: { services, session, log } }: Round, vm: Vm): Promise<void> {
   const occasion = `${session.id} ${turnIdOf(log)} ${vm.id} ${session.vaultIds.join(' ')}`
-  if (session.vaultIds.length === 0 || given.has(occasion)) return
+  if (session.vaultIds.length === 0 || given.peek(occasion)) return
   const variables = await openEnvironmentVariables(
     services,
     { organizationId: session.organizationId, userId: session.ownerUserId },
     session.vaultIds,
   )
   await transaction(services.db, (tx) => giveVariables(services, tx, vm.id, variables))
-  given.add(occasion)
-  for (const oldest of given) if (given.size > givenMax) given.delete(oldest)
+  given.set(occasion, true)
 }
 
 function mcpHostsOf({ session: { agentDefinition } }: StepRun): string[] {

@@ -13,6 +13,7 @@ import {
   type PageWindow,
 } from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
 import type { Call } from '#src/platform/services.ts'
 import { monthOf, nanoUsdPerUsd, type RequestRoute, type RequestStatus, requestsTopic } from './billing.ts'
@@ -45,18 +46,25 @@ export type UsageGroup = Totals & {
 export type InferenceUsage = { from: string; to: string; totals: Totals; groups: UsageGroup[] }
 
 /** A row of the ledger as it is shown; money in US dollars. */
-export type ShownRequest = Omit<Totals, 'requests'> & {
-  id: string
-  organizationId: string
-  keyId: string | null
-  userId: string | null
-  model: string
-  upstream: string | null
-  route: RequestRoute
-  status: RequestStatus
-  startedAt: string
-  endedAt: string | null
-}
+export type ShownRequest = Pick<
+  Row<'inference_requests', { route: RequestRoute; status: RequestStatus }>,
+  | 'id'
+  | 'organizationId'
+  | 'keyId'
+  | 'userId'
+  | 'model'
+  | 'upstream'
+  | 'route'
+  | 'status'
+  | 'inputTokens'
+  | 'outputTokens'
+  | 'cacheReadTokens'
+  | 'cacheWriteTokens'
+  | 'reasoningTokens'
+  | 'startedAt'
+  | 'endedAt'
+> &
+  Pick<Totals, 'costUsd'>
 /** One that was settled, and its place among those of its organization. */
 export type SettledRequest = ShownRequest & { position: number }
 

@@ -1,6 +1,7 @@
 /** What a model thought before its answers: kept beside the log, and given back to the model with the conversation. */
 import type { ReasoningBlock } from '#src/drivers/models/model.ts'
 import { change, findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 
 /** Keeps the reasoning of one request. @param spanId the uuid of the request's start. */
 export async function addReasoning(
@@ -17,7 +18,7 @@ export async function addReasoning(
 
 /** The reasoning of a session so far, by the uuid of each request's start. */
 export async function readReasoning(db: Db, sessionId: string): Promise<ReadonlyMap<string, ReasoningBlock[]>> {
-  const rows = await findAll<{ spanId: string; blocks: ReasoningBlock[] }>(
+  const rows = await findAll<Pick<Row<'session_reasoning', { blocks: ReasoningBlock[] }>, 'spanId' | 'blocks'>>(
     db,
     sql`select span_id, blocks from session_reasoning where session_id = ${sessionId}`,
   )

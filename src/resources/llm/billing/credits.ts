@@ -4,6 +4,7 @@ import { nowMs } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { accountsTopic } from './accounts.ts'
@@ -15,7 +16,7 @@ const budgetUsdMax = 1_000_000
 const keyBudgetsMax = 1_000
 
 /** What a key may spend in a month, and has; US dollars as text with nine decimals. */
-export type KeyBudget = { keyId: string; monthlyUsd: string; spentThisMonthUsd: string }
+export type KeyBudget = Pick<Row<'inference_key_budgets'>, 'keyId'> & { monthlyUsd: string; spentThisMonthUsd: string }
 
 /** What an organization has; US dollars as text with nine decimals. `balanceUsd` is what it can still spend; `reservedUsd` of it is set aside for what runs. */
 export type Credits = {

@@ -5,6 +5,7 @@
  */
 import type { RawBuilder } from 'kysely'
 import type { Usage } from '#src/drivers/models/model.ts'
+import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { timestamp } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { noticeOf } from '#src/platform/pubsub.ts'
@@ -198,16 +199,14 @@ function list(items: readonly (string | number | null)[]): string {
   return `${text}}`
 }
 
-const quotedTexts = new Map<string, string>()
-const quotedTextsMax = 10_000
+const quotedTexts = createBoundedMap<string, string>({ entriesMax: 10_000 })
 
 /** A text as an item of such an array. */
 function quoted(text: string | null): string | null {
   if (text === null) return null
-  let safe = quotedTexts.get(text)
+  let safe = quotedTexts.peek(text) // hot: the order of use is not kept
   if (safe === undefined) {
     safe = `"${text.replaceAll('\0', '').toWellFormed().replace(/["\\]/g, '\\$&')}"`
-    if (quotedTexts.size >= quotedTextsMax) quotedTexts.clear()
     quotedTexts.set(text, safe)
   }
   return safe

@@ -1,6 +1,7 @@
 /** Processes that serve models, as the database knows them; those that died give their leases back, and what they had open is lost. */
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import type { Row } from '#src/platform/postgres/rows.ts'
 import { requestsTopic } from './ledger.ts'
 import { giveLeasesBack } from './leases.ts'
 
@@ -15,12 +16,12 @@ export type Presence = { flushes: number; held: Map<string, number> }
 
 /** Says that a process lives; makes its row where there is none. @param flushes how many batches it has written, as it knows. */
 export async function checkIn(db: Db, processId: string, flushes: number): Promise<Presence> {
-  const row = await getOne<{ flushes: number }>(
+  const row = await getOne<Pick<Row<'inference_processes'>, 'flushes'>>(
     db,
     sql`
     insert into inference_processes (id, flushes) values (${processId}, ${flushes}) on conflict (id) do update set seen_at = now() returning flushes`,
   )
-  const leases = await findAll<{ organizationId: string; amountNanoUsd: number }>(
+  const leases = await findAll<Pick<Row<'credit_leases'>, 'organizationId' | 'amountNanoUsd'>>(
     db,
     sql`select organization_id, amount_nano_usd from credit_leases where process_id = ${processId}`,
   )
