@@ -86,3 +86,30 @@ test('the names of package hosts stand in their tables only', () => {
   })
   expect(naming.filter((path) => !tablesOfHosts.includes(path))).toEqual([])
 })
+
+/** Maps that cannot forget just what was used longest ago, and why. */
+const mapsOfTheirOwn: Readonly<Record<string, string>> = {
+  'src/resources/llm/billing/accounts.ts': 'an account with money on its way stays, however long ago it was used',
+  'src/gateway/graphql.ts': 'parsed documents leave with all that was made of them',
+}
+test('what forgets when it is full is a bounded map, except where the list above says why', () => {
+  const makingRoom =
+    /\.size\s*(?:>|<=)=?\s*[\w.]*[mM]ax\b[^\n]*(?:\n[^\n]*)?\.(?:clear|delete)\(|\.(?:keys|values)\(\)\.next\(\)/
+  expect(textsWith(makingRoom).filter((path) => !(path in mapsOfTheirOwn))).toEqual([])
+  // What it looks for is found.
+  expect('if (known.size >= knownMax) known.clear()').toMatch(makingRoom)
+  expect('if (kept.size > keptMax) kept.delete(kept.keys().next().value)').toMatch(makingRoom)
+})
+
+/** Who hears every notice of a topic, and what for. */
+const listeners: Readonly<Record<string, string>> = {
+  'src/platform/caches/noticed-cache.ts': 'what is remembered of the database',
+  'src/platform/jobs.ts': 'queues with new jobs',
+  'src/resources/llm/billing/accounts.ts':
+    'purses, which hold money that is on its way and are not forgotten but read again',
+  'src/resources/llm/billing/state.ts': 'a process that wants back what others hold of a balance',
+}
+test('what is remembered until a notice is in a noticed cache, except where the list above says why', () => {
+  expect(textsWith(/pubsub\.listen\(/).filter((path) => !(path in listeners))).toEqual([])
+  expect(textsWith(/pubsub\.listen\(/)).toContain('src/platform/caches/noticed-cache.ts')
+})
