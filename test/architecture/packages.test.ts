@@ -98,6 +98,19 @@ test('every imported package is a dependency, and the product uses no developmen
 })
 
 test('the commands that the documents name are there', () => {
-  for (const name of ['start', 'test', 'token', 'doctor', 'migrate', 'schema', 'tables', 'check', 'bench'])
+  for (const name of [
+    'start',
+    'test',
+    'test:fast',
+    'lint',
+    'format',
+    'token',
+    'doctor',
+    'migrate',
+    'schema',
+    'tables',
+    'check',
+    'bench',
+  ])
     expect(manifest.scripts).toHaveProperty(name)
 })

@@ -1,10 +1,11 @@
 /** The gate of the tools: every file is formatted, and the linter, which knows the types, finds nothing. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { slowTests } from '../vitest.config.ts'
 import { root } from './sources.ts'
 
 const outputBytes = 16 * 2 ** 20
@@ -59,4 +60,8 @@ test('the linter knows the types: it finds a promise that nobody awaits', async 
   } finally {
     rmSync(folder, { recursive: true })
   }
+})
+
+test('every file that is left out of the fast tests is there', () => {
+  expect(slowTests.filter((path) => !existsSync(`${root}/${path}`) || path.endsWith('.vm.test.ts'))).toEqual([])
 })
