@@ -3,6 +3,7 @@ import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
 import { noteWritten, type LedgerWriter } from './ledger-writer.ts'
 import type { LedgerRow } from './ledger.ts'
+import { settledIn, type SettledNotices } from './settled-notices.ts'
 
 const batchRowsMax = 500
 /**
@@ -31,8 +32,6 @@ export type LedgerQueue = {
    * @throws BerthError service_unavailable when that took too long.
    */
   push(row: LedgerRow): Promise<void>
-  /** Tells those who follow this organization, with the next batch. */
-  tell(organizationId: string): void
   /** Lets go of those who have waited too long; their rows go on waiting. Called now and then. */
   refuseLate(): void
   /** Resolves when nothing waits any more; while the database is away, after one more try. */
@@ -40,10 +39,13 @@ export type LedgerQueue = {
 }
 
 /** Makes one. `stillRunning` says how many young requests have not ended yet. */
-export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => number): LedgerQueue {
+export function createLedgerQueue(
+  writer: LedgerWriter,
+  notices: SettledNotices,
+  stillRunning: () => number,
+): LedgerQueue {
   const batches: Batch[] = []
   const gathering = createGathering(stillRunning)
-  const told = new Set<string>()
   let waitingRows = 0
   let draining = false
   let leaving: Batch | null = null
@@ -52,9 +54,10 @@ export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => numb
   /** Writes rows; when one of them cannot be written, the others are. @returns whether all were. */
   async function writeMost(rows: readonly LedgerRow[]): Promise<boolean> {
     try {
-      const tell = [...told]
-      told.clear()
+      const settled = settledIn(rows) // as they leave: one may end while its batch is on its way
+      const tell = notices.takeDue(rows)
       await writer.write(rows, tell)
+      notices.written(settled, tell)
       return true
     } catch (error) {
       if (!draining && rows.length > 1) {
@@ -98,7 +101,6 @@ export function createLedgerQueue(writer: LedgerWriter, stillRunning: () => numb
       gathering.grew(batch.rows.length)
       return batch.done
     },
-    tell: (organizationId) => void told.add(organizationId),
     refuseLate() {
       const lateMs = performance.now() - waitMsMax
       for (const batch of [leaving, ...batches]) if (batch && batch.sinceMs < lateMs) batch.refuse(databaseAway())

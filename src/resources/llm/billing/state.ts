@@ -9,29 +9,26 @@
  * | requests that run: `young` ones, and `old` ones, which the ledger has as open | `state.ts` | old ones are lost requests, and cost what was written of them last; young ones cost nothing |
  * | rows on their way into the ledger, in batches | `queue` | their answers had not ended; what the ledger has of them counts |
  * | the number of the next batch, and whose turn at the database it is | `writer` | is never used again: the next process has a name of its own |
- * | whose followers are to be told | `state.ts` | they are told when a worker ends the lost process |
+ * | whose followers are to be told | `settled-notices.ts` | they are told when a worker ends the lost process |
  */
 import { nowMs } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { log } from '#src/platform/log.ts'
 import { databaseAway, type Db } from '#src/platform/postgres.ts'
-import { publish } from '#src/platform/pubsub.ts'
 import type { Background } from '#src/platform/services.ts'
 import { createAccounts, type Account, type Accounts, type Purse } from './accounts.ts'
 import { createLedgerQueue, type LedgerQueue } from './ledger-queue.ts'
 import { createLedgerWriter, type LedgerWriter } from './ledger-writer.ts'
-import { requestsTopic } from './ledger.ts'
 import { createLeases, creditsWantedTopic, giveLeasesBack, noteHeld, type Leases } from './leases.ts'
 import { checkOut } from './processes.ts'
 import { RunningRequest, type InferenceOrder } from './requests.ts'
+import { createSettledNotices } from './settled-notices.ts'
 
 /** A request running this long is written down before it ends, so that a kill loses a second at most. */
 const openAfterMs = 250
-const sweepMs = 100
+const sweepMs = 100 // also how often those who follow an organization's requests are told at most, twice
 const progressEverySweeps = 10
 const heartbeatMs = 5_000
-/** Those who follow an organization's requests are told so often at most. */
-const noticeEveryMs = 100
 
 /** What one process remembers. */
 export type BillingState = {
@@ -120,21 +117,12 @@ function createRunning(
 ): Pick<BillingState, 'begin' | 'queue'> & { sweep: () => void; endAll: () => void } {
   const young = new Set<RunningRequest>()
   const old = new Set<RunningRequest>()
-  const queue = createLedgerQueue(writer, () => young.size)
-  const toldAtMs = new Map<string, number>()
-  const untold = new Set<string>()
+  const notices = createSettledNotices(db)
+  const queue = createLedgerQueue(writer, notices, () => young.size)
   let sweeps = 0
 
-  /** Lets the batch that will be written tell those who follow; more often than they need, the next sweep tells them. */
-  const tell = (organizationId: string): void => {
-    const atMs = performance.now()
-    if (atMs - (toldAtMs.get(organizationId) ?? -Infinity) < noticeEveryMs) return void untold.add(organizationId)
-    toldAtMs.set(organizationId, atMs)
-    queue.tell(organizationId)
-  }
   const end = (request: RunningRequest): Promise<void> => {
     if (!young.delete(request)) old.delete(request)
-    tell(request.payer.organizationId)
     return queue.push(request)
   }
   return {
@@ -156,13 +144,8 @@ function createRunning(
         void queue.push(request) // when it cannot be written, its end will say so
       }
       if (++sweeps % progressEverySweeps === 0) for (const request of old) if (request.changed) void queue.push(request)
-      for (const organizationId of untold)
-        publish(db, requestsTopic, organizationId).catch((error: Error) =>
-          log.debug({ reason: error.message }, 'a notice of requests was not sent'),
-        )
+      notices.sweep()
       queue.refuseLate()
-      untold.clear()
-      toldAtMs.clear()
     },
   }
 }
