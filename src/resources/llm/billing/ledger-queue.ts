@@ -1,9 +1,8 @@
 /** Group commit for the ledger: while one batch is on its way, everything that arrives is the next one. */
 import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
-import { noteWritten, type LedgerWriter } from './ledger-writer.ts'
+import { noteWritten } from './ledger-writer.ts'
 import type { LedgerRow } from './ledger.ts'
-import { settledIn, type SettledNotices } from './settled-notices.ts'
 
 const batchRowsMax = 500
 /**
@@ -24,6 +23,9 @@ type Batch = {
   sinceMs: number
 }
 
+/** What writes a batch, until it was told to give up. */
+export type RowWriter = { write(rows: readonly LedgerRow[]): Promise<void>; giveUp(): void }
+
 /** The queue of one process. */
 export type LedgerQueue = {
   readonly full: boolean
@@ -39,11 +41,7 @@ export type LedgerQueue = {
 }
 
 /** Makes one. `stillRunning` says how many young requests have not ended yet. */
-export function createLedgerQueue(
-  writer: LedgerWriter,
-  notices: SettledNotices,
-  stillRunning: () => number,
-): LedgerQueue {
+export function createLedgerQueue(writer: RowWriter, stillRunning: () => number): LedgerQueue {
   const batches: Batch[] = []
   const gathering = createGathering(stillRunning)
   let waitingRows = 0
@@ -54,10 +52,7 @@ export function createLedgerQueue(
   /** Writes rows; when one of them cannot be written, the others are. @returns whether all were. */
   async function writeMost(rows: readonly LedgerRow[]): Promise<boolean> {
     try {
-      const settled = settledIn(rows) // as they leave: one may end while its batch is on its way
-      const tell = notices.takeDue(rows)
-      await writer.write(rows, tell)
-      notices.written(settled, tell)
+      await writer.write(rows)
       return true
     } catch (error) {
       if (!draining && rows.length > 1) {

@@ -6,35 +6,29 @@
 import { log } from '#src/platform/log.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
+import type { LedgerWriter } from './ledger-writer.ts'
 import { requestsTopic, type LedgerRow } from './ledger.ts'
 
-/** What one process owes those who follow. */
+/** The way of one process's rows into the ledger, and to those who follow. */
 export type SettledNotices = {
-  /** The organizations of these rows that are told with their batch; it may leave now. */
-  takeDue(rows: readonly LedgerRow[]): readonly string[]
-  /** The ledger has these rows, and these organizations were told with them: the others of them are told by the next sweep. */
-  written(settled: ReadonlySet<string>, told: readonly string[]): void
+  /** Writes rows as they are now, and tells those who are due with them. @throws as the writer does. */
+  write(rows: readonly LedgerRow[]): Promise<void>
   /** Tells whoever is waiting to be told; from now on everybody may be told with a batch again. Called now and then. */
   sweep(): void
 }
 
-/** The organizations that have a settled request among these rows. */
-export function settledIn(rows: readonly LedgerRow[]): Set<string> {
-  return new Set(rows.filter(({ status }) => status !== 'open').map(({ payer }) => payer.organizationId))
-}
-
 /** Makes them. */
-export function createSettledNotices(db: Db): SettledNotices {
+export function createSettledNotices(db: Db, writer: Pick<LedgerWriter, 'write'>): SettledNotices {
   const toldLately = new Set<string>()
   const untold = new Set<string>()
   return {
-    takeDue(rows) {
-      const due = [...settledIn(rows)].filter((organizationId) => !toldLately.has(organizationId))
+    async write(rows) {
+      const settled = rows.filter(({ status }) => status !== 'open').map(({ payer }) => payer.organizationId)
+      const [due, later] = [new Set<string>(), new Set<string>()]
+      for (const organizationId of settled) (toldLately.has(organizationId) ? later : due).add(organizationId)
       for (const organizationId of due) toldLately.add(organizationId)
-      return due
-    },
-    written(settled, told) {
-      for (const organizationId of settled) if (!told.includes(organizationId)) untold.add(organizationId)
+      await writer.write(rows, [...due])
+      for (const organizationId of later) untold.add(organizationId)
     },
     sweep() {
       for (const organizationId of untold)

@@ -79,6 +79,7 @@ export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub
     for (const timer of timers) clearInterval(timer)
     running.endAll()
     await running.queue.drain()
+    running.sweep() // those who were told just before are told of the last ones too
     const leave = async (): Promise<void> => {
       await giveLeasesBack(
         db,
@@ -117,8 +118,8 @@ function createRunning(
 ): Pick<BillingState, 'begin' | 'queue'> & { sweep: () => void; endAll: () => void } {
   const young = new Set<RunningRequest>()
   const old = new Set<RunningRequest>()
-  const notices = createSettledNotices(db)
-  const queue = createLedgerQueue(writer, notices, () => young.size)
+  const notices = createSettledNotices(db, writer)
+  const queue = createLedgerQueue({ write: notices.write, giveUp: writer.giveUp }, () => young.size)
   let sweeps = 0
 
   const end = (request: RunningRequest): Promise<void> => {
