@@ -145,9 +145,9 @@ describe('a table', () => {
 })
 
 describe('SQL', () => {
-  test('is written on no floor above the resources', () => {
+  test('is written on no floor above the resources, and by no driver', () => {
     const above = product.filter(({ path }) =>
-      /^(?:workers|schema|rest-compat|src\/gateway|src\/identity)\//.test(path),
+      /^(?:workers|schema|rest-compat|src\/drivers|src\/gateway|src\/identity)\//.test(path),
     )
     expect(above.length).toBeGreaterThan(60)
     const taking = above.filter(
