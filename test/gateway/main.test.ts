@@ -55,7 +55,7 @@ describe('the web process', () => {
     web.child.kill('SIGTERM')
     await web.line(/the web process stops/)
     late.end(body.slice(10))
-    expect(await answered).toBe('{"data":{"me":{"organization":{"name":"acme"}}}}')
+    expect(await answered).toBe('{"data":{"viewer":{"organization":{"name":"acme"}}}}')
     expect(await web.ended).toBe(0)
     expect(performance.now() - from).toBeLessThan(2_000)
     await expect(fetch(url)).rejects.toThrow()
