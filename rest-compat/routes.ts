@@ -23,6 +23,8 @@ export type Route = {
   summary: string
   /** Variables that are read from the query although the method has a body. */
   query?: readonly string[]
+  /** Keys of the body that this path requires although the mutation does not. */
+  always?: readonly string[]
   /** Variables that may be left out of the body, and are no null there. Every other one may be. */
   neverNull?: readonly string[]
   /** Parameters of the path that fill a field of `$input` with another name than theirs. */

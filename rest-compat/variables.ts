@@ -118,7 +118,12 @@ function inputReader(
   if (!isInputObjectType(named)) throw new Error(`the input of ${route.summary} is no input object`)
   const taken = wireKeys(named).filter((key) => !filled.some(({ field }) => snakeCase(field) === key))
   return ({ body, params }) => {
-    const read = fromWire(bodyOf(body, taken), type, '') as Record<string, unknown> // a JSON object becomes one
+    const given = bodyOf(body, taken)
+    for (const key of route.always ?? []) {
+      if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
+      throw new BerthError('invalid_request', `${key} is required here.`, { field: key })
+    }
+    const read = fromWire(given, type, '') as Record<string, unknown> // a JSON object becomes one
     for (const { parameter, field } of filled) read[field] = (params as Record<string, string>)[parameter] // Fastify's own shape of path parameters
     return read
   }

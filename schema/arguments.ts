@@ -1,5 +1,8 @@
 /** Arguments that several fields have; those of pages are in pages.ts. */
+import type { InputFieldBuilder } from '@pothos/core'
 import { builder } from './builder.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
 
 /** Which one. */
 export const idArguments = builder.args((t) => ({ id: t.id({ required: true, description: 'Its id.' }) }))
@@ -7,11 +10,6 @@ export const idArguments = builder.args((t) => ({ id: t.id({ required: true, des
 /** The organization that something is asked of. */
 export const organizationArguments = builder.args((t) => ({
   organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }),
-}))
-
-/** Whether a list shows archived ones. */
-export const archivedArguments = builder.args((t) => ({
-  includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
 }))
 
 /** Oldest or newest first. */
@@ -27,3 +25,11 @@ export const createdArguments = builder.args((t) => ({
   createdBefore: t.field({ type: 'DateTime', description: 'Made before this moment.' }),
   createdUntil: t.field({ type: 'DateTime', description: 'Made at this moment or earlier.' }),
 }))
+
+/** The same for the filter of a list. */
+export const createdFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
+  createdAfter: t.field({ type: 'DateTime', description: 'Made after this moment.' }),
+  createdFrom: t.field({ type: 'DateTime', description: 'Made at this moment or later.' }),
+  createdBefore: t.field({ type: 'DateTime', description: 'Made before this moment.' }),
+  createdUntil: t.field({ type: 'DateTime', description: 'Made at this moment or earlier.' }),
+})

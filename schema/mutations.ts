@@ -2,9 +2,13 @@
 import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core'
 import type { Call } from '#src/platform/services.ts'
 import { builder } from './builder.ts'
+import { wiredFields } from './wire.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 type Fields<Map extends InputFieldMap> = (t: InputFieldBuilder<Types, 'InputObject'>) => Map
+
+/** The place of `wired` among the parameters of a resolver: it is made only for those that take it. */
+const wiredPlace = 2
 
 /** What the payload has, and of which type. */
 type Noun<Row> = { field: string; type: ObjectRef<Types, Row> }
@@ -18,16 +22,26 @@ export function mutationOf<Row, Map extends InputFieldMap>(
   { field, type }: Noun<Row>,
   description: string,
   input: Fields<Map>,
-  resolve: (call: Call, input: InputShapeFromFields<Map>) => Promise<Row> | Row,
+  resolve: (
+    call: Call,
+    input: InputShapeFromFields<Map>,
+    /** The same fields, with everything inside them as REST spells it. */
+    wired: { [Key in keyof InputShapeFromFields<Map>]: unknown },
+  ) => Promise<Row> | Row,
 ): void {
   builder.relayMutationField(
     name,
     { description: `What \`${name}\` takes.`, inputFields: input },
     {
       description,
-      resolve: async (_, arguments_, call) => ({
-        node: await resolve(call, (arguments_ as unknown as { input: InputShapeFromFields<Map> }).input), // Pothos cannot see through a type parameter
-      }),
+      resolve: async (_, arguments_, call, info) => {
+        const { input } = arguments_ as unknown as { input: InputShapeFromFields<Map> } // Pothos cannot see through a type parameter
+        const [argument] = info.parentType.getFields()[info.fieldName]?.args ?? []
+        if (!argument) throw new Error(`${name} takes no input`)
+        const wired = (): { [Key in keyof InputShapeFromFields<Map>]: unknown } =>
+          wiredFields(input as object, argument.type) as never // the same keys
+        return { node: await resolve(call, input, resolve.length > wiredPlace ? wired() : (undefined as never)) } // nobody looks at it
+      },
     },
     {
       description: `What \`${name}\` answers.`,
@@ -48,16 +62,35 @@ export function actionOn<Row>(
   mutationOf(name, noun, description, idField, (call, { id }) => resolve(call, id))
 }
 
-/** A mutation that deletes the noun of an id, and answers that id. */
+/** A mutation that deletes the noun of an id, and answers that id. @param input says which, where its id alone does not. */
 export function deletionOf(
   name: string,
   description: string,
   resolve: (call: Call, id: string) => Promise<unknown>,
+): void
+export function deletionOf<Map extends InputFieldMap>(
+  name: string,
+  description: string,
+  resolve: (call: Call, input: InputShapeFromFields<Map>) => Promise<unknown>,
+  input: Fields<Map>,
+): void
+export function deletionOf(
+  name: string,
+  description: string,
+  resolve: (call: Call, which: never) => Promise<unknown>,
+  input: Fields<InputFieldMap> = idField,
 ): void {
   builder.relayMutationField(
     name,
-    { description: `What \`${name}\` takes.`, inputFields: idField },
-    { description, resolve: async (_, { input: { id } }, call) => (await resolve(call, id), { deletedId: id }) },
+    { description: `What \`${name}\` takes.`, inputFields: input },
+    {
+      description,
+      resolve: async (_, arguments_, call) => {
+        const { input: given } = arguments_ as unknown as { input: { id: string } } // every input here has an id
+        await resolve(call, (input === idField ? given.id : given) as never) // as the overloads say
+        return { deletedId: given.id }
+      },
+    },
     {
       description: `What \`${name}\` answers.`,
       outputFields: (t) => ({ deletedId: t.exposeID('deletedId', { description: 'The id of what is gone.' }) }),

@@ -2,7 +2,7 @@
 import type { InputObjectRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
-import type { List, Page, TwoWayList } from '#src/platform/pages.ts'
+import type { Page, TwoWayList } from '#src/platform/pages.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -75,26 +75,7 @@ export function orderOf(name: string): InputObjectRef<Types, { field: 'created_a
   }) as never // Pothos cannot see through a type parameter
 }
 
-/** Makes `<Name>List`, what the agents service's REST lists answer. */
-export function listTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, List<Node>> {
-  return builder.objectRef<List<Node>>(`${name}List`).implement({
-    description: `A page of ${name}s as REST shows it.`,
-    fields: (t) => ({
-      data: t.field({
-        type: [node] as never,
-        description: 'What is on this page.',
-        resolve: (parent) => parent.data as never,
-      }), // as above
-      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
-      nextPage: t.exposeString('nextPage', {
-        nullable: true,
-        description: 'Pass it as `page` for the next page; null behind the last.',
-      }),
-    }),
-  }) as never // one ref type for every name
-}
-
-/** The same for a list that tells the page before, too. */
+/** Makes `<Name>List`, which tells the page before, too. */
 export function twoWayListTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, TwoWayList<Node>> {
   return builder.objectRef<TwoWayList<Node>>(`${name}List`).implement({
     description: `A page of ${name}s as REST shows it.`,

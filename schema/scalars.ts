@@ -48,6 +48,12 @@ builder.scalarType('ByteList', {
   parseValue: (value) => value, // whoever takes it says in its own words what is wrong with it
 })
 
+builder.scalarType('Reserved', {
+  description: 'What other services take here and Berth does not: null, or left out.',
+  serialize: (value) => value,
+  parseValue: (value) => value, // whoever takes it says in its own words why it is refused
+})
+
 builder.scalarType('BigInt', {
   description: 'A whole number that may pass 2³¹: a JSON number, exact to 2⁵³.',
   serialize: (value) => value,

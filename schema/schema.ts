@@ -1,5 +1,5 @@
 /** The whole schema: every noun's file is loaded, then built once. */
-import { getNullableType, isEnumType, type GraphQLSchema } from 'graphql'
+import { defaultTypeResolver, getNullableType, isAbstractType, isEnumType, type GraphQLSchema } from 'graphql'
 import { builder } from './builder.ts'
 import './scalars.ts'
 import './agents/agents.ts'
@@ -35,23 +35,37 @@ import './llm/models.ts'
 import './llm/usage.ts'
 
 /** The schema as it is published: yoga serves it at /graphql. */
-export const schema: GraphQLSchema = withNullableRoots(builder.toSchema())
+export const schema: GraphQLSchema = built()
 
 /** The same for REST: enums answer the word that is stored, which is the one that REST shows, and not its GraphQL name. */
-export const wireSchema: GraphQLSchema = withWords(withNullableRoots(builder.toSchema()))
+export const wireSchema: GraphQLSchema = withWords(built())
+
+function built(): GraphQLSchema {
+  return withTypeOfValues(withNullableRoots(builder.toSchema()))
+}
 
 /** Every field of Query and Mutation may be null: one that fails then leaves what its siblings did or found in the answer. */
-function withNullableRoots(built: GraphQLSchema): GraphQLSchema {
-  for (const root of [built.getQueryType(), built.getMutationType()]) {
+function withNullableRoots(made: GraphQLSchema): GraphQLSchema {
+  for (const root of [made.getQueryType(), made.getMutationType()]) {
     for (const field of Object.values(root?.getFields() ?? {})) field.type = getNullableType(field.type)
   }
-  return built
+  return made
+}
+
+/** Unions and interfaces find the type of a value also in compiled documents, whose compiler does not say which union or interface it asks. */
+function withTypeOfValues(made: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(made.getTypeMap())) {
+    if (!isAbstractType(type)) continue
+    const typeOf = type.resolveType ?? defaultTypeResolver
+    type.resolveType = (value, context, info) => typeOf(value, context, info, type)
+  }
+  return made
 }
 
 // Compiled documents do not serialize leaves, interpreted ones do: both must answer the same.
-function withWords(built: GraphQLSchema): GraphQLSchema {
-  for (const type of Object.values(built.getTypeMap())) {
+function withWords(made: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(made.getTypeMap())) {
     if (isEnumType(type) && !type.name.startsWith('__')) type.serialize = (word) => word as string // what resolvers answer
   }
-  return built
+  return made
 }

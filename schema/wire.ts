@@ -1,7 +1,8 @@
 /**
  * Between REST and the schema's input types, by the type alone: keys (`memory_mb`, `memoryMb`), words of enums
  * (`running`, `RUNNING`), and REST's tagged objects (`{"type": "limited", "allowed_hosts": []}`), which are `@oneOf`
- * inputs here (`{limited: {allowedHosts: []}}`) whose extension `tag` names the key that says which.
+ * inputs here (`{limited: {allowedHosts: []}}`) whose extension `tag` names the key that says which. An input with the
+ * extension `text` may be a plain text in REST, which stands for the field that `text` names.
  */
 import {
   getNullableType,
@@ -12,7 +13,7 @@ import {
   type GraphQLInputObjectType,
   type GraphQLInputType,
 } from 'graphql'
-import { BerthError } from '#src/platform/errors.ts'
+import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 
 type Shape = { byKey: Map<string, { name: string; type: GraphQLInputType }>; tag: string | undefined }
@@ -75,10 +76,14 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
   }
   if (isEnumType(inner)) return nameOf(inner, value, place)
   if (!isInputObjectType(inner)) return value
+  const { text, unknownTag } = inner.extensions
+  if (typeof text === 'string' && typeof value === 'string')
+    return { [text]: fromWire(value, fieldType(inner, text), place) }
   if (typeof value !== 'object' || Array.isArray(value))
     throw new BerthError('invalid_request', `${place || 'The body'} must be a JSON object.`, fieldAt(place))
   const shape = shapeOf(inner)
-  return shape.tag ? fromTagged(value, shape, shape.tag, place) : fromObject(value, shape.byKey, place)
+  if (shape.tag === undefined) return fromObject(value, shape.byKey, place)
+  return fromTagged(value, shape, shape.tag, place, isErrorCode(unknownTag) ? unknownTag : 'invalid_request')
 }
 
 function nameOf(type: GraphQLEnumType, value: unknown, place: string): unknown {
@@ -109,14 +114,32 @@ function fromObject(value: object, byKey: Shape['byKey'], place: string, except?
 
 const placeLength = 200 // characters of a caller's own key that are shown
 
-function fromTagged(value: object, { byKey }: Shape, tag: string, place: string): Record<string, unknown> {
+function fieldType(type: GraphQLInputObjectType, name: string): GraphQLInputType {
+  const field = type.getFields()[name]
+  if (!field) throw new Error(`${type.name} has no field ${name}`)
+  return field.type
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && code in errorStatuses
+}
+
+function fromTagged(
+  value: object,
+  { byKey }: Shape,
+  tag: string,
+  place: string,
+  unknownTag: ErrorCode,
+): Record<string, unknown> {
   const before = place === '' ? '' : `${place}.`
   const word: unknown = Object.hasOwn(value, tag) ? (value as Record<string, unknown>)[tag] : undefined
   const member = typeof word === 'string' ? byKey.get(word) : undefined
-  if (!member)
-    throw new BerthError('invalid_request', `${before}${tag} must be one of ${[...byKey.keys()].join(', ')}.`, {
+  if (!member) {
+    const code = typeof word === 'string' ? unknownTag : 'invalid_request'
+    throw new BerthError(code, `${before}${tag} must be one of ${[...byKey.keys()].join(', ')}.`, {
       field: before + tag,
     })
+  }
   const inner = getNullableType(member.type)
   if (isInputObjectType(inner)) {
     return { [member.name]: fromObject(value, shapeOf(inner).byKey, place, tag) }
@@ -144,6 +167,21 @@ export function toWire(value: unknown, type: GraphQLInputType): unknown {
     else Object.assign(written, { [tag]: key }, typeof wired === 'object' ? wired : {})
   }
   return written
+}
+
+/** The fields of an input under their own names, with everything inside them as REST spells it, which is how the nouns read it. */
+export function wiredFields<Input extends object>(
+  input: Input,
+  type: GraphQLInputType,
+): { [Key in keyof Input]: unknown } {
+  const inner = getNullableType(type)
+  if (!isInputObjectType(inner)) throw new Error('only input objects have fields')
+  const fields = inner.getFields()
+  const written = Object.entries(input).map(([name, value]) => {
+    const field = fields[name]
+    return [name, field ? toWire(value, field.type) : value]
+  })
+  return Object.fromEntries(written) as { [Key in keyof Input]: unknown } // the same keys
 }
 
 /** A place in a value as the type names it (`networkPolicy.limited.allowedHosts[0]`), as REST's callers know it. */

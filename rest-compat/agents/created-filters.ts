@@ -13,3 +13,10 @@ export const createdNames = {
   created_lt: 'created_at[lt]',
   created_lte: 'created_at[lte]',
 }
+/** The same for a route's `filter`. */
+export const createdFilter = {
+  'created_at[gt]': 'createdAfter',
+  'created_at[gte]': 'createdFrom',
+  'created_at[lt]': 'createdBefore',
+  'created_at[lte]': 'createdUntil',
+}

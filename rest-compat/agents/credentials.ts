@@ -1,11 +1,18 @@
-/** The credentials in vaults. */
+/** The credentials in vaults over REST. */
+import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 
-const credential =
-  'id type vault_id: vaultId display_name: displayName auth metadata created_at: createdAt updated_at: updatedAt archived_at: archivedAt'
+const networking =
+  'networking { ... on UnrestrictedCredentialNetworking { type } ... on LimitedCredentialNetworking { type allowed_hosts: allowedHosts } }'
+const auth = `auth { ... on StaticBearerAuth { type mcp_server_url: mcpServerUrl }
+  ... on McpOauthAuth { type mcp_server_url: mcpServerUrl expires_at: expiresAt refresh { client_id: clientId token_endpoint: tokenEndpoint
+    token_endpoint_auth: tokenEndpointAuth { type } scope resource } }
+  ... on EnvironmentVariableAuth { type secret_name: secretName ${networking} injection_location: injectionLocation { header body } } }`
+const credential = `id type vault_id: vaultId display_name: displayName ${auth} metadata created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
 const answer = 'status_code: statusCode content_type: contentType body body_truncated: bodyTruncated'
-const update = `mutation ($id: ID!, $cid: ID!, $display_name: String, $auth: JSON, $metadata: JSON) {
-  body: updateVaultCredential(vaultId: $id, id: $cid, displayName: $display_name, auth: $auth, metadata: $metadata) { ${credential} } }`
+const update = `mutation updateVaultCredential ($input: UpdateVaultCredentialInput!) {
+  updateVaultCredential(input: $input) { body: credential { ${credential} } } }`
+const into = { id: 'vaultId', cid: 'id' }
 
 /** Credentials. */
 export const credentialRoutes: Routes = {
@@ -13,27 +20,31 @@ export const credentialRoutes: Routes = {
     status: 200,
     errors: [400, 404],
     summary: 'A vault’s credentials without their secrets, newest first',
-    operation: `query ($id: ID!, $include_archived: Boolean, $limit: Int, $page: String) {
-      body: vaultCredentialList(vaultId: $id, includeArchived: $include_archived, limit: $limit, page: $page) { data { ${credential} } has_more: hasMore next_page: nextPage } }`,
+    list: { shape: 'page', most: 100, usual: 100 },
+    filter: { include_archived: 'includeArchived' },
+    operation: `query listVaultCredentials ($id: ID!, $first: Int, $after: String, $filter: VaultCredentialFilter) {
+      body: vaultCredentials(vaultId: $id, first: $first, after: $after, filter: $filter) { nodes { ${credential} } ${pageInfo} } }`,
   },
   'POST /v1/vaults/{id}/credentials': {
     status: 201,
     errors: [400, 404, 409],
     summary: 'Adds a credential',
-    operation: `mutation ($id: ID!, $display_name: String, $auth: JSON!, $metadata: JSON) {
-      body: createVaultCredential(vaultId: $id, displayName: $display_name, auth: $auth, metadata: $metadata) { ${credential} } }`,
+    into: { id: 'vaultId' },
+    operation: `mutation createVaultCredential ($input: CreateVaultCredentialInput!) {
+      createVaultCredential(input: $input) { body: credential { ${credential} } } }`,
   },
   'GET /v1/vaults/{id}/credentials/{cid}': {
     status: 200,
     errors: [404],
     additive: true,
     summary: 'One credential without its secrets',
-    operation: `query ($id: ID!, $cid: ID!) { body: vaultCredential(vaultId: $id, id: $cid) { ${credential} } }`,
+    operation: `query getVaultCredential ($id: ID!, $cid: ID!) { body: vaultCredential(vaultId: $id, id: $cid) { ${credential} } }`,
   },
   'PUT /v1/vaults/{id}/credentials/{cid}': {
     status: 200,
     errors: [400, 404, 409],
     summary: 'Renames a credential, or gives a static_bearer a new token',
+    into,
     operation: update,
   },
   'POST /v1/vaults/{id}/credentials/{cid}': {
@@ -41,6 +52,7 @@ export const credentialRoutes: Routes = {
     errors: [400, 404, 409],
     additive: true,
     summary: 'The same, as Anthropic’s client asks for it',
+    into,
     operation: update,
   },
   'DELETE /v1/vaults/{id}/credentials/{cid}': {
@@ -48,20 +60,24 @@ export const credentialRoutes: Routes = {
     errors: [404],
     deletes: 'vault_credential',
     summary: 'Deletes a credential',
-    operation: 'mutation ($id: ID!, $cid: ID!) { deleteVaultCredential(vaultId: $id, id: $cid) }',
+    into,
+    operation: `mutation deleteVaultCredential ($input: DeleteVaultCredentialInput!) { deleteVaultCredential(input: $input) { deletedId } }`,
   },
   'POST /v1/vaults/{id}/credentials/{cid}/archive': {
     status: 200,
     errors: [404],
     summary: 'Archives a credential and purges its secrets',
-    operation: `mutation ($id: ID!, $cid: ID!) { body: archiveVaultCredential(vaultId: $id, id: $cid) { ${credential} } }`,
+    into,
+    operation: `mutation archiveVaultCredential ($input: ArchiveVaultCredentialInput!) {
+      archiveVaultCredential(input: $input) { body: credential { ${credential} } } }`,
   },
   'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate': {
     status: 200,
     errors: [400, 404, 409],
     summary: 'Tries a credential on its tool server, refreshing it when the server refuses it',
-    operation: `mutation ($id: ID!, $cid: ID!) { body: validateVaultCredential(vaultId: $id, id: $cid) {
+    into,
+    operation: `mutation validateVaultCredential ($input: ValidateVaultCredentialInput!) { validateVaultCredential(input: $input) { body: validation {
       type credential_id: credentialId vault_id: vaultId status has_refresh_token: hasRefreshToken validated_at: validatedAt
-      mcp_probe: mcpProbe { method http_response: httpResponse { ${answer} } } refresh { status http_response: httpResponse { ${answer} } } } }`,
+      mcp_probe: mcpProbe { method http_response: httpResponse { ${answer} } } refresh { status http_response: httpResponse { ${answer} } } } } }`,
   },
 }

@@ -1,30 +1,72 @@
 /** Agents in GraphQL. */
-import { archivedArguments, createdArguments, idArguments } from '../arguments.ts'
+import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
+import { enumOf } from '../enums.ts'
+import { modelType } from '../llm/models.ts'
+import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { agentTool, agentToolInput } from './agents/tools.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import type { Agent, AgentModel, McpServer, McpService } from '#src/resources/agents/agents/rows.ts'
-import { executionIdentity, wireModel, wireSkills, wireTools } from '#src/resources/agents/agents/wire.ts'
+import type { AgentModel, AgentSkill, McpServer, McpService } from '#src/resources/agents/agents/rows.ts'
+import { executionIdentity, latestVersion, wireModel, wireTools } from '#src/resources/agents/agents/wire.ts'
 import {
   archiveAgent,
   createAgent,
   deleteAgent,
+  findAgents,
   getAgent,
-  listAgents,
-  listAgentVersions,
   pageAgents,
+  pageAgentVersions,
   updateAgent,
 } from '#src/resources/agents/agents.ts'
+
+const effort = enumOf('AgentEffort', 'How hard an agent’s model thinks.', {
+  low: 'The least.',
+  medium: 'Some.',
+  high: 'Much.',
+  xhigh: 'More.',
+  max: 'The most.',
+} satisfies Record<NonNullable<AgentModel['effort']>, string>)
+const speed = enumOf('AgentSpeed', 'The class of service that an agent asks for.', {
+  standard: 'The usual one.',
+  fast: 'A faster one.',
+} satisfies Record<AgentModel['speed'], string>)
 
 const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
   description: 'The model that an agent asks, and how.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'As the list of models names it.' }),
-    effort: t.exposeString('effort', {
+    model: t.field({
+      type: modelType,
       nullable: true,
-      description: '`low`, `medium`, `high`, `xhigh` or `max`; null for the model’s own.',
+      description: 'The model; null when it is not served any more.',
+      resolve: ({ id }) => id,
     }),
-    speed: t.exposeString('speed', { description: '`standard` or `fast`.' }),
+    effort: t.field({
+      type: effort,
+      nullable: true,
+      description: 'How hard it thinks; null for the model’s own.',
+      resolve: (one) => one.effort,
+    }),
+    speed: t.field({ type: speed, description: 'The class of service.', resolve: (one) => one.speed }),
+  }),
+})
+const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
+  description: 'A skill that an agent has.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: '`anthropic` or `custom`.' }),
+    skillName: t.exposeString('skill_id', { description: 'What the skill is called.' }),
+    version: t.string({
+      description: 'Its version, or `latest`.',
+      resolve: ({ version }) => version ?? latestVersion,
+    }),
+  }),
+})
+const identity = builder.objectRef<typeof executionIdentity>('ExecutionIdentity').implement({
+  description: 'As whom sessions act.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'Always `service_account`: as whoever began them.' }),
   }),
 })
 const mcpServer = builder.objectRef<McpServer>('McpServer').implement({
@@ -46,10 +88,12 @@ const mcpService = builder.objectRef<McpService>('AgentMcpService').implement({
   }),
 })
 
-const agentType = builder.objectRef<Agent>('Agent').implement({
+/** An agent, at its newest version unless one is named. */
+export const agentType = nodeOf('Agent', '`agt_` and 26 characters.', findAgents)
+
+builder.objectType(agentType, {
   description: 'A versioned definition of an agent: what model it asks, what it is told, what it may use.',
   fields: (t) => ({
-    id: t.id({ description: '`agt_` and 26 characters.', resolve: ({ id }) => encodeId('agent', id) }),
     type: t.string({ description: 'Always `agent`.', resolve: () => 'agent' }),
     version: t.exposeInt('version', { description: 'From 1, one more for each change.' }),
     name: t.string({ description: 'Its name.', resolve: ({ definition }) => definition.name }),
@@ -75,8 +119,13 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
       resolve: ({ definition }) => definition.system,
     }),
     tools: t.field({
-      type: 'JSON',
+      type: [agentTool],
       description: 'Its toolsets and custom tools, with every default filled in.',
+      resolve: ({ definition }) => definition.tools as never, // the union's own types tell them apart
+    }),
+    wireTools: t.field({
+      type: 'JSON',
+      description: 'The same as REST shows them, where what is not restricted has no key.',
       resolve: ({ definition }) => wireTools(definition.tools),
     }),
     mcpServers: t.field({
@@ -89,22 +138,14 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
       description: 'The connectors it uses.',
       resolve: ({ definition }) => definition.mcp_services,
     }),
-    skills: t.field({
-      type: 'JSON',
-      description: 'Its skills: a list of `{type, skill_id, version}`.',
-      resolve: ({ definition }) => wireSkills(definition.skills),
-    }),
+    skills: t.field({ type: [skill], description: 'Its skills.', resolve: ({ definition }) => definition.skills }),
     multiagent: t.field({
-      type: 'JSON',
+      type: 'Reserved',
       nullable: true,
       description: 'Always null: groups are for several agents.',
       resolve: () => null,
     }),
-    executionIdentity: t.field({
-      type: 'JSON',
-      description: 'Always `{type: "service_account"}`: sessions act as whoever began them.',
-      resolve: () => executionIdentity,
-    }),
+    executionIdentity: t.field({ type: identity, description: 'As whom it acts.', resolve: () => executionIdentity }),
     metadata: t.field({
       type: 'TextMap',
       description: 'The caller’s own notes.',
@@ -115,7 +156,7 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
       description: 'The organization, when it is its own; null for a person’s.',
       resolve: (agent) => (agent.ownerUserId ? null : encodeId('organization', agent.organizationId)),
     }),
-    ownerUserId: t.id({
+    ownerId: t.id({
       nullable: true,
       description: 'Whose it is; null for the organization’s.',
       resolve: ({ ownerUserId }) => ownerUserId && encodeId('user', ownerUserId),
@@ -129,27 +170,15 @@ const agentType = builder.objectRef<Agent>('Agent').implement({
   }),
 })
 
-const agentConnection = connectionOf('Agent', agentType)
-const agentList = listTypeOf('Agent', agentType)
-const ownerArguments = builder.args((t) => ({
-  organizationId: t.id({ description: 'One of the caller’s organizations; the active one without it.' }),
-}))
-/** Names and models stand outside: they are required of a new agent. */
-const fieldArguments = builder.args((t) => ({
-  description: t.string({ description: 'What it is for: at most 2048 characters.' }),
-  system: t.string({ description: 'What it is told before anything else: at most 100,000 characters.' }),
-  tools: t.field({
-    type: 'JSON',
-    description: 'A list of toolsets, tool servers’ tools and custom tools, 128 at most.',
+const agentFilter = builder.inputType('AgentFilter', {
+  description: 'Which agents a list shows.',
+  fields: (t) => ({
+    organizationId: t.id({ description: 'One of the caller’s organizations; the active one without it.' }),
+    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+    ...createdFields(t),
   }),
-  mcpServers: t.field({ type: 'JSON', description: 'A list of `{type: "url", name, url}`, 20 at most.' }),
-  mcpServices: t.field({ type: 'JSON', description: 'A list of `{id, disabled_tools}`, 20 at most.' }),
-  skills: t.field({ type: 'JSON', description: 'A list of `{type, skill_id, version}`.' }),
-  multiagent: t.field({ type: 'JSON', description: 'Must be null or left out.' }),
-  executionIdentity: t.field({ type: 'JSON', description: 'Must be `{type: "service_account"}`, null or left out.' }),
-  metadata: t.field({ type: 'JSON', description: 'Up to 16 pairs of text; in a change a null value deletes its key.' }),
-}))
-const modelWords = 'The id of a model, or `{id, effort, speed}`.'
+})
+const agentConnection = connectionOf('Agent', agentType)
 
 builder.queryFields((t) => ({
   agent: t.field({
@@ -161,58 +190,113 @@ builder.queryFields((t) => ({
   agents: t.field({
     type: agentConnection,
     description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.',
-    args: { ...ownerArguments, ...archivedArguments, ...createdArguments, ...pageArguments },
-    resolve: (_, { first, after, ...filter }, call) => pageAgents(call, filter, { first, after }) as never,
-  }), // see pages.ts
-  agentList: t.field({
-    type: agentList,
-    description: 'The same as REST shows it. Errors: NOT_FOUND.',
-    args: { ...ownerArguments, ...archivedArguments, ...createdArguments, ...listArguments },
-    resolve: (_, { limit, page, ...filter }, call) => listAgents(call, filter, { limit, page }) as never,
-  }), // see pages.ts
-  agentVersionList: t.field({
-    type: agentList,
-    description: 'Every version of an agent, newest first. Errors: NOT_FOUND.',
-    args: { ...idArguments, ...listArguments },
-    resolve: (_, { id, ...window }, call) => listAgentVersions(call, id, window) as never,
-  }), // see pages.ts
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: agentFilter, description: 'Which ones.' }),
+      orderBy: t.arg({ type: orderOf('Agent'), description: 'Newest first without it.' }),
+    },
+    resolve: (_, { filter, orderBy, ...window }, call) => pageAgents(call, window, filter, orderBy?.direction),
+  }),
 }))
 
-builder.mutationFields((t) => ({
-  createAgent: t.field({
-    type: agentType,
-    description: 'Makes an agent. Errors: INVALID_REQUEST, UNKNOWN_MODEL, UNKNOWN_TOOL.',
-    args: {
-      name: t.arg.string({ required: true, description: '1 to 255 characters.' }),
-      model: t.arg({ type: 'JSON', required: true, description: modelWords }),
-      ...fieldArguments,
-    },
-    resolve: (_, fields, call) => createAgent(call, fields),
+builder.objectField(agentType, 'versions', (t) =>
+  t.field({
+    type: agentConnection,
+    description: 'Every version of it, newest first.',
+    args: pageArguments,
+    resolve: ({ id }, window, call) => pageAgentVersions(call, encodeId('agent', id), window),
   }),
-  updateAgent: t.field({
-    type: agentType,
-    description:
-      'Changes an agent into a new version: what is not given stays, null clears, lists replace. Errors: INVALID_REQUEST, NOT_FOUND, AGENT_VERSION_MISMATCH, RESOURCE_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
-    args: {
-      ...idArguments,
-      version: t.arg.int({ description: 'The version that the change is made from; without it, whatever is newest.' }),
-      name: t.arg.string({ description: '1 to 255 characters.' }),
-      model: t.arg({ type: 'JSON', description: modelWords }),
-      ...fieldArguments,
-    },
-    resolve: (_, { id, version, ...fields }, call) => updateAgent(call, id, version, fields),
+)
+
+const effortInput = builder.inputType('AgentEffortInput', {
+  description: 'How hard a model thinks.',
+  extensions: { text: 'type' },
+  fields: (t) => ({ type: t.field({ type: effort, required: true, description: 'One of the model’s levels.' }) }),
+})
+const modelInput = builder.inputType('AgentModelInput', {
+  description: 'The model that an agent asks, and how.',
+  extensions: { text: 'id' },
+  fields: (t) => ({
+    id: t.string({ required: true, description: 'As the list of models names it.' }),
+    effort: t.field({ type: effortInput, description: 'The model’s own without it.' }),
+    speed: t.field({ type: speed, description: '`STANDARD` without it.' }),
+    inferenceGeo: t.field({ type: 'Reserved', description: 'A model works where its upstream does.' }),
   }),
-  archiveAgent: t.field({
-    type: agentType,
-    description: 'Archives an agent: nothing new begins with it. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => archiveAgent(call, id),
+})
+const serverType = enumOf('McpServerType', 'How a tool server is reached.', { url: 'By its address.' })
+const serverInput = builder.inputType('McpServerInput', {
+  description: 'A tool server to connect to.',
+  fields: (t) => ({
+    type: t.field({ type: serverType, required: true, description: 'How it is reached.' }),
+    name: t.string({ required: true, description: 'What the agent’s tools call it.' }),
+    url: t.string({ required: true, description: 'Its address.' }),
   }),
-  deleteAgent: t.field({
-    type: 'ID',
-    description:
-      'Deletes an agent with its versions, sessions and all that began with it. Errors: NOT_FOUND, WORK_ACTIVE.',
-    args: idArguments,
-    resolve: async (_, { id }, call) => (await deleteAgent(call, id), id),
+})
+const serviceInput = builder.inputType('AgentMcpServiceInput', {
+  description: 'A connector to use.',
+  fields: (t) => ({
+    id: t.string({ required: true, description: 'The connector, such as `linear`.' }),
+    disabledTools: t.stringList({ description: 'Tools of it that the agent does not get.' }),
   }),
-}))
+})
+const skillType = enumOf('AgentSkillType', 'Whose a skill is.', {
+  anthropic: 'Anthropic’s.',
+  custom: 'The organization’s own.',
+} satisfies Record<AgentSkill['type'], string>)
+const skillInput = builder.inputType('AgentSkillInput', {
+  description: 'A skill for an agent.',
+  fields: (t) => ({
+    type: t.field({ type: skillType, required: true, description: 'Whose it is.' }),
+    skillId: t.string({ required: true, description: 'What the skill is called.' }),
+    version: t.string({ description: '`latest` without it.' }),
+  }),
+})
+const identityInput = builder.inputType('ExecutionIdentityInput', {
+  description: 'As whom sessions act.',
+  fields: (t) => ({ type: t.string({ required: true, description: 'Must be `service_account`.' }) }),
+})
+
+const agent = { field: 'agent', type: agentType }
+/** Names and models stand outside: they are required of a new agent. */
+const definitionFields = (t: Parameters<typeof idField>[0]) => ({
+  description: t.string({ description: 'What it is for: at most 2048 characters.' }),
+  system: t.string({ description: 'What it is told before anything else: at most 100,000 characters.' }),
+  tools: t.field({ type: [agentToolInput], description: 'Toolsets and custom tools, 128 at most.' }),
+  mcpServers: t.field({ type: [serverInput], description: 'The tool servers that it connects to, 20 at most.' }),
+  mcpServices: t.field({ type: [serviceInput], description: 'The connectors that it uses.' }),
+  skills: t.field({ type: [skillInput], description: 'Its skills.' }),
+  multiagent: t.field({ type: 'Reserved', description: 'Groups are for several agents.' }),
+  executionIdentity: t.field({ type: identityInput, description: 'Whoever begins the session, without it.' }),
+})
+mutationOf(
+  'createAgent',
+  agent,
+  'Makes an agent. Errors: INVALID_REQUEST, UNKNOWN_MODEL, UNKNOWN_TOOL.',
+  (t) => ({
+    name: t.string({ required: true, description: '1 to 255 characters.' }),
+    model: t.field({ type: modelInput, required: true, description: 'The model that it asks.' }),
+    ...definitionFields(t),
+    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+  }),
+  (call, _, fields) => createAgent(call, fields),
+)
+mutationOf(
+  'updateAgent',
+  agent,
+  'Changes an agent into a new version: what is not given stays, null clears, lists replace. Errors: INVALID_REQUEST, NOT_FOUND, AGENT_VERSION_MISMATCH, RESOURCE_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
+  (t) => ({
+    ...idField(t),
+    version: t.int({ description: 'The version that the change is made from; without it, whatever is newest.' }),
+    name: t.string({ description: '1 to 255 characters.' }),
+    model: t.field({ type: modelInput, description: 'The model that it asks.' }),
+    ...definitionFields(t),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+  }),
+  (call, { id, version }, { id: _id, version: _version, ...fields }) => updateAgent(call, id, version, fields),
+)
+actionOn('archiveAgent', agent, 'Archives an agent: nothing new begins with it. Errors: NOT_FOUND.', archiveAgent)
+deletionOf(
+  'deleteAgent',
+  'Deletes an agent with its versions, sessions and all that began with it. Errors: NOT_FOUND, WORK_ACTIVE.',
+  deleteAgent,
+)

@@ -1,12 +1,8 @@
 /** The catalog of built-in tools in GraphQL. */
 import { builder } from '../builder.ts'
-import type { PermissionPolicy } from '#src/resources/agents/agents/rows.ts'
+import { permissionPolicy } from './agents/tools.ts'
 import { listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 
-const permissionPolicy = builder.objectRef<PermissionPolicy>('PermissionPolicy').implement({
-  description: 'Whether a tool runs at once or waits for the user’s word.',
-  fields: (t) => ({ type: t.exposeString('type', { description: '`always_allow` or `always_ask`.' }) }),
-})
 const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
   description: 'A tool that every agent may be given.',
   fields: (t) => ({

@@ -1,7 +1,12 @@
-/** Credentials of vaults in GraphQL. `auth` travels as REST shows it; its secrets only ever go in. */
-import { archivedArguments, idArguments } from '../arguments.ts'
+/** Credentials of vaults in GraphQL. Their secrets only ever go in. */
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
+import { enumOf } from '../enums.ts'
+import { deletionOf, idField, mutationOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { credentialAuth, credentialAuthChangeInput, credentialAuthInput } from './credentials/auth.ts'
+import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Credential } from '#src/resources/agents/credentials/rows.ts'
 import {
@@ -13,24 +18,31 @@ import {
   archiveCredential,
   createCredential,
   deleteCredential,
+  findCredentials,
   getCredential,
-  listCredentials,
   pageCredentials,
   updateCredential,
 } from '#src/resources/agents/credentials.ts'
 
-const credentialType = builder.objectRef<Credential>('VaultCredential').implement({
+/** A credential. */
+export const credentialType = nodeOf('VaultCredential', '`vcrd_` and 26 characters.', findCredentials)
+
+builder.objectType(credentialType, {
   description: 'A credential in a vault: for a tool server, or for an environment variable of a VM.',
   fields: (t) => ({
-    id: t.id({ description: '`vcrd_` and 26 characters.', resolve: ({ id }) => encodeId('credential', id) }),
     type: t.string({ description: 'Always `vault_credential`.', resolve: () => 'vault_credential' }),
     vaultId: t.id({ description: 'Which vault it is in.', resolve: ({ vaultId }) => encodeId('vault', vaultId) }),
+    vault: t.field({
+      type: vaultType,
+      nullable: true,
+      description: 'The vault that it is in.',
+      resolve: ({ vaultId }) => vaultId,
+    }),
     displayName: t.exposeString('displayName', { nullable: true, description: 'Its name for people.' }),
     auth: t.field({
-      type: 'JSON',
-      description:
-        'What it is for, as REST shows it, without its secrets: `static_bearer`, `mcp_oauth` or `environment_variable`.',
-      resolve: ({ auth }) => auth,
+      type: credentialAuth,
+      description: 'What it is for, without its secrets.',
+      resolve: ({ auth }) => auth as never, // the union's own types tell them apart
     }),
     metadata: t.expose('metadata', { type: 'TextMap', description: 'Up to 16 pairs of text of your own.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
@@ -66,11 +78,25 @@ const mcpProbe = builder.objectRef<NonNullable<CredentialValidation['mcpProbe']>
   }),
 })
 
+const refreshStatus = enumOf('CredentialRefreshStatus', 'How it went to get a new access token.', {
+  succeeded: 'There is a new one.',
+  failed: 'The token endpoint refused.',
+  connect_error: 'The token endpoint did not answer.',
+  no_refresh_token: 'There is nothing to ask with.',
+} satisfies Record<NonNullable<CredentialValidation['refresh']>['status'], string>)
+
+const validationStatus = enumOf('CredentialValidationStatus', 'Whether a credential works.', {
+  valid: 'It does.',
+  invalid: 'The server refused it, so its owner must authorize again.',
+  unknown: 'It could not be told; try again.',
+} satisfies Record<CredentialValidation['status'], string>)
+
 const refreshRecord = builder.objectRef<NonNullable<CredentialValidation['refresh']>>('CredentialRefresh').implement({
   description: 'How it went to get a new access token.',
   fields: (t) => ({
-    status: t.string({
-      description: '`succeeded`, `failed`, `connect_error` or `no_refresh_token`.',
+    status: t.field({
+      type: refreshStatus,
+      description: 'How it went.',
       resolve: ({ status }) => status,
     }),
     httpResponse: t.field({
@@ -93,15 +119,22 @@ const validationType = builder.objectRef<CredentialValidation>('VaultCredentialV
       description: 'Which credential.',
       resolve: ({ credential }) => encodeId('credential', credential.id),
     }),
+    credential: t.field({
+      type: credentialType,
+      description: 'The credential.',
+      resolve: ({ credential }) => credential as Credential, // the row that was tried
+    }),
     vaultId: t.id({
       description: 'Which vault it is in.',
       resolve: ({ credential }) => encodeId('vault', credential.vaultId),
     }),
-    status: t.string({
-      description:
-        '`valid`; `invalid`: the server refused it, so its owner must authorize again; `unknown`: it could not be told, try again.',
-      resolve: ({ status }) => status,
+    vault: t.field({
+      type: vaultType,
+      nullable: true,
+      description: 'The vault that it is in.',
+      resolve: ({ credential }) => credential.vaultId,
     }),
+    status: t.field({ type: validationStatus, description: 'The outcome.', resolve: ({ status }) => status }),
     hasRefreshToken: t.exposeBoolean('hasRefreshToken', { description: 'Whether it holds a refresh token.' }),
     mcpProbe: t.field({
       type: mcpProbe,
@@ -119,83 +152,93 @@ const validationType = builder.objectRef<CredentialValidation>('VaultCredentialV
   }),
 })
 
+const credentialFilter = builder.inputType('VaultCredentialFilter', {
+  description: 'Which credentials a list shows.',
+  fields: (t) => ({
+    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+  }),
+})
 const credentialConnection = connectionOf('VaultCredential', credentialType)
-const credentialList = listTypeOf('VaultCredential', credentialType)
-const nameArgument = { description: '1 to 255 characters, or null.' } as const
+const credentialOrder = orderOf('VaultCredential')
+const listArguments = builder.args((t) => ({
+  filter: t.field({ type: credentialFilter, description: 'Which ones.' }),
+  orderBy: t.field({ type: credentialOrder, description: 'Newest first without it.' }),
+}))
 const ofVault = builder.args((t) => ({ vaultId: t.id({ required: true, description: 'Its vault’s id.' }) }))
-const ofCredential = { ...ofVault, ...idArguments }
 
 builder.queryFields((t) => ({
   vaultCredential: t.field({
     type: credentialType,
     description: 'One credential. Errors: NOT_FOUND.',
-    args: ofCredential,
+    args: { ...ofVault, ...idArguments },
     resolve: (_, { vaultId, id }, call) => getCredential(call, vaultId, id),
   }),
   vaultCredentials: t.field({
     type: credentialConnection,
     description: 'A vault’s credentials, newest first. Errors: NOT_FOUND.',
-    args: { ...ofVault, ...pageArguments, ...archivedArguments },
-    resolve: (_, { vaultId, ...page }, call) => pageCredentials(call, vaultId, page) as never, // see pages.ts
-  }),
-  vaultCredentialList: t.field({
-    type: credentialList,
-    description: 'A vault’s credentials as REST lists them, newest first. Errors: NOT_FOUND.',
-    args: { ...ofVault, ...listArguments, ...archivedArguments },
-    resolve: (_, { vaultId, ...page }, call) => listCredentials(call, vaultId, page) as never, // see pages.ts
+    args: { ...ofVault, ...pageArguments, ...listArguments },
+    resolve: (_, { vaultId, filter, orderBy, ...window }, call) =>
+      pageCredentials(call, vaultId, window, filter, orderBy?.direction),
   }),
 }))
 
-builder.mutationFields((t) => ({
-  createVaultCredential: t.field({
-    type: credentialType,
-    description:
-      'Adds a credential. Errors: NOT_FOUND, VAULT_ARCHIVED, CREDENTIAL_KEY_TAKEN, INVALID_REQUEST, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
-    args: {
-      ...ofVault,
-      displayName: t.arg.string(nameArgument),
-      metadata: t.arg({ type: 'JSON', description: 'Up to 16 pairs of text.' }),
-      auth: t.arg({
-        type: 'JSON',
-        required: true,
-        description:
-          '`{type: "static_bearer", mcp_server_url, token}`, `{type: "mcp_oauth", mcp_server_url, access_token, expires_at?, refresh?: {client_id, refresh_token, token_endpoint, token_endpoint_auth: {type, client_secret?}, scope?, resource?}}`, or `{type: "environment_variable", secret_name, secret_value, networking?, injection_location?}`.',
-      }),
-    },
-    resolve: (_, { vaultId, ...input }, call) => createCredential(call, vaultId, input),
+builder.objectField(vaultType, 'credentials', (t) =>
+  t.field({
+    type: credentialConnection,
+    description: 'Its credentials, newest first.',
+    args: { ...pageArguments, ...listArguments },
+    resolve: ({ id }, { filter, orderBy, ...window }, call) =>
+      pageCredentials(call, encodeId('vault', id), window, filter, orderBy?.direction),
   }),
-  updateVaultCredential: t.field({
-    type: credentialType,
-    description:
-      'Renames a credential, or gives a static_bearer a new token. Errors: NOT_FOUND, VAULT_ARCHIVED, RESOURCE_ARCHIVED, MCP_SERVER_URL_IMMUTABLE, SECRET_NAME_IMMUTABLE, INVALID_REQUEST.',
-    args: {
-      ...ofCredential,
-      displayName: t.arg.string(nameArgument),
-      metadata: t.arg({ type: 'JSON', description: 'Pairs to set; null as a value deletes its key.' }),
-      auth: t.arg({
-        type: 'JSON',
-        description: '`{type: "static_bearer", token}`; other secrets are not changed: archive and create again.',
-      }),
-    },
-    resolve: (_, { vaultId, id, ...input }, call) => updateCredential(call, vaultId, id, input),
+)
+
+const credential = { field: 'credential', type: credentialType }
+const name = { description: '1 to 255 characters, or null.' }
+const whichOne = (t: Parameters<typeof idField>[0]) => ({
+  vaultId: t.id({ required: true, description: 'Its vault’s id.' }),
+  ...idField(t),
+})
+mutationOf(
+  'createVaultCredential',
+  credential,
+  'Adds a credential. Errors: NOT_FOUND, VAULT_ARCHIVED, CREDENTIAL_KEY_TAKEN, INVALID_REQUEST, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
+  (t) => ({
+    vaultId: t.id({ required: true, description: 'Its vault’s id.' }),
+    displayName: t.string(name),
+    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+    auth: t.field({ type: credentialAuthInput, required: true, description: 'What it is for, with its secrets.' }),
   }),
-  archiveVaultCredential: t.field({
-    type: credentialType,
-    description: 'Archives a credential and purges its secrets. Errors: NOT_FOUND.',
-    args: ofCredential,
-    resolve: (_, { vaultId, id }, call) => archiveCredential(call, vaultId, id),
+  (call, { vaultId, ...input }, { auth }) => createCredential(call, vaultId, { ...input, auth }),
+)
+mutationOf(
+  'updateVaultCredential',
+  credential,
+  'Renames a credential, or gives a static_bearer a new token. Errors: NOT_FOUND, VAULT_ARCHIVED, RESOURCE_ARCHIVED, MCP_SERVER_URL_IMMUTABLE, SECRET_NAME_IMMUTABLE, INVALID_REQUEST.',
+  (t) => ({
+    ...whichOne(t),
+    displayName: t.string(name),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    auth: t.field({ type: credentialAuthChangeInput, description: 'A new token.' }),
   }),
-  deleteVaultCredential: t.field({
-    type: 'ID',
-    description: 'Deletes a credential. Errors: NOT_FOUND.',
-    args: ofCredential,
-    resolve: async (_, { vaultId, id }, call) => (await deleteCredential(call, vaultId, id), id),
-  }),
-  validateVaultCredential: t.field({
-    type: validationType,
-    description:
-      'Tries an `mcp_oauth` credential on its tool server, refreshing it when the server refuses it. Errors: NOT_FOUND, RESOURCE_ARCHIVED, INVALID_REQUEST.',
-    args: ofCredential,
-    resolve: (_, { vaultId, id }, call) => validateCredential(call, vaultId, id),
-  }),
-}))
+  (call, { vaultId, id, ...input }, { auth }) => updateCredential(call, vaultId, id, { ...input, auth }),
+)
+mutationOf(
+  'archiveVaultCredential',
+  credential,
+  'Archives a credential and purges its secrets. Errors: NOT_FOUND.',
+  whichOne,
+  (call, { vaultId, id }) => archiveCredential(call, vaultId, id),
+)
+mutationOf(
+  'validateVaultCredential',
+  { field: 'validation', type: validationType },
+  'Tries an `mcp_oauth` credential on its tool server, refreshing it when the server refuses it. Errors: NOT_FOUND, RESOURCE_ARCHIVED, INVALID_REQUEST.',
+  whichOne,
+  (call, { vaultId, id }) => validateCredential(call, vaultId, id),
+)
+deletionOf(
+  'deleteVaultCredential',
+  'Deletes a credential. Errors: NOT_FOUND.',
+  (call, { vaultId, id }) => deleteCredential(call, vaultId, id),
+  whichOne,
+)

@@ -1,44 +1,45 @@
 /** Environments in GraphQL. */
-import { archivedArguments, idArguments } from '../arguments.ts'
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, listArguments, listTypeOf, pageArguments } from '../pages.ts'
+import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { environmentConfig, environmentConfigInput } from './environments/configs.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environments/events.ts'
-import type { Environment, EnvironmentEvent, EnvironmentStatus } from '#src/resources/agents/environments/rows.ts'
+import type { EnvironmentEvent, EnvironmentStatus } from '#src/resources/agents/environments/rows.ts'
 import {
   archiveEnvironment,
   createEnvironment,
   deleteEnvironment,
+  findEnvironments,
   getEnvironment,
-  listEnvironments,
   pageEnvironments,
   updateEnvironment,
 } from '#src/resources/agents/environments.ts'
 
-const environmentStatus = builder.enumType('EnvironmentStatus', {
-  description: 'Where an environment is.',
-  values: {
-    provisioning: { description: 'Its VM is being made, started or prepared.' },
-    ready: {
-      description: 'It may be used. Before the first use it has no VM, and after an idle time its VM is stopped.',
-    },
-    error: { description: 'Its VM could not be had; `statusReason` says why. The next use makes a new one.' },
-    archived: { description: 'It cannot be used any more, and has no VM.' },
-  } satisfies Record<EnvironmentStatus, { description: string }>,
-})
+const environmentStatus = enumOf('EnvironmentStatus', 'Where an environment is.', {
+  provisioning: 'Its VM is being made, started or prepared.',
+  ready: 'It may be used. Before the first use it has no VM, and after an idle time its VM is stopped.',
+  error: 'Its VM could not be had; `statusReason` says why. The next use makes a new one.',
+  archived: 'It cannot be used any more, and has no VM.',
+} satisfies Record<EnvironmentStatus, string>)
 
-const environmentType = builder.objectRef<Environment>('Environment').implement({
+/** An environment. */
+export const environmentType = nodeOf('Environment', '`env_` and 26 characters.', findEnvironments)
+
+builder.objectType(environmentType, {
   description: 'Where sessions do their work: what their VM is made of, and that VM.',
   fields: (t) => ({
-    id: t.id({ description: '`env_` and 26 characters.', resolve: ({ id }) => encodeId('environment', id) }),
     type: t.string({ description: 'Always `environment`.', resolve: () => 'environment' }),
     name: t.exposeString('name', { description: 'Its name, which its owner gives to one at a time.' }),
     description: t.exposeString('description', { nullable: true, description: 'What it is for.' }),
     config: t.field({
-      type: 'JSON',
+      type: environmentConfig,
       description: 'What its VM is made of, with every default filled in.',
-      resolve: ({ config }) => config,
+      resolve: ({ config }) => config as never, // the union's own types tell them apart
     }),
     metadata: t.field({ type: 'TextMap', description: 'The caller’s own notes.', resolve: ({ metadata }) => metadata }),
     scope: t.string({ description: 'Always `account`: it is its owner’s alone.', resolve: () => 'account' }),
@@ -49,7 +50,7 @@ const environmentType = builder.objectRef<Environment>('Environment').implement(
       description: 'Its VM, once it was used.',
       resolve: ({ vmId }) => vmId && encodeId('vm', vmId),
     }),
-    ownerUserId: t.id({ description: 'Whose it is.', resolve: ({ ownerUserId }) => encodeId('user', ownerUserId) }),
+    ownerId: t.id({ description: 'Whose it is.', resolve: ({ ownerUserId }) => encodeId('user', ownerUserId) }),
     organizationId: t.id({
       description: 'In which organization.',
       resolve: ({ organizationId }) => encodeId('organization', organizationId),
@@ -76,6 +77,12 @@ const environmentEvent = builder.objectRef<EnvironmentEvent>('EnvironmentEvent')
       description: 'Which environment.',
       resolve: (event) => encodeId('environment', event.environmentId),
     }),
+    environment: t.field({
+      type: environmentType,
+      nullable: true,
+      description: 'The environment as it is now; null once it is deleted.',
+      resolve: (event) => event.environmentId,
+    }),
     status: t.field({
       type: environmentStatus,
       description: 'Its status from then on.',
@@ -95,18 +102,12 @@ const environmentEventOrHeartbeat = builder.unionType('EnvironmentEventOrHeartbe
   description: 'An event of an environment, or a sign of life.',
   types: [environmentEvent, heartbeat],
 })
-const environmentConnection = connectionOf('Environment', environmentType)
-const environmentList = listTypeOf('Environment', environmentType)
-const fieldArguments = builder.args((t) => ({
-  description: t.string({ description: 'What it is for: at most 2048 characters.' }),
-  config: t.field({
-    type: 'JSON',
-    description:
-      '`{type, template_id, vcpu, memory_mb, networking, packages, git_repos, setup_script, idle_timeout_seconds}`; every key has a default.',
+const environmentFilter = builder.inputType('EnvironmentFilter', {
+  description: 'Which environments a list shows.',
+  fields: (t) => ({
+    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
   }),
-  metadata: t.field({ type: 'JSON', description: 'Up to 16 pairs of text; in a change a null value deletes its key.' }),
-  scope: t.string({ description: 'Must be `account`, null or left out.' }),
-}))
+})
 
 builder.queryFields((t) => ({
   environment: t.field({
@@ -116,48 +117,54 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => getEnvironment(call, id),
   }),
   environments: t.field({
-    type: environmentConnection,
+    type: connectionOf('Environment', environmentType),
     description: 'The caller’s environments, newest first.',
-    args: { ...archivedArguments, ...pageArguments },
-    resolve: (_, { includeArchived, ...page }, call) => pageEnvironments(call, includeArchived ?? false, page) as never,
-  }), // see pages.ts
-  environmentList: t.field({
-    type: environmentList,
-    description: 'The same as REST shows it.',
-    args: { ...archivedArguments, ...listArguments },
-    resolve: (_, { includeArchived, ...window }, call) =>
-      listEnvironments(call, includeArchived ?? false, window) as never,
-  }), // see pages.ts
+    args: {
+      ...pageArguments,
+      filter: t.arg({ type: environmentFilter, description: 'Which ones.' }),
+      orderBy: t.arg({ type: orderOf('Environment'), description: 'Newest first without it.' }),
+    },
+    resolve: (_, { filter, orderBy, ...window }, call) => pageEnvironments(call, window, filter, orderBy?.direction),
+  }),
 }))
 
-builder.mutationFields((t) => ({
-  createEnvironment: t.field({
-    type: environmentType,
-    description:
-      'Makes an environment; its VM is made at its first use. Errors: INVALID_REQUEST, INVALID_TEMPLATE, ENVIRONMENT_NAME_TAKEN, RATE_LIMITED.',
-    args: { name: t.arg.string({ required: true, description: '1 to 255 characters.' }), ...fieldArguments },
-    resolve: (_, fields, call) => createEnvironment(call, fields),
+const environment = { field: 'environment', type: environmentType }
+const scope = { description: 'Must be `account`, null or left out.' }
+const description = { description: 'What it is for: at most 2048 characters.' }
+mutationOf(
+  'createEnvironment',
+  environment,
+  'Makes an environment; its VM is made at its first use. Errors: INVALID_REQUEST, INVALID_TEMPLATE, ENVIRONMENT_NAME_TAKEN, RATE_LIMITED.',
+  (t) => ({
+    name: t.string({ required: true, description: '1 to 255 characters.' }),
+    description: t.string(description),
+    config: t.field({ type: environmentConfigInput, description: 'What its VM is made of.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+    scope: t.string(scope),
   }),
-  updateEnvironment: t.field({
-    type: environmentType,
-    description:
-      'Changes an environment: what is not given stays. A network policy and an idle time hold at once, all else of the config for its next VM. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, ENVIRONMENT_NAME_TAKEN.',
-    args: { ...idArguments, name: t.arg.string({ description: '1 to 255 characters.' }), ...fieldArguments },
-    resolve: (_, { id, ...fields }, call) => updateEnvironment(call, id, fields),
+  (call, input, { config }) => createEnvironment(call, { ...input, config }),
+)
+mutationOf(
+  'updateEnvironment',
+  environment,
+  'Changes an environment: what is not given stays. A network policy and an idle time hold at once, all else of the config for its next VM. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, ENVIRONMENT_NAME_TAKEN.',
+  (t) => ({
+    ...idField(t),
+    name: t.string({ description: '1 to 255 characters.' }),
+    description: t.string(description),
+    config: t.field({ type: environmentConfigInput, description: 'What its VM is made of.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    scope: t.string(scope),
   }),
-  archiveEnvironment: t.field({
-    type: environmentType,
-    description: 'Archives an environment and tears its VM down. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: (_, { id }, call) => archiveEnvironment(call, id),
-  }),
-  deleteEnvironment: t.field({
-    type: 'ID',
-    description: 'Deletes an environment and tears its VM down. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: async (_, { id }, call) => (await deleteEnvironment(call, id), id),
-  }),
-}))
+  (call, { id, ...changes }, { config }) => updateEnvironment(call, id, { ...changes, config }),
+)
+actionOn(
+  'archiveEnvironment',
+  environment,
+  'Archives an environment and tears its VM down. Errors: NOT_FOUND.',
+  archiveEnvironment,
+)
+deletionOf('deleteEnvironment', 'Deletes an environment and tears its VM down. Errors: NOT_FOUND.', deleteEnvironment)
 
 builder.subscriptionFields((t) => ({
   environmentEvents: t.field({

@@ -1,16 +1,16 @@
 /** The tools of agents' tool servers in GraphQL. */
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { agentType } from './agents.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { listMcpTools, type McpServerTools } from '#src/resources/agents/mcp-tools.ts'
 
-const mcpServerStatus = builder.enumType('McpServerStatus', {
-  description: 'How a tool server answered.',
-  values: {
-    ok: { description: 'It listed its tools.' },
-    auth_required: { description: 'It wants a credential.' },
-    unreachable: { description: 'It did not answer in time, or not as a tool server does.' },
-  } satisfies Record<McpServerTools['status'], { description: string }>,
-})
+const mcpServerStatus = enumOf('McpServerStatus', 'How a tool server answered.', {
+  ok: 'It listed its tools.',
+  auth_required: 'It wants a credential.',
+  unreachable: 'It did not answer in time, or not as a tool server does.',
+} satisfies Record<McpServerTools['status'], string>)
 const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
   description: 'A tool as its server describes it.',
   fields: (t) => ({
@@ -42,3 +42,11 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => listMcpTools(call, id),
   }),
 }))
+
+builder.objectField(agentType, 'mcpTools', (t) =>
+  t.field({
+    type: [mcpServerTools],
+    description: 'Asks every tool server of the agent for its tools, 10 s each.',
+    resolve: ({ id }, _, call) => listMcpTools(call, encodeId('agent', id)),
+  }),
+)

@@ -96,17 +96,17 @@ export type Direction = 'asc' | 'desc'
  * @param key the column that the list is ordered by, or several.
  * @param placeOf what `key` is for the row of a cursor, where that is not what the cursor says.
  */
-export function pageSql(
+export function pageSql<Key extends string | number = string>(
   key: RawBuilder<unknown> | readonly RawBuilder<unknown>[],
-  { most, after, before, fromEnd }: PageReading,
+  { most, after, before, fromEnd }: PageReading<Key>,
   direction: Direction = 'desc',
-  placeOf: (cursor: string) => RawBuilder<unknown> = (cursor) => sql`${cursor}`,
+  placeOf: (cursor: Key) => RawBuilder<unknown> = (cursor) => sql`${cursor}`,
 ): { within: RawBuilder<unknown>; cut: RawBuilder<unknown> } {
   const isRising = direction === 'asc'
   const columns = Array.isArray(key) ? (key as readonly RawBuilder<unknown>[]) : [key as RawBuilder<unknown>] // Array.isArray tells no readonly list
   const whole = columns.length > 1 ? sql`(${sql.join(columns)})` : columns[0]
   const order = isRising === fromEnd ? sql`desc` : sql`asc`
-  const beyond = (rising: boolean, bound: string | null): RawBuilder<unknown> =>
+  const beyond = (rising: boolean, bound: Key | null): RawBuilder<unknown> =>
     bound === null ? sql`true` : rising ? sql`${whole} > ${placeOf(bound)}` : sql`${whole} < ${placeOf(bound)}`
   return {
     within: sql`${beyond(isRising, after)} and ${beyond(!isRising, before)}`,

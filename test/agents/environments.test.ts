@@ -471,15 +471,15 @@ test('a subscription tells each state, live and from a cursor, and ends when the
     }
   }
   const live = follow(null)
-  expect((await live.next()).value).toMatchObject({ cursor: '1', status: 'ready' })
+  expect((await live.next()).value).toMatchObject({ cursor: '1', status: 'READY' })
   await transaction(berth.services.db, (tx) => moveEnvironment(tx, uuidOf(made), 'provisioning'))
   await transaction(berth.services.db, (tx) => moveEnvironment(tx, uuidOf(made), 'error', 'It rained.'))
-  expect((await live.next()).value).toMatchObject({ cursor: '2', status: 'provisioning', statusReason: null })
-  expect((await live.next()).value).toMatchObject({ cursor: '3', status: 'error', statusReason: 'It rained.' })
+  expect((await live.next()).value).toMatchObject({ cursor: '2', status: 'PROVISIONING', statusReason: null })
+  expect((await live.next()).value).toMatchObject({ cursor: '3', status: 'ERROR', statusReason: 'It rained.' })
   await call('POST', `/${made.id}/archive`)
-  expect((await live.next()).value).toMatchObject({ cursor: '4', status: 'archived' })
+  expect((await live.next()).value).toMatchObject({ cursor: '4', status: 'ARCHIVED' })
   expect((await live.next()).done).toBe(true)
   const again: string[] = []
   for await (const { status } of follow('1')) again.push(status)
-  expect(again).toEqual(['provisioning', 'error', 'archived'])
+  expect(again).toEqual(['PROVISIONING', 'ERROR', 'ARCHIVED'])
 })

@@ -200,8 +200,6 @@ const openToVmTokens = [
   'query model',
   'query agent',
   'query agents',
-  'query agentList',
-  'query agentVersionList',
   'query agentMcpTools',
   'query builtInTools',
   'mutation createAgent',

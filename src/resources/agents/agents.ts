@@ -5,16 +5,11 @@ import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
-  cursorId,
-  listBy,
-  listOf,
-  numberOfPage,
-  page,
-  pageSize,
-  readListPage,
-  wholeNumber,
-  type List,
-  type ListWindow,
+  countRows,
+  pageSql,
+  readPage,
+  readPageBy,
+  type Direction,
   type Page,
   type PageWindow,
 } from '#src/platform/pages.ts'
@@ -25,6 +20,9 @@ import { findAgentVersion, readAgent, versionColumns, type Agent } from './agent
 import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
+
+/** No version is greater: Postgres counts them in 32 bits. */
+const lastVersion = 2_147_483_647
 
 /** Which agents a list shows: those of one organization (the active one without it), archived ones only when asked for. */
 export type AgentFilter = CreatedFilter & { organizationId?: string | null; includeArchived?: boolean | null }
@@ -60,32 +58,50 @@ export async function getAgent(call: Call, publicId: string, version?: number | 
   return older
 }
 
-/** Agents, newest first, as the documented list shows them. @throws BerthError not_found for an organization that is not theirs. */
-export async function listAgents(call: Call, filter: AgentFilter, window: ListWindow): Promise<List<Agent>> {
-  const scope = scopeOf(call, filter)
-  const { limit, after } = readListPage('agent', window)
-  return listOf('agent', await readAgents(call, scope, filter, limit + 1, after), limit)
+/** The agents of these stored ids that are the caller's or their organization's. */
+export async function findAgents(call: Call, ids: readonly string[]): Promise<Agent[]> {
+  const scope = allow(call.caller, 'agents:read')
+  return findAll(call.db, sql`select * from agents where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
 }
 
-/** The same as a page. */
-export async function pageAgents(call: Call, filter: AgentFilter, { first, after }: PageWindow): Promise<Page<Agent>> {
-  const scope = scopeOf(call, filter)
-  const size = pageSize(first)
-  return page('agent', await readAgents(call, scope, filter, size + 1, cursorId('agent', after)), size, after)
+/** Agents, newest first. @throws BerthError invalid_request; not_found for an organization that is not theirs. */
+export async function pageAgents(
+  call: Call,
+  window: PageWindow,
+  filter?: AgentFilter | null,
+  direction: Direction = 'desc',
+): Promise<Page<Agent>> {
+  const scope = scopeOf(call, filter ?? {})
+  const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter ?? {})}`
+  return readPage(
+    'agent',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll(call.db, sql`select * from agents where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`agents where ${chosen}`),
+  )
 }
 
 /** Every version of an agent, newest first. @throws BerthError not_found. */
-export async function listAgentVersions(call: Call, publicId: string, window: ListWindow): Promise<List<Agent>> {
-  const { id } = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
-  const limit = wholeNumber('limit', window.limit ?? limits.agentsListMax, 1, limits.agentsListMax)
-  const below = numberOfPage('v', window.page)
-  const rows = await findAll<Agent>(
-    call.db,
-    sql`
-    select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id
-    where a.id = ${id} and (${below}::bigint is null or v.version < ${below}::bigint) order by v.version desc limit ${limit + 1}`,
+export async function pageAgentVersions(call: Call, id: string, window: PageWindow): Promise<Page<Agent>> {
+  const scope = allow(call.caller, 'agents:read')
+  const agent = await readAgent(call.db, scope, id)
+  const keyOf = (cursor: string): number | undefined =>
+    /^v\d{1,15}$/.test(cursor) ? Math.min(Number(cursor.slice(1)), lastVersion) : undefined
+  return readPageBy(
+    { keyOf, cursorOf: ({ version }: Agent) => `v${version}` },
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`v.version`, reading)
+      return findAll(
+        call.db,
+        sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = ${agent.id} and ${within} ${cut}`,
+      )
+    },
+    () => countRows(call.db, sql`agent_versions where agent_id = ${agent.id}`),
   )
-  return listBy(({ version }) => `v${version}`, rows, limit)
 }
 
 /**
@@ -158,19 +174,4 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
 function scopeOf({ caller }: Call, { organizationId }: AgentFilter): Scope {
   if (organizationId === undefined || organizationId === null) return allow(caller, 'agents:read')
   return allowInKnown(caller, 'agents:read', decodeId('organization', organizationId))
-}
-
-async function readAgents(
-  { db }: Call,
-  scope: Scope,
-  filter: AgentFilter,
-  most: number,
-  after: string | null,
-): Promise<Agent[]> {
-  return findAll<Agent>(
-    db,
-    sql`
-    select * from agents where ${ownedByCaller(scope)} and (${filter.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter)} and (${after}::uuid is null or id < ${after})
-    order by id desc limit ${most}`,
-  )
 }

@@ -1,30 +1,10 @@
 /** Credentials of a vault: made, listed, renamed, rotated, archived, deleted. Their secrets go in and never come out. */
-import { allow } from '#src/platform/access.ts'
+import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  cursorId,
-  listOf,
-  page,
-  pageSize,
-  readListPage,
-  type List,
-  type ListWindow,
-  type Page,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import {
-  change,
-  findAll,
-  getOne,
-  isSqlState,
-  sql,
-  sqlState,
-  transaction,
-  type Db,
-  type Tx,
-} from '#src/platform/postgres.ts'
+import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credentials/auth.ts'
 import { archivedColumns, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
@@ -79,46 +59,37 @@ export async function getCredential(call: Call, vaultId: string, id: string): Pr
   return readCredential(call.db, allow(call.caller, 'vaults:read'), vaultId, id)
 }
 
-/** How a list is asked for. */
-type ListInput = ListWindow & { includeArchived?: boolean | null }
-/** How a connection is asked for. */
-type PageInput = PageWindow & { includeArchived?: boolean | null }
-
-/** A vault's credentials as REST lists them, newest first. @throws BerthError not_found, invalid_request. */
-export async function listCredentials(call: Call, vaultId: string, input: ListInput): Promise<List<Credential>> {
-  const vault = await readVault(call.db, allow(call.caller, 'vaults:read'), vaultId)
-  const { limit, after } = readListPage('credential', input)
-  return listOf('credential', await readCredentials(call.db, vault, after, limit + 1, input.includeArchived), limit)
-}
-
-/** The same as a connection. @throws BerthError not_found, invalid_request. */
-export async function pageCredentials(
-  call: Call,
-  vaultId: string,
-  { first, after, includeArchived }: PageInput,
-): Promise<Page<Credential>> {
-  const vault = await readVault(call.db, allow(call.caller, 'vaults:read'), vaultId)
-  const size = pageSize(first)
-  return page(
-    'credential',
-    await readCredentials(call.db, vault, cursorId('credential', after), size + 1, includeArchived),
-    size,
-    after,
+/** The credentials of these stored ids that are in the caller's vaults. */
+export async function findCredentials(call: Call, ids: readonly string[]): Promise<Credential[]> {
+  const scope = allow(call.caller, 'vaults:read')
+  return findAll(
+    call.db,
+    sql`select * from vault_credentials where id = any(${ids}::uuid[])
+      and vault_id in (select id from vaults where ${ownedByCaller(scope)})`,
   )
 }
 
-function readCredentials(
-  db: Db,
-  { id }: Vault,
-  after: string | null,
-  most: number,
-  includeArchived: boolean | null | undefined,
-): Promise<Credential[]> {
-  return findAll(
-    db,
-    sql`
-    select * from vault_credentials where vault_id = ${id} and (${after}::uuid is null or id < ${after}) and (${includeArchived ?? false} or archived_at is null)
-    order by id desc limit ${most}`,
+/** Which credentials a list shows. */
+export type CredentialFilter = { includeArchived?: boolean | null }
+
+/** A vault's credentials, newest first. @throws BerthError not_found, invalid_request. */
+export async function pageCredentials(
+  call: Call,
+  vaultId: string,
+  window: PageWindow,
+  filter?: CredentialFilter | null,
+  direction: Direction = 'desc',
+): Promise<Page<Credential>> {
+  const vault = await readVault(call.db, allow(call.caller, 'vaults:read'), vaultId)
+  const chosen = sql`vault_id = ${vault.id} and (${filter?.includeArchived ?? false} or archived_at is null)`
+  return readPage(
+    'credential',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll(call.db, sql`select * from vault_credentials where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`vault_credentials where ${chosen}`),
   )
 }
 

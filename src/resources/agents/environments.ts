@@ -4,28 +4,8 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  cursorId,
-  listOf,
-  page,
-  pageSize,
-  readListPage,
-  type List,
-  type ListWindow,
-  type Page,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import {
-  change,
-  findAll,
-  getOne,
-  isSqlState,
-  sql,
-  sqlState,
-  transaction,
-  type Db,
-  type Tx,
-} from '#src/platform/postgres.ts'
+import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
@@ -44,6 +24,9 @@ export type EnvironmentFields = {
   metadata?: unknown
   scope?: string | null
 }
+
+/** Which environments a list shows. */
+export type EnvironmentFilter = { includeArchived?: boolean | null }
 
 /** Makes an environment. Its VM is made at its first use. @throws BerthError invalid_request, invalid_template, environment_name_taken. */
 export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
@@ -85,30 +68,29 @@ export async function getEnvironment(call: Call, publicId: string): Promise<Envi
   return readEnvironment(call.db, allow(call.caller, 'environments:read'), publicId)
 }
 
-/** The caller's environments, newest first, as the documented list shows them. */
-export async function listEnvironments(
-  call: Call,
-  includeArchived: boolean,
-  window: ListWindow,
-): Promise<List<Environment>> {
+/** The environments of these stored ids that are the caller's. */
+export async function findEnvironments(call: Call, ids: readonly string[]): Promise<Environment[]> {
   const scope = allow(call.caller, 'environments:read')
-  const { limit, after } = readListPage('environment', window)
-  return listOf('environment', await readEnvironments(call.db, scope, includeArchived, limit + 1, after), limit)
+  return findAll(call.db, sql`select * from environments where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
 }
 
-/** The same as a page. */
+/** The caller's environments, newest first. @throws BerthError invalid_request. */
 export async function pageEnvironments(
   call: Call,
-  includeArchived: boolean,
-  { first, after }: PageWindow,
+  window: PageWindow,
+  filter?: EnvironmentFilter | null,
+  direction: Direction = 'desc',
 ): Promise<Page<Environment>> {
   const scope = allow(call.caller, 'environments:read')
-  const size = pageSize(first)
-  return page(
+  const chosen = sql`${ownedByCaller(scope)} and not ephemeral and (${filter?.includeArchived ?? false} or status <> 'archived')`
+  return readPage(
     'environment',
-    await readEnvironments(call.db, scope, includeArchived, size + 1, cursorId('environment', after)),
-    size,
-    after,
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll(call.db, sql`select * from environments where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`environments where ${chosen}`),
   )
 }
 
@@ -204,21 +186,6 @@ async function insertEnvironment(
 
 async function checkTemplate(tx: Tx, scope: Scope, config: EnvironmentConfig): Promise<void> {
   if (config.type !== 'self_hosted') await readTemplate(tx, scope, config.template_id)
-}
-
-async function readEnvironments(
-  db: Db,
-  scope: Scope,
-  includeArchived: boolean,
-  most: number,
-  after: string | null,
-): Promise<Environment[]> {
-  return findAll<Environment>(
-    db,
-    sql`
-    select * from environments where ${ownedByCaller(scope)} and not ephemeral and (${includeArchived} or status <> 'archived') and (${after}::uuid is null or id < ${after})
-    order by id desc limit ${most}`,
-  )
 }
 
 function checkScope({ scope }: EnvironmentFields): void {
