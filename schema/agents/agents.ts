@@ -1,12 +1,12 @@
 /** Agents in GraphQL. */
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
-import { enumOf } from '../enums.ts'
 import { modelType } from '../llm/models.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
-import { agentTool, agentToolInput } from './agents/tools.ts'
+import { definitionFields, effort, modelInput, speed } from './agents/inputs.ts'
+import { agentTool } from './agents/tools.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { AgentModel, AgentSkill, McpServer, McpService } from '#src/resources/agents/agents/rows.ts'
 import { executionIdentity, latestVersion, wireModel, wireTools } from '#src/resources/agents/agents/wire.ts'
@@ -20,18 +20,6 @@ import {
   pageAgentVersions,
   updateAgent,
 } from '#src/resources/agents/agents.ts'
-
-const effort = enumOf('AgentEffort', 'How hard an agent’s model thinks.', {
-  low: 'The least.',
-  medium: 'Some.',
-  high: 'Much.',
-  xhigh: 'More.',
-  max: 'The most.',
-} satisfies Record<NonNullable<AgentModel['effort']>, string>)
-const speed = enumOf('AgentSpeed', 'The class of service that an agent asks for.', {
-  standard: 'The usual one.',
-  fast: 'A faster one.',
-} satisfies Record<AgentModel['speed'], string>)
 
 const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
   description: 'The model that an agent asks, and how.',
@@ -208,66 +196,7 @@ builder.objectField(agentType, 'versions', (t) =>
   }),
 )
 
-const effortInput = builder.inputType('AgentEffortInput', {
-  description: 'How hard a model thinks.',
-  extensions: { text: 'type' },
-  fields: (t) => ({ type: t.field({ type: effort, required: true, description: 'One of the model’s levels.' }) }),
-})
-const modelInput = builder.inputType('AgentModelInput', {
-  description: 'The model that an agent asks, and how.',
-  extensions: { text: 'id' },
-  fields: (t) => ({
-    id: t.string({ required: true, description: 'As the list of models names it.' }),
-    effort: t.field({ type: effortInput, description: 'The model’s own without it.' }),
-    speed: t.field({ type: speed, description: '`STANDARD` without it.' }),
-    inferenceGeo: t.field({ type: 'Reserved', description: 'A model works where its upstream does.' }),
-  }),
-})
-const serverType = enumOf('McpServerType', 'How a tool server is reached.', { url: 'By its address.' })
-const serverInput = builder.inputType('McpServerInput', {
-  description: 'A tool server to connect to.',
-  fields: (t) => ({
-    type: t.field({ type: serverType, required: true, description: 'How it is reached.' }),
-    name: t.string({ required: true, description: 'What the agent’s tools call it.' }),
-    url: t.string({ required: true, description: 'Its address.' }),
-  }),
-})
-const serviceInput = builder.inputType('AgentMcpServiceInput', {
-  description: 'A connector to use.',
-  fields: (t) => ({
-    id: t.string({ required: true, description: 'The connector, such as `linear`.' }),
-    disabledTools: t.stringList({ description: 'Tools of it that the agent does not get.' }),
-  }),
-})
-const skillType = enumOf('AgentSkillType', 'Whose a skill is.', {
-  anthropic: 'Anthropic’s.',
-  custom: 'The organization’s own.',
-} satisfies Record<AgentSkill['type'], string>)
-const skillInput = builder.inputType('AgentSkillInput', {
-  description: 'A skill for an agent.',
-  fields: (t) => ({
-    type: t.field({ type: skillType, required: true, description: 'Whose it is.' }),
-    skillId: t.string({ required: true, description: 'What the skill is called.' }),
-    version: t.string({ description: '`latest` without it.' }),
-  }),
-})
-const identityInput = builder.inputType('ExecutionIdentityInput', {
-  description: 'As whom sessions act.',
-  fields: (t) => ({ type: t.string({ required: true, description: 'Must be `service_account`.' }) }),
-})
-
 const agent = { field: 'agent', type: agentType }
-/** Names and models stand outside: they are required of a new agent. */
-const definitionFields = (t: Parameters<typeof idField>[0]) => ({
-  description: t.string({ description: 'What it is for: at most 2048 characters.' }),
-  system: t.string({ description: 'What it is told before anything else: at most 100,000 characters.' }),
-  tools: t.field({ type: [agentToolInput], description: 'Toolsets and custom tools, 128 at most.' }),
-  mcpServers: t.field({ type: [serverInput], description: 'The tool servers that it connects to, 20 at most.' }),
-  mcpServices: t.field({ type: [serviceInput], description: 'The connectors that it uses.' }),
-  skills: t.field({ type: [skillInput], description: 'Its skills.' }),
-  multiagent: t.field({ type: 'Reserved', description: 'Groups are for several agents.' }),
-  executionIdentity: t.field({ type: identityInput, description: 'Whoever begins the session, without it.' }),
-})
 mutationOf(
   'createAgent',
   agent,

@@ -4,19 +4,11 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  countRows,
-  pageSql,
-  readPage,
-  readPageBy,
-  type Direction,
-  type Page,
-  type PageWindow,
-} from '#src/platform/pages.ts'
+import { countRows, pageSql, readPageBy, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
-import { findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
+import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
 import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
@@ -60,8 +52,7 @@ export async function getAgent(call: Call, publicId: string, version?: number | 
 
 /** The agents of these stored ids that are the caller's or their organization's. */
 export async function findAgents(call: Call, ids: readonly string[]): Promise<Agent[]> {
-  const scope = allow(call.caller, 'agents:read')
-  return findAll(call.db, sql`select * from agents where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
+  return agentRows.find(call.db, ids, ownedByCaller(allow(call.caller, 'agents:read')))
 }
 
 /** Agents, newest first. @throws BerthError invalid_request; not_found for an organization that is not theirs. */
@@ -69,19 +60,11 @@ export async function pageAgents(
   call: Call,
   window: PageWindow,
   filter?: AgentFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<Page<Agent>> {
   const scope = scopeOf(call, filter ?? {})
   const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null) and ${createdWithin(filter ?? {})}`
-  return readPage(
-    'agent',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll(call.db, sql`select * from agents where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`agents where ${chosen}`),
-  )
+  return agentRows.page(call.db, window, chosen, direction)
 }
 
 /** Every version of an agent, newest first. @throws BerthError not_found. */

@@ -4,14 +4,20 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import { readTemplate } from '#src/resources/infra/templates.ts'
 import { failSessionsOf } from './sessions/work.ts'
 import { readEnvironmentConfig, type EnvironmentConfig } from './environments/configs.ts'
-import { environmentArchived, lockEnvironmentRow, readEnvironment, type Environment } from './environments/rows.ts'
+import {
+  environmentArchived,
+  environmentRows,
+  lockEnvironmentRow,
+  readEnvironment,
+  type Environment,
+} from './environments/rows.ts'
 import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environments/states.ts'
 import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
@@ -70,8 +76,7 @@ export async function getEnvironment(call: Call, publicId: string): Promise<Envi
 
 /** The environments of these stored ids that are the caller's. */
 export async function findEnvironments(call: Call, ids: readonly string[]): Promise<Environment[]> {
-  const scope = allow(call.caller, 'environments:read')
-  return findAll(call.db, sql`select * from environments where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
+  return environmentRows.find(call.db, ids, ownedByCaller(allow(call.caller, 'environments:read')))
 }
 
 /** The caller's environments, newest first. @throws BerthError invalid_request. */
@@ -79,19 +84,11 @@ export async function pageEnvironments(
   call: Call,
   window: PageWindow,
   filter?: EnvironmentFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<Page<Environment>> {
   const scope = allow(call.caller, 'environments:read')
   const chosen = sql`${ownedByCaller(scope)} and not ephemeral and (${filter?.includeArchived ?? false} or status <> 'archived')`
-  return readPage(
-    'environment',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll(call.db, sql`select * from environments where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`environments where ${chosen}`),
-  )
+  return environmentRows.page(call.db, window, chosen, direction)
 }
 
 /**

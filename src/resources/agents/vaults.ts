@@ -3,14 +3,14 @@ import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
+import type { Direction, Page, PageWindow } from '#src/platform/pages.ts'
+import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { archiveCredentialsOf } from './credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent } from './vaults/events.ts'
-import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
+import { lockVault, readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
 
 /** What a vault is made of, or changed to; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
@@ -46,8 +46,7 @@ export async function getVault(call: Call, publicId: string): Promise<Vault> {
 
 /** The vaults of these stored ids that are the caller's. */
 export async function findVaults(call: Call, ids: readonly string[]): Promise<Vault[]> {
-  const scope = allow(call.caller, 'vaults:read')
-  return findAll(call.db, sql`select * from vaults where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
+  return vaultRows.find(call.db, ids, ownedByCaller(allow(call.caller, 'vaults:read')))
 }
 
 /** The caller's vaults, newest first. @throws BerthError invalid_request. */
@@ -55,19 +54,11 @@ export async function pageVaults(
   call: Call,
   window: PageWindow,
   filter?: VaultFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<Page<Vault>> {
   const scope = allow(call.caller, 'vaults:read')
   const chosen = sql`${ownedByCaller(scope)} and (${filter?.includeArchived ?? false} or archived_at is null)`
-  return readPage(
-    'vault',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll(call.db, sql`select * from vaults where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`vaults where ${chosen}`),
-  )
+  return vaultRows.page(call.db, window, chosen, direction)
 }
 
 /** Changes the name or the metadata. @throws BerthError not_found, vault_archived, invalid_request. */

@@ -1,8 +1,7 @@
 /** An agent's rows, and how they are found. Inside a definition keys are spelled as on the wire. */
 import type { RawBuilder } from 'kysely'
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { notFound } from '#src/platform/errors.ts'
-import { decodeId } from '#src/platform/ids.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from './field-rules.ts'
@@ -56,6 +55,9 @@ export type AgentDefinition = {
 /** An agent at one of its versions; ids are uuids, moments wire text. `ownerUserId` null: the organization's. */
 export type Agent = Row<'agents', { definition: AgentDefinition }>
 
+/** Agents as they are found, at their newest version. */
+export const agentRows = rowsOf<Agent>('agent', 'agents', 'agent')
+
 /** The columns of an Agent at a version `v` of the agent `a`. */
 export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`
 
@@ -74,9 +76,5 @@ export async function readAgent(
   publicId: string,
   lock: RawBuilder<unknown> = sql``,
 ): Promise<Agent> {
-  const id = decodeId('agent', publicId)
-  const agent =
-    id && (await findOne<Agent>(db, sql`select * from agents where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
-  if (!agent) throw notFound('agent')
-  return agent
+  return agentRows.read(db, publicId, ownedByCaller(scope), lock)
 }

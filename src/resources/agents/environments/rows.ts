@@ -1,7 +1,7 @@
 /** An environment's row, and how it is found. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId } from '#src/platform/ids.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { EnvironmentConfig } from './configs.ts'
@@ -18,6 +18,9 @@ export type Environment = Row<
 
 /** What happened to an environment: positions grow by one and resume a subscription. */
 export type EnvironmentEvent = Row<'environment_events', { status: EnvironmentStatus }>
+
+/** Environments as they are found. */
+export const environmentRows = rowsOf<Environment>('environment', 'environments', 'environment')
 
 /** The environment, whoever it belongs to: for workers. */
 export async function findEnvironmentRow(db: Db, id: string): Promise<Environment | undefined> {
@@ -40,15 +43,7 @@ export async function isSelfHosted(db: Db, id: string): Promise<boolean> {
 
 /** The caller's environment. @throws BerthError not_found. */
 export async function readEnvironment(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Environment> {
-  const id = decodeId('environment', publicId)
-  const environment =
-    id &&
-    (await findOne<Environment>(
-      db,
-      sql`select * from environments where id = ${id} and ${ownedByCaller(scope)} ${lock}`,
-    ))
-  if (!environment) throw notFound('environment')
-  return environment
+  return environmentRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
 /** The 409 for a change or a use of what is archived. */

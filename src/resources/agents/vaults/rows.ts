@@ -1,21 +1,20 @@
 /** A vault's row, and how it is found: by its owner only. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId } from '#src/platform/ids.ts'
-import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import { change, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
 /** A vault as it is stored; moments are wire text, ids are uuids. */
 export type Vault = Row<'vaults', { metadata: Metadata }>
 
+/** Vaults as they are found. */
+export const vaultRows = rowsOf<Vault>('vault', 'vaults', 'vault')
+
 /** The caller's vault. @throws BerthError not_found. */
 export async function readVault(db: Db, scope: Scope, publicId: string, lock = sql``): Promise<Vault> {
-  const id = decodeId('vault', publicId)
-  const vault =
-    id && (await findOne<Vault>(db, sql`select * from vaults where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
-  if (!vault) throw notFound('vault')
-  return vault
+  return vaultRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
 /** The same, held until the transaction ends: what changes a vault or its credentials comes one after the other. @throws BerthError not_found. */

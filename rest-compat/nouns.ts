@@ -1,0 +1,81 @@
+/** The six routes that a noun of the agents service has: list, make, read, change, delete, archive. */
+import { pageInfo } from './lists.ts'
+import type { Route, Routes } from './routes.ts'
+
+/** A noun as its routes need it. */
+export type RoutedNoun = {
+  /** Its collection, such as `/v1/vaults`. */
+  path: string
+  /** Its GraphQL type, such as `Vault`; mutations and payloads are named after it. */
+  type: string
+  /** The field of its list, such as `vaults`. */
+  list: string
+  /** What REST shows of it. */
+  fields: string
+  /** One sentence for OpenAPI about each route. */
+  summaries: Readonly<Record<'list' | 'create' | 'get' | 'update' | 'delete' | 'archive', string>>
+  /** Statuses of errors beside the usual 400 and 404. */
+  conflicts?: Partial<Readonly<Record<'create' | 'update' | 'delete', readonly number[]>>>
+  /** Keys that an update may leave out, and that are no null. */
+  neverNull?: readonly string[]
+  /** Parameters of the list's query that fill its filter. */
+  filter?: Route['filter']
+  /** What a deletion says of it to Anthropic's client. */
+  deletes: string
+}
+
+/** Its routes. Updates come by POST, as Anthropic's client sends them; a noun with another documented method adds that. */
+export function usualRoutes(noun: RoutedNoun): Routes {
+  const { path, type, list, fields, summaries, conflicts = {}, filter, neverNull, deletes } = noun
+  const field = type[0]?.toLowerCase() + type.slice(1)
+  const changing = (verb: string): string =>
+    `mutation ${verb}${type} ($input: ${capital(verb)}${type}Input!) { ${verb}${type}(input: $input) { body: ${field} { ${fields} } } }`
+  return {
+    [`GET ${path}`]: {
+      status: 200,
+      errors: [400],
+      summary: summaries.list,
+      list: { shape: 'page', most: 100, usual: 100 },
+      ...(filter ? { filter } : {}),
+      operation: `query list${capital(list)} ($first: Int, $after: String, $filter: ${type}Filter) {
+        body: ${list}(first: $first, after: $after, filter: $filter) { nodes { ${fields} } ${pageInfo} } }`,
+    },
+    [`POST ${path}`]: {
+      status: 201,
+      errors: [400, ...(conflicts.create ?? [])],
+      summary: summaries.create,
+      operation: changing('create'),
+    },
+    [`GET ${path}/{id}`]: {
+      status: 200,
+      errors: [404],
+      summary: summaries.get,
+      operation: `query get${type} ($id: ID!) { body: ${field}(id: $id) { ${fields} } }`,
+    },
+    [`POST ${path}/{id}`]: {
+      status: 200,
+      errors: [400, 404, ...(conflicts.update ?? [])],
+      additive: true,
+      ...(neverNull ? { neverNull } : {}),
+      summary: summaries.update,
+      operation: changing('update'),
+    },
+    [`DELETE ${path}/{id}`]: {
+      status: 204,
+      errors: [404, ...(conflicts.delete ?? [])],
+      deletes,
+      summary: summaries.delete,
+      operation: `mutation delete${type} ($input: Delete${type}Input!) { delete${type}(input: $input) { deletedId } }`,
+    },
+    [`POST ${path}/{id}/archive`]: {
+      status: 200,
+      errors: [404],
+      summary: summaries.archive,
+      operation: changing('archive'),
+    },
+  }
+}
+
+function capital(word: string): string {
+  return (word[0]?.toUpperCase() ?? '') + word.slice(1)
+}
