@@ -1,4 +1,4 @@
-/** The six routes that a noun of the agents service has: list, make, read, change, delete, archive. */
+/** The six routes that a noun has: list, make, read, change, delete, archive. */
 import { pageInfo } from './lists.ts'
 import type { Route, Routes } from './routes.ts'
 
@@ -20,8 +20,8 @@ export type RoutedNoun = {
   neverNull?: readonly string[]
   /** Parameters of the list's query that fill its filter. */
   filter?: Route['filter']
-  /** What a deletion says of it to Anthropic's client. */
-  deletes: string
+  /** What a deletion says of it to Anthropic's client, on that service. */
+  deletes?: string
 }
 
 /** Its routes. Updates come by POST, as Anthropic's client sends them; a noun with another documented method adds that. */
@@ -63,7 +63,7 @@ export function usualRoutes(noun: RoutedNoun): Routes {
     [`DELETE ${path}/{id}`]: {
       status: 204,
       errors: [404, ...(conflicts.delete ?? [])],
-      deletes,
+      ...(deletes ? { deletes } : {}),
       summary: summaries.delete,
       operation: `mutation delete${type} ($input: Delete${type}Input!) { delete${type}(input: $input) { deletedId } }`,
     },
