@@ -57,6 +57,15 @@ export type Jobs = {
   stop: () => Promise<void>
 }
 
+/**
+ * Makes jobs that were taken as they were before. pg-boss' own `restore` does not ask whether the job is still the caller's:
+ * one that another worker has finished meanwhile would run again.
+ */
+const giveBackText = `
+  update pgboss.job set state = 'created', started_on = null, heartbeat_on = null
+  where name = $1 and state = 'active' and id = any (select split_part(taken, ':', 1)::uuid from unnest($2::text[]) taken)
+    and id::text || ':' || retry_count = any ($2::text[])`
+
 const stopTimeoutMs = 8_000
 const workerConnections = 6
 const webConnections = 2
@@ -145,6 +154,9 @@ export async function openJobs(databaseUrl: string, pubsub: Pubsub, { worker }: 
             fetch: (most) => boss.fetch<Data>(kind.name, { batchSize: most }),
             touch: async (jobs) => void (await boss.touch(kind.name, jobs)),
             complete: async (jobs) => void (await boss.complete(kind.name, jobs)),
+            giveBack: async (jobs) => {
+              await pool.query(giveBackText, [kind.name, jobs.map(({ id, retryCount }) => `${id}:${retryCount}`)])
+            },
             fail: async (job, reason) => void (await boss.fail(kind.name, job, { reason })),
           },
           { concurrency, touchMs: (heartbeatSeconds * 1000) / 3 },

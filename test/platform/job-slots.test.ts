@@ -29,6 +29,7 @@ function start(complete: (ids: string[]) => Promise<void>): {
     {
       fetch: async (most) => waiting.splice(0, most),
       touch: async () => undefined,
+      giveBack: async () => undefined,
       async complete(jobs) {
         const ids = jobs.map(({ id }) => id)
         await complete(ids)
@@ -72,4 +73,92 @@ test('when a completion fails, each of its jobs is given back, and the next goes
   for (let at = 3; at < count; at++) end.get(`job-${at}`)?.()
   await settled
   expect(recorded).toEqual([['job-3', 'job-4', 'job-5']])
+})
+
+/** A queue in memory, of so many jobs, that may be given back. */
+function startQueue(
+  jobs: number,
+  concurrency: number,
+  handler: (job: TakenJob<object>) => Promise<void>,
+  complete: () => Promise<void> = async () => undefined,
+): { waiting: TakenJob<object>[]; fetched: number[]; givenBack: string[]; failed: string[] } {
+  const waiting = Array.from({ length: jobs }, (_, at): TakenJob<object> => ({ id: `${at}`, data: {}, retryCount: 0 }))
+  const [fetched, givenBack, failed]: [number[], string[], string[]] = [[], [], []]
+  slots = startSlots<object>(
+    'memory',
+    {
+      fetch: async (most) => {
+        const taken = waiting.splice(0, most)
+        fetched.push(taken.length)
+        return taken
+      },
+      touch: async () => undefined,
+      complete,
+      giveBack: async (back) => {
+        givenBack.push(...back.map(({ id }) => id))
+        waiting.unshift(...back)
+      },
+      fail: async ({ id }) => void failed.push(id),
+    },
+    { concurrency, touchMs: 60_000 },
+    handler,
+  )
+  return { waiting, fetched, givenBack, failed }
+}
+
+test('a slot takes the next job while the end of the one before is recorded', async () => {
+  const begun: string[] = []
+  const { promise: recording, resolve: recorded } = Promise.withResolvers<void>()
+  startQueue(
+    3,
+    1,
+    async ({ id }) => void begun.push(id),
+    () => recording,
+  )
+  await expect.poll(() => begun).toEqual(['0', '1', '2'])
+  recorded()
+})
+
+test('of jobs that are over at once many are taken together, and no more run at once than there are slots', async () => {
+  let [running, most, handled] = [0, 0, 0]
+  const { fetched } = startQueue(2_000, 4, async () => {
+    most = Math.max(most, ++running)
+    await new Promise((resolve) => setImmediate(resolve))
+    running--
+    handled++
+  })
+  await expect.poll(() => handled).toBe(2_000)
+  expect(most).toBe(4)
+  expect(fetched.length).toBeLessThan(150) // 500 would be one for each four
+})
+
+test('what waits behind a job that takes long goes back, once, and is handled when there is a slot', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const handled: string[] = []
+  const { givenBack, failed } = startQueue(60, 2, async ({ id }) => {
+    if (id === '30' || id === '31') await held
+    handled.push(id)
+  })
+  await expect.poll(() => givenBack.length).toBeGreaterThan(0)
+  expect([handled.length, new Set(givenBack).size]).toEqual([30, givenBack.length])
+  release()
+  await expect.poll(() => handled.length).toBe(60)
+  expect([new Set(handled).size, failed]).toEqual([60, []])
+})
+
+test('when it stops, what was not begun goes back as it was, and what runs is failed at the limit', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const handled: string[] = []
+  const { givenBack, failed, waiting } = startQueue(60, 2, async ({ id }) => {
+    if (id === '30' || id === '31') await held
+    handled.push(id)
+  })
+  await expect.poll(() => handled.length).toBe(30)
+  await slots.stop(10)
+  expect([failed, handled.length]).toEqual([['30', '31'], 30])
+  expect(givenBack.length).toBeGreaterThan(0)
+  expect(waiting.map(({ id }) => Number(id)).toSorted((a, b) => a - b)).toEqual(
+    Array.from({ length: 28 }, (_, at) => at + 32),
+  )
+  release()
 })

@@ -70,6 +70,30 @@ test('no more jobs run at once than there are slots, and a backlog needs no poll
   expect(performance.now() - startedAt).toBeLessThan(10_000) // by polls it would take 20 s
 })
 
+test('what a worker took with others and did not begin is handled by another worker, and counts as not taken', async () => {
+  const kind = job<{ number: number }>('test-surplus')
+  const [first, second] = [await openWorker(), await openWorker()]
+  await first.declare(kind)
+  await transaction(ours.db, async (tx) => {
+    for (let number = 0; number < 200; number++) await first.enqueue(tx, kind, { number })
+  })
+  const [byFirst, bySecond]: [number[], number[]] = [[], []]
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  await first.handle(kind, { concurrency: 1 }, async ({ data }) => {
+    byFirst.push(data.number)
+    if (byFirst.length === 20) await held
+  })
+  await until('the first worker is held up', () => byFirst.length === 20)
+  await second.handle(kind, { concurrency: 1 }, async ({ data }) => void bySecond.push(data.number))
+  await until('the second worker has handled the others', () => bySecond.length === 180)
+  release()
+  const numbers = [...byFirst, ...bySecond].toSorted((a, b) => a - b)
+  expect(numbers).toEqual(Array.from({ length: 200 }, (_, number) => number))
+  const { rows } = await sql<{ retries: number }>`
+    select max(retry_count) as retries from pgboss.job where name = 'test-surplus'`.execute(ours.db)
+  expect(rows[0]?.retries).toBe(0)
+})
+
 test('a job that fails is tried again, others go on meanwhile', async () => {
   const jobs = await openWorker()
   const kind = job<{ name: string }>('test-retry', { retryLimit: 3 })

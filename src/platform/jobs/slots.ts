@@ -1,6 +1,6 @@
 /**
- * Takes the jobs of one queue, as many at once as there are slots: one fetch for all free slots, so that a notice
- * costs one query however many slots wait. Knows nothing of the queue's tables.
+ * Takes the jobs of one queue and handles as many at once as there are slots: one fetch for all free slots, so that a
+ * notice costs one query however many slots wait. Knows nothing of the queue's tables.
  */
 import { log } from '#src/platform/log.ts'
 
@@ -14,6 +14,8 @@ export type JobSource<Data> = {
   /** Says that these are still worked on. */
   touch: (jobs: TakenJob<Data>[]) => Promise<void>
   complete: (jobs: TakenJob<Data>[]) => Promise<void>
+  /** Gives back jobs that were not begun: it counts as if they had not been taken. */
+  giveBack: (jobs: TakenJob<Data>[]) => Promise<void>
   /** Gives the job back, to be tried again. */
   fail: (job: TakenJob<Data>, reason: string) => Promise<void>
 }
@@ -29,111 +31,163 @@ export type Slots = {
 // A retry and a job for later are not announced, so this is how late one may start.
 const pollMs = 2_000
 
+/**
+ * While jobs end this soon after they were taken, more are taken at once than there are slots: a query for each few would
+ * take longer than such jobs do. The surplus waits here for as long at most; then it goes back, so that others may take it.
+ */
+const surplusMs = 100
+const surplusMax = 250
+/** Ends that are being recorded at once; with more, nothing is taken. */
+const endingMax = 1_000
+
 /** Starts taking jobs. */
 export function startSlots<Data>(
   queue: string,
   source: JobSource<Data>,
-  { concurrency, touchMs }: { concurrency: number; touchMs: number },
+  options: { concurrency: number; touchMs: number },
   handler: (job: TakenJob<Data>) => Promise<void>,
 ): Slots {
-  const running = new Map<TakenJob<Data>, Promise<void>>()
-  const complete = together(source.complete)
-  let stopping = false
-  let due = true // whether there may be a job that nobody has taken
-  let rouse: (() => void) | null = null
+  return new Taker(queue, source, options, handler)
+}
 
-  const wake = (): void => {
-    due = true
-    rouse?.()
+class Taker<Data> implements Slots {
+  readonly #queue: string
+  readonly #source: JobSource<Data>
+  readonly #concurrency: number
+  readonly #handler: (job: TakenJob<Data>) => Promise<void>
+  readonly #complete: (job: TakenJob<Data>) => Promise<void>
+  readonly #running = new Set<TakenJob<Data>>()
+  /** Those that run, and those whose end is being recorded. */
+  readonly #unsettled = new Map<TakenJob<Data>, Promise<void>>()
+  readonly #looping: Promise<void>
+  readonly #touching: NodeJS.Timeout
+  #surplus: TakenJob<Data>[] = []
+  #surplusWanted = 0
+  #givingBack: NodeJS.Timeout | undefined
+  #taken = { full: false, atMs: 0 }
+  #stopping = false
+  #due = true // whether there may be a job that nobody has taken
+  #rouse: (() => void) | null = null
+
+  constructor(
+    queue: string,
+    source: JobSource<Data>,
+    { concurrency, touchMs }: { concurrency: number; touchMs: number },
+    handler: (job: TakenJob<Data>) => Promise<void>,
+  ) {
+    this.#queue = queue
+    this.#source = source
+    this.#concurrency = concurrency
+    this.#handler = handler
+    this.#complete = together(source.complete)
+    this.#looping = this.#loop()
+    this.#touching = setInterval(() => this.#touch(), touchMs)
   }
 
-  function start(job: TakenJob<Data>): void {
-    const working = work({ complete, fail: source.fail }, handler, job, (error) => {
-      if (!stopping) log.error({ job: queue, data: job.data, err: error }, 'a job failed and will be tried again')
-    })
-      .catch((error: Error) =>
-        log.warn({ job: queue, reason: error.message }, 'how a job ended could not be recorded; it will run again'),
-      )
-      .finally(() => {
-        running.delete(job)
-        rouse?.()
-      })
-    running.set(job, working)
+  wake(): void {
+    this.#due = true
+    this.#rouse?.()
   }
 
-  async function take(): Promise<void> {
-    const free = concurrency - running.size
-    due = false
-    const jobs = await source.fetch(free)
-    if (jobs.length === free) due = true // there may be more
-    for (const job of jobs) start(job)
+  async stop(limitMs: number): Promise<void> {
+    this.#stopping = true
+    this.#rouse?.()
+    await this.#looping
+    await this.#giveBackSurplus()
+    let limit: NodeJS.Timeout | undefined
+    await Promise.race([
+      Promise.all(this.#unsettled.values()),
+      new Promise<void>((resolve) => (limit = setTimeout(resolve, limitMs))),
+    ])
+    clearTimeout(limit)
+    clearInterval(this.#touching)
+    await Promise.all([...this.#running].map((job) => this.#source.fail(job, 'its worker stopped'))).catch(
+      this.#warning('jobs could not be given back; they run again once their worker counts as silent'),
+    )
   }
 
-  const loop = async (): Promise<void> => {
-    while (!stopping) {
-      if (due && running.size < concurrency) {
-        await take().catch((error: Error) =>
-          log.warn({ job: queue, reason: error.message }, 'jobs could not be fetched; trying again soon'),
-        )
+  async #loop(): Promise<void> {
+    while (!this.#stopping) {
+      const room = this.#running.size < this.#concurrency && this.#unsettled.size - this.#running.size < endingMax
+      if (this.#due && room && this.#surplus.length === 0) {
+        await this.#take().catch(this.#warning('jobs could not be fetched; trying again soon'))
         continue
       }
       await new Promise<void>((resolve) => {
-        const poll = setTimeout(wake, pollMs)
-        rouse = () => {
+        const poll = setTimeout(() => this.wake(), pollMs)
+        this.#rouse = () => {
           clearTimeout(poll)
           resolve()
         }
       })
-      rouse = null
+      this.#rouse = null
     }
   }
-  const looping = loop()
-  const touching = setInterval(() => {
-    if (running.size > 0)
-      source
-        .touch([...running.keys()])
-        .catch((error: Error) =>
-          log.warn({ job: queue, reason: error.message }, 'running jobs could not say that they run'),
-        )
-  }, touchMs)
 
-  return {
-    wake,
-    async stop(limitMs) {
-      stopping = true
-      rouse?.()
-      await looping
-      let limit: NodeJS.Timeout | undefined
-      await Promise.race([
-        Promise.all(running.values()),
-        new Promise<void>((resolve) => (limit = setTimeout(resolve, limitMs))),
-      ])
-      clearTimeout(limit)
-      clearInterval(touching)
-      await Promise.all([...running.keys()].map((job) => source.fail(job, 'its worker stopped'))).catch(
-        (error: Error) =>
-          log.warn(
-            { job: queue, reason: error.message },
-            'jobs could not be given back; they run again once their worker counts as silent',
-          ),
-      )
-    },
+  async #take(): Promise<void> {
+    const { full, atMs } = this.#taken
+    const wereQuick = full && performance.now() - atMs < surplusMs
+    this.#surplusWanted = wereQuick ? Math.min(surplusMax, (this.#surplusWanted + this.#concurrency) * 2) : 0
+    const most = this.#concurrency - this.#running.size + this.#surplusWanted
+    this.#due = false
+    const jobs = await this.#source.fetch(most)
+    this.#taken = { full: jobs.length === most, atMs: performance.now() }
+    if (this.#taken.full) this.#due = true // there may be more
+    this.#surplus = jobs
+    this.#begin()
+    if (this.#surplus.length > 0) this.#givingBack = setTimeout(() => void this.#giveBackSurplus(), surplusMs)
   }
-}
 
-/** Handles one job and records how it ended. */
-async function work<Data>(
-  record: { complete: (job: TakenJob<Data>) => Promise<void>; fail: JobSource<Data>['fail'] },
-  handler: (job: TakenJob<Data>) => Promise<void>,
-  job: TakenJob<Data>,
-  onFailure: (error: unknown) => void,
-): Promise<void> {
-  try {
-    await handler(job)
-    await record.complete(job)
-  } catch (error) {
-    onFailure(error)
-    await record.fail(job, error instanceof Error ? error.message : String(error))
+  /** Begins what waits here, as far as there are slots. */
+  #begin(): void {
+    while (this.#running.size < this.#concurrency && !this.#stopping) {
+      const job = this.#surplus.shift()
+      if (!job) break
+      this.#running.add(job)
+      this.#unsettled.set(job, this.#work(job))
+    }
+    if (this.#surplus.length === 0) clearTimeout(this.#givingBack)
+  }
+
+  /** Handles one job and records how it ended. Its slot is free before that is recorded. */
+  async #work(job: TakenJob<Data>): Promise<void> {
+    const failed = (error: unknown): Promise<void> => {
+      if (!this.#stopping)
+        log.error({ job: this.#queue, data: job.data, err: error }, 'a job failed and will be tried again')
+      return this.#source.fail(job, error instanceof Error ? error.message : String(error))
+    }
+    let record = (): Promise<void> => this.#complete(job).catch(failed)
+    try {
+      await this.#handler(job)
+    } catch (error) {
+      record = () => failed(error)
+    }
+    this.#running.delete(job)
+    this.#begin()
+    this.#rouse?.()
+    await record().catch(this.#warning('how a job ended could not be recorded; it will run again'))
+    this.#unsettled.delete(job)
+    this.#rouse?.()
+  }
+
+  async #giveBackSurplus(): Promise<void> {
+    clearTimeout(this.#givingBack)
+    const jobs = this.#surplus
+    if (jobs.length === 0) return
+    this.#surplus = []
+    this.#due = true
+    await this.#source
+      .giveBack(jobs)
+      .catch(this.#warning('jobs could not be given back; they run once their worker counts as silent'))
+  }
+
+  #touch(): void {
+    const jobs = [...this.#unsettled.keys(), ...this.#surplus]
+    if (jobs.length > 0) this.#source.touch(jobs).catch(this.#warning('running jobs could not say that they run'))
+  }
+
+  #warning(sentence: string): (error: Error) => void {
+    return (error) => log.warn({ job: this.#queue, reason: error.message }, sentence)
   }
 }
 
