@@ -14,8 +14,10 @@ import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { beginStream } from '#src/platform/streams/open-streams.ts'
 import type { Services } from '#src/platform/services.ts'
-import type { Engine, GraphqlCall } from './graphql.ts'
+import type { Engine } from './graphql.ts'
+import type { GraphqlCall } from './graphql-admission.ts'
 import { showError } from './graphql-errors.ts'
+import { answerSingle, leaving, singleOf } from './graphql-single.ts'
 import { mayShowPage, sendGraphiql } from './graphiql.ts'
 
 const notAcceptable = 406
@@ -72,8 +74,9 @@ async function answer(
     await countRefusedCredential(services.limiter, request.ip)
     throw caller.refusal
   }
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
+  const single = singleOf(request)
+  if (single) return answerSingle(request, reply, services, engine, caller, single)
+  const gone = leaving(reply)
   const { caller: noted, grants } = noting(caller)
   const call = callOf(services, noted, request, gone.signal)
   const accept = typeof request.headers.accept === 'string' ? { accept: request.headers.accept } : undefined

@@ -1,0 +1,57 @@
+/** Results as they are sent: their text, their errors as they are shown, and the status that these make. */
+import { GraphQLError, type ExecutionResult } from 'graphql'
+import { bodyText } from '#src/platform/json/text.ts'
+import type { GraphqlCall } from './graphql-admission.ts'
+import { showError, showResult, type ShownError } from './graphql-errors.ts'
+
+/** A result as it is sent. `shown`: its errors. `ran`: whether the operation began, and so was answered, whatever it found. */
+type Written = { text: string | Buffer; shown: readonly ShownError[]; ran: boolean }
+
+const answeredStatus = 200
+
+/** Writes a result; what its errors say in headers goes to the call. */
+async function write(result: ExecutionResult, { requestId, answer }: GraphqlCall): Promise<Written> {
+  if (!result.errors?.length) return { text: await bodyText(result), shown: [], ran: true }
+  const shown = result.errors.map((error) => showError(error, requestId))
+  for (const { headers } of shown) answer.headers = { ...answer.headers, ...headers }
+  // A subscription whose source failed has no data, but its error has a place.
+  const ran = 'data' in result || result.errors.some((error) => error.path !== undefined)
+  return { text: JSON.stringify({ ...result, errors: shown.map((one) => one.error) }), shown, ran }
+}
+
+/**
+ * A result as it is sent without yoga. What was refused before it ran tells by its status: the largest of its errors', as
+ * yoga takes it.
+ * @param isPlain whether the answer is application/json, where the specification wants 200 for a document that is wrong.
+ */
+export async function plainAnswer(
+  result: ExecutionResult,
+  call: GraphqlCall,
+  isPlain: boolean,
+): Promise<{ status: number; text: string | Buffer }> {
+  const { text, shown, ran } = await write(result, call)
+  const statuses = shown.filter((one) => !(isPlain && one.bySpecification)).map((one) => one.status)
+  return { status: ran || statuses.length === 0 ? answeredStatus : Math.max(...statuses), text }
+}
+
+/** A result as yoga sends it: yoga takes the status from the errors, and would leave that out of what is shown. */
+export async function yogaAnswer(result: ExecutionResult, call: GraphqlCall): Promise<ExecutionResult> {
+  const { text, shown, ran } = await write(result, call)
+  const errors = shown.map(
+    ({ error, status, bySpecification }) =>
+      new GraphQLError(error.message, { extensions: ran ? {} : { http: { status, spec: bySpecification } } }),
+  )
+  const whole = String(text)
+  return { ...result, ...(errors.length > 0 ? { errors } : {}), stringify: () => whole } as ExecutionResult // yoga's own extension of a result
+}
+
+/** The events of a subscription as yoga sends them. */
+export async function* yogaEvents(
+  results: AsyncIterable<ExecutionResult>,
+  requestId: string,
+): AsyncGenerator<ExecutionResult> {
+  for await (const result of results) {
+    const whole = String(await bodyText(showResult(result, requestId)))
+    yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Runs an operation that was worked out before (graphql-plans.ts), with the answer that graphql's own execution gives: the
+ * same data, the same errors in the same places, the same order. What each step does is told by the specification
+ * (section 6, Execution); a test compares the two on documents made at random.
+ */
+import {
+  getArgumentValues,
+  getVariableValues,
+  GraphQLError,
+  locatedError,
+  responsePathAsArray,
+  type ExecutionResult,
+  type GraphQLResolveInfo,
+  type GraphQLSchema,
+} from 'graphql'
+import { inspect } from 'graphql/jsutils/inspect.js'
+import type { FieldPlan, Plan, Shape } from './graphql-plans.ts'
+
+type Path = GraphQLResolveInfo['path']
+type MaybePromise<Value> = Value | Promise<Value>
+type Answer = Record<string, unknown>
+
+/** What an operation is run with. */
+export type RunParts = {
+  schema: GraphQLSchema
+  contextValue: unknown
+  variableValues: Readonly<Record<string, unknown>> | null | undefined
+}
+
+/** One run. */
+type Run = {
+  schema: GraphQLSchema
+  plan: Plan
+  context: unknown
+  variables: Record<string, unknown>
+  errors: GraphQLError[]
+}
+
+const variableFindingsMax = 50 // as graphql's own execution
+
+/** Runs a plan. Every failure is in the answer. */
+export function runPlan(plan: Plan, { schema, contextValue, variableValues }: RunParts): MaybePromise<ExecutionResult> {
+  const { variableDefinitions, operation } = plan.operation
+  const read =
+    variableDefinitions && variableDefinitions.length > 0
+      ? getVariableValues(schema, variableDefinitions, variableValues ?? {}, { maxErrors: variableFindingsMax })
+      : { coerced: {} }
+  if (!read.coerced) return { errors: read.errors ?? [] }
+  const run: Run = { schema, plan, context: contextValue, variables: read.coerced, errors: [] }
+  const failed = (error: unknown): ExecutionResult => {
+    run.errors.push(error as GraphQLError) // located below
+    return answerOf(run, null)
+  }
+  try {
+    const data =
+      operation === 'mutation' ? runInTurn(run, plan.fields) : runFields(run, plan.fields, undefined, undefined)
+    return isPromise(data) ? data.then((whole) => answerOf(run, whole), failed) : answerOf(run, data)
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+function answerOf({ errors }: Run, data: Answer | null): ExecutionResult {
+  return errors.length === 0 ? { data } : { errors, data }
+}
+
+/** Mutations: each begins when the one before is over. */
+async function runInTurn(run: Run, fields: readonly FieldPlan[]): Promise<Answer> {
+  const answer: Answer = {}
+  for (const field of fields) answer[field.key] = await runField(run, field, undefined, undefined)
+  return answer
+}
+
+function runFields(
+  run: Run,
+  fields: readonly FieldPlan[],
+  source: unknown,
+  path: Path | undefined,
+): MaybePromise<Answer> {
+  const answer: Answer = {}
+  let waits = false
+  try {
+    for (const field of fields) {
+      const value = runField(run, field, source, path)
+      answer[field.key] = value
+      if (isPromise(value)) waits = true
+    }
+  } catch (error) {
+    // What runs already ends before the error is told.
+    if (waits)
+      return whole(answer).finally(() => {
+        throw error
+      }) as Promise<Answer>
+    throw error
+  }
+  return waits ? whole(answer) : answer
+}
+
+/** The same object once all of its values are there. */
+async function whole(answer: Answer): Promise<Answer> {
+  const keys = Object.keys(answer)
+  const values = await Promise.all(Object.values(answer))
+  for (let at = 0; at < keys.length; at++) answer[keys[at]!] = values[at] // as many values as keys
+  return answer
+}
+
+function runField(run: Run, field: FieldPlan, source: unknown, parent: Path | undefined): unknown {
+  const { resolve, shape, typeName } = field
+  if (typeName !== null) return typeName
+  let path: Path | undefined
+  const place = (): Path => (path ??= { prev: parent, key: field.key, typename: field.parent.name })
+  try {
+    const value = resolve ? callResolver(run, field, source, place()) : readProperty(run, field, source, place)
+    if (shape.serialize && !isPromise(value)) return serialized(field, shape, value)
+    const completed: unknown = isPromise(value)
+      ? value.then((settled) => complete(run, field, shape, settled, place()))
+      : complete(run, field, shape, value, place())
+    return isPromise(completed)
+      ? completed.then(undefined, (error: unknown) => failedAt(run, field, shape, error, place()))
+      : completed
+  } catch (error) {
+    return failedAt(run, field, shape, error, place())
+  }
+}
+
+function callResolver(run: Run, field: FieldPlan, source: unknown, path: Path): unknown {
+  // A resolver may change its arguments, so each call has its own.
+  const given = field.takesArguments ? getArgumentValues(field.definition, field.nodes[0]!, run.variables) : {} // there is a node for each field
+  return field.resolve?.(source, given, run.context, infoOf(run, field, path))
+}
+
+/** What graphql's default resolver does. */
+function readProperty(run: Run, field: FieldPlan, source: unknown, place: () => Path): unknown {
+  if ((typeof source !== 'object' && typeof source !== 'function') || source === null) return undefined
+  const value = (source as Record<string, unknown>)[field.name]
+  if (typeof value !== 'function') return value
+  const given = getArgumentValues(field.definition, field.nodes[0]!, run.variables) // there is a node for each field
+  return (source as Record<string, (...given: unknown[]) => unknown>)[field.name]?.(
+    given,
+    run.context,
+    infoOf(run, field, place()),
+  )
+}
+
+function infoOf({ schema, plan, variables }: Run, field: FieldPlan, path: Path): GraphQLResolveInfo {
+  return {
+    fieldName: field.name,
+    fieldNodes: field.nodes,
+    returnType: field.definition.type,
+    parentType: field.parent,
+    path,
+    schema,
+    fragments: plan.fragments,
+    rootValue: undefined,
+    operation: plan.operation,
+    variableValues: variables,
+  }
+}
+
+function complete(run: Run, field: FieldPlan, shape: Shape, value: unknown, path: Path): unknown {
+  if (shape.serialize) return serialized(field, shape, value)
+  if (value instanceof Error) throw value
+  if (value === null || value === undefined) return nothing(field, shape)
+  if (shape.items) return list(run, field, shape.items, value, path)
+  return shape.isTypeOf
+    ? checkedObject(run, field, shape, value, path)
+    : runFields(run, shape.fields ?? [], value, path)
+}
+
+function checkedObject(run: Run, field: FieldPlan, shape: Shape, value: unknown, path: Path): MaybePromise<Answer> {
+  const go = (isOne: boolean | undefined): MaybePromise<Answer> => {
+    if (isOne) return runFields(run, shape.fields ?? [], value, path)
+    throw new GraphQLError(`Expected value of type "${String(shape.type)}" but got: ${inspect(value)}.`, {
+      nodes: field.nodes,
+    })
+  }
+  const isOne = shape.isTypeOf?.(value, run.context, infoOf(run, field, path))
+  return isPromise(isOne) ? isOne.then(go) : go(isOne)
+}
+
+function nothing({ parent, name }: FieldPlan, { required }: Shape): null {
+  if (required) throw new Error(`Cannot return null for non-nullable field ${parent.name}.${name}.`)
+  return null
+}
+
+function serialized(field: FieldPlan, shape: Shape, value: unknown): unknown {
+  if (value === null || value === undefined) return nothing(field, shape)
+  if (value instanceof Error) throw value
+  const result = shape.serialize?.(value)
+  if (result === null || result === undefined)
+    throw new Error(
+      `Expected \`${inspect(shape.type)}.serialize(${inspect(value)})\` to return non-nullable value, returned: ${inspect(result)}`,
+    )
+  return result
+}
+
+function list(run: Run, field: FieldPlan, items: Shape, values: unknown, path: Path): MaybePromise<unknown[]> {
+  if (typeof values !== 'object' || values === null || !(Symbol.iterator in values))
+    throw new GraphQLError(`Expected Iterable, but did not find one for field "${field.parent.name}.${field.name}".`)
+  const answers: unknown[] = []
+  let waits = false
+  let index = 0
+  try {
+    for (const value of values as Iterable<unknown>) {
+      const answer = item(run, field, items, value, { prev: path, key: index++, typename: undefined })
+      if (isPromise(answer)) waits = true
+      answers.push(answer)
+    }
+  } catch (error) {
+    if (waits) void Promise.allSettled(answers) // a rejection that nobody hears would end the process
+    throw error
+  }
+  return waits ? Promise.all(answers) : answers
+}
+
+function item(run: Run, field: FieldPlan, shape: Shape, value: unknown, path: Path): unknown {
+  try {
+    const completed: unknown = isPromise(value)
+      ? value.then((settled) => complete(run, field, shape, settled, path))
+      : complete(run, field, shape, value, path)
+    return isPromise(completed)
+      ? completed.then(undefined, (error: unknown) => failedAt(run, field, shape, error, path))
+      : completed
+  } catch (error) {
+    return failedAt(run, field, shape, error, path)
+  }
+}
+
+/** Null for what failed, where null may be; else it fails what it stands in. */
+function failedAt(run: Run, { nodes }: FieldPlan, { required }: Shape, thrown: unknown, path: Path): null {
+  const error = locatedError(thrown, nodes, responsePathAsArray(path))
+  if (required) throw error
+  run.errors.push(error)
+  return null
+}
+
+function isPromise<Value>(value: MaybePromise<Value>): value is Promise<Value> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

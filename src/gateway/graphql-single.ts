@@ -1,0 +1,92 @@
+/** One query or mutation by POST, which is nearly every request: from Fastify to the engine and back, without yoga between. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { setAllowance } from '#rest-compat/answers.ts'
+import type { Caller } from '#src/platform/access.ts'
+import type { Services } from '#src/platform/services.ts'
+import type { GraphqlCall } from './graphql-admission.ts'
+import type { Engine, SingleParams } from './graphql.ts'
+
+/** Answers one query or mutation without a request and a response of yoga's, whose making costs more than most operations. */
+export async function answerSingle(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  services: Services,
+  engine: Engine,
+  caller: Caller,
+  { params, type }: Single,
+): Promise<FastifyReply> {
+  let gone: AbortController | undefined
+  const call: GraphqlCall = {
+    ...services,
+    caller,
+    requestId: request.id,
+    address: request.ip,
+    answer: {},
+    // Few resolvers look whether the client has left, and a signal for every request costs 7 % of them.
+    get signal() {
+      return (gone ??= leaving(reply)).signal
+    },
+  }
+  const { status, text } = await engine.answer(params, call, type === 'application/json')
+  const { allowance, headers } = call.answer
+  if (allowance) setAllowance(reply, allowance)
+  if (headers) reply.headers(headers)
+  return reply
+    .code(status)
+    .header('cache-control', 'no-store')
+    .header('content-type', `${type}; charset=utf-8`)
+    .send(text)
+}
+
+/** Fires when the client has left, or has its answer. */
+export function leaving(reply: FastifyReply): AbortController {
+  const gone = new AbortController()
+  if (reply.raw.destroyed) gone.abort()
+  else reply.raw.once('close', () => gone.abort())
+  return gone
+}
+
+/** A request that needs nothing of what yoga does for requests, and the form that its answer has. */
+export type Single = { params: SingleParams; type: SingleType }
+export type SingleType = (typeof singleTypes)[number]
+const singleTypes = ['application/graphql-response+json', 'application/json'] as const
+
+/**
+ * Reads a POST of one query or mutation whose members have the right types; null for everything else, which yoga answers:
+ * batches, streams, and what is wrong.
+ */
+export function singleOf({ method, headers, body }: FastifyRequest): Single | null {
+  if (method !== 'POST' || typeof body !== 'object' || body === null || Array.isArray(body)) return null
+  for (const name in body) if (!memberNames.has(name)) return null
+  const { query, operationName, variables, extensions } = body as Record<keyof SingleParams, unknown>
+  // A document without the word has no subscription.
+  if (typeof query !== 'string' || query === '' || query.includes('subscription')) return null
+  if (!isAbsent(operationName) && typeof operationName !== 'string') return null
+  if (!isAbsent(variables) && !isObject(variables)) return null
+  if (!isAbsent(extensions) && !isObject(extensions)) return null
+  const type = singleType(headers.accept)
+  return type && { params: body as SingleParams, type } // looked at member by member
+}
+
+const memberNames = new Set(['query', 'operationName', 'variables', 'extensions'])
+
+function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && !Array.isArray(value)
+}
+
+/** The form that yoga would choose by this `Accept`: of those that are named, the first; by `*`, application/json. Null for none. */
+function singleType(accept: string | undefined): SingleType | null {
+  if (!accept || accept === '*/*' || accept === 'application/json') return 'application/json'
+  let chosen: SingleType | null = null
+  for (const one of accept.replace(/\s/g, '').toLowerCase().split(',').reverse()) {
+    const [asked, ...parameters] = one.split(';')
+    const charset = parameters.find((parameter) => parameter.includes('charset='))
+    if (charset !== undefined && charset !== 'charset=utf-8') continue
+    for (const type of singleTypes) if (asked === type || asked === '*/*' || asked === 'application/*') chosen = type
+  }
+  return chosen
+}

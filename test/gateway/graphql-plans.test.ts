@@ -1,0 +1,349 @@
+/**
+ * What is worked out once answers as graphql's own execution: data, errors, their places and order, on documents made at
+ * random over a schema with everything that a plan knows. And what a plan does not know is left to graphql.
+ */
+import fc from 'fast-check'
+import {
+  buildSchema,
+  execute,
+  GraphQLEnumType,
+  GraphQLScalarType,
+  isObjectType,
+  parse,
+  responsePathAsArray,
+  validate,
+  type ExecutionResult,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+} from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { createDocuments } from '#src/gateway/graphql-documents.ts'
+import { planOperation } from '#src/gateway/graphql-plans.ts'
+import { runPlan } from '#src/gateway/graphql-runs.ts'
+
+const schema = makeSchema()
+
+/** Fields by the type they are of: what stands behind the name, and whether more must be selected. */
+const fields: Readonly<Record<string, readonly (readonly [name: string, below: string | null])[]>> = {
+  Query: [
+    ['thing', 'Thing'],
+    ['things', 'Thing'],
+    ['needed', 'Thing'],
+    ['text(value: $text)', null],
+    ['text(value: "literal")', null],
+    ['text', null],
+    ['number(value: $number)', null],
+    ['shape(input: $input)', null],
+    ['shape(input: {name: $text, size: 3})', null],
+    ['shape(input: {name: "x", list: [1, $number]})', null],
+    ['kind(value: $kind)', null],
+    ['kind(value: SECOND_ONE)', null],
+    ['needs(value: $needed)', null],
+    ['needs(value: $text)', null],
+    ['__typename', null],
+  ],
+  Part: [
+    ['number', null],
+    ['thing', 'Thing'],
+  ],
+  Mutation: [
+    ['make(name: $text)', 'Thing'],
+    ['make', 'Thing'],
+    ['needs(value: $needed)', null],
+    ['needs(value: $text)', null],
+  ],
+  Thing: [
+    ['id', null],
+    ['name', null],
+    ['kind', null],
+    ['kinds', null],
+    ['size', null],
+    ['ratio', null],
+    ['yes', null],
+    ['moment', null],
+    ['method', null],
+    ['grid', null],
+    ['wrong', null],
+    ['notAList', null],
+    ['thing', 'Thing'],
+    ['needed', 'Thing'],
+    ['things', 'Thing'],
+    ['neededThings', 'Thing'],
+    ['lateItems', 'Thing'],
+    ['part', 'Part'],
+    ['parts', 'Part'],
+    ['__typename', null],
+  ],
+}
+const deepest = 4
+
+/** Selections on a type: plain fields, aliases, inline fragments. */
+function selections(type: string, depth: number): fc.Arbitrary<string> {
+  const known = fields[type] ?? []
+  const usable = depth >= deepest ? known.filter(([, below]) => below === null) : known
+  const one = fc
+    .tuple(fc.constantFrom(...usable), fc.constantFrom('', '', 'a: ', 'a_b: ', 'constructor: '), fc.boolean())
+    .chain(([[name, below], alias, spread]) => {
+      const inside = below ? selections(below, depth + 1) : fc.constant('')
+      return inside.map((text) => {
+        const field = `${alias}${name} ${text}`
+        return spread ? `... on ${type} { ${field} }` : field
+      })
+    })
+  return fc
+    .array(one, { minLength: 1, maxLength: 5 })
+    .map((list) => `{ ${list.join(' ')} ${type === 'Thing' ? '...Named' : ''} }`)
+}
+
+const header = '($text: String = "usual", $number: Int, $input: ShapeInput, $kind: Kind, $needed: String!)'
+const document = fc
+  .constantFrom(['query', 'Query'] as const, ['mutation', 'Mutation'] as const)
+  .chain(([operation, type]) =>
+    selections(type, 0).map((text) => `${operation} Q${header} ${text} fragment Named on Thing { id again: name }`),
+  )
+/** Absent, null and given variables, which differ. */
+const variables = fc.record(
+  {
+    text: fc.constantFrom(null, 'given', 'fails'),
+    number: fc.constantFrom(null, 7, -1, 2 ** 31),
+    input: fc.constantFrom(null, {}, { name: null }, { name: 'n', list: [1, null] }, { size: 4 }),
+    kind: fc.constantFrom(null, 'FIRST', 'SECOND_ONE'),
+    needed: fc.constantFrom('there'),
+  },
+  { requiredKeys: ['needed'] },
+)
+
+describe('a plan', () => {
+  it('answers as graphql’s own execution does, whatever is asked', async () => {
+    let planned = 0
+    await fc.assert(
+      fc.asyncProperty(document, variables, fc.boolean(), async (source, variableValues, late) => {
+        const parsed = parse(source)
+        const needsFragment = validate(schema, parsed).map((one) => one.message)
+        fc.pre(needsFragment.every((message) => /is never used/.test(message)))
+        const plan = planOperation(schema, parsed)
+        if (!plan) return
+        planned++
+        const [ours, theirs] = [
+          await runPlan(plan, { schema, contextValue: { late }, variableValues }),
+          await execute({ schema, document: parsed, contextValue: { late }, variableValues }),
+        ]
+        // Where promises race, which of several failures is told first is open, and so is what is told of a part that is null already.
+        if (late)
+          expect([JSON.stringify(ours.data), placesOf(ours)]).toEqual([JSON.stringify(theirs.data), placesOf(theirs)])
+        else expect(written(ours)).toBe(written(theirs))
+      }),
+      { numRuns: 600 },
+    )
+    expect(planned).toBeGreaterThan(200)
+  })
+
+  it('is not made of what differs from run to run or from object to object, and of what is very large', () => {
+    const planOf = (source: string): unknown => planOperation(schema, parse(source))
+    expect(planOf('{ thing { id } }')).not.toBeNull()
+    for (const left of [
+      'query ($yes: Boolean!) { thing @include(if: $yes) { id } }',
+      '{ named { ... on Thing { id } } }',
+      '{ either { __typename } }',
+      '{ __schema { types { name } } }',
+      '{ __type(name: "Thing") { name } }',
+      'query A { text } query B { text }',
+      'subscription { ticks }',
+      '{ __proto__: text }',
+    ])
+      expect([left, planOf(left)]).toEqual([left, null])
+    const doubling = Array.from(
+      { length: 12 },
+      (_, at) => `fragment F${at} on Thing { a: thing { ...F${at + 1} } b: thing { ...F${at + 1} } }`,
+    )
+    expect(planOf(`{ thing { ...F0 } } ${doubling.join(' ')} fragment F12 on Thing { id }`)).toBeNull()
+  })
+})
+
+it('hears of every rejection in a list of which an item failed at once', async () => {
+  const made = buildSchema('type Query { items: [Item!] } type Item { late: String! now: String! }')
+  const item = (at: number): unknown => ({
+    late: () => Promise.reject(new Error(`late ${at}`)),
+    now: at === 2 ? null : 'now',
+  })
+  const items = made.getQueryType()?.getFields()['items']
+  if (!items) throw new Error('no items')
+  items.resolve = () => [item(1), item(2)]
+  const plan = planOperation(made, parse('{ items { late now } }'))
+  if (!plan) throw new Error('no plan')
+  const result = await runPlan(plan, { schema: made, contextValue: {}, variableValues: {} })
+  expect([result.data, result.errors?.length]).toEqual([{ items: null }, 1])
+  await new Promise((done) => setImmediate(done)) // when a rejection without a listener would have been told, and failed this test
+})
+
+describe('a document', () => {
+  const parts = (source: string, documents = createDocuments(schema)) => {
+    const read = documents.read(source)
+    return { documents, read, run: () => documents.run({ schema, document: read, contextValue: {} }) }
+  }
+
+  it('is run by a plan from its second run on, when it is valid, with the same answer', async () => {
+    const { documents, read, run } = parts('{ things { id name kind } }')
+    expect(documents.validate(read, true)).toEqual([])
+    const [first, second, third] = [await run(), await run(), await run()]
+    expect(written(second)).toBe(written(first))
+    expect(written(third)).toBe(written(first))
+    // graphql's own answers have no prototype; ours are plain objects.
+    const prototypes = [first, second, third].map(({ data }) => Object.getPrototypeOf(data))
+    expect(prototypes).toEqual([null, Object.prototype, Object.prototype])
+  })
+
+  it('is validated once when it is valid, and each time when it is not', () => {
+    const { documents, read } = parts('{ thing { idd } }')
+    expect(documents.validate(read, true)[0]?.message).toContain('Did you mean "id"')
+    expect(documents.validate(read, false)[0]?.message).not.toContain('Did you mean')
+  })
+
+  it('is forgotten when many others or long ones came after it, and one that is very long is not kept', () => {
+    const { documents, read } = parts('{ text }')
+    expect(documents.find('{ text }')).toBe(read)
+    for (let at = 0; at < 500; at++) documents.read(`{ a${at}: text }`)
+    expect(documents.find('{ text }')).toBeUndefined()
+    const long = (at: number): string => `{ a${at}: text(value: "${'x'.repeat(15_000)}") }`
+    for (let at = 0; at < 100; at++) documents.read(long(at))
+    const kept = Array.from({ length: 100 }, (_, at) => documents.find(long(at))).filter(Boolean)
+    expect(kept.length).toBeLessThanOrEqual(1_000_000 / 15_000)
+    const tooLong = `{ text(value: "${'x'.repeat(20_000)}") }`
+    documents.read(tooLong)
+    expect(documents.find(tooLong)).toBeUndefined()
+  })
+
+  it('whose text would be code for a compiler is text, however often it runs', async () => {
+    const crafted = '__MAGIC_DATE__33a9e76d_02e0_4128_8e92_3530ad3da74dglobalThis.berthWasHit=1'
+    const { documents, read, run } = parts(`{ text(value: "${crafted}") }`)
+    documents.validate(read, true)
+    for (let at = 0; at < 4; at++) expect((await run()).data?.['text']).toBe(crafted)
+    expect(globalThis).not.toHaveProperty('berthWasHit')
+  })
+})
+
+/** Where the answer is null because of an error. */
+function placesOf({ data, errors = [] }: ExecutionResult): string[] {
+  const places = errors.map(({ path = [] }) => {
+    let at: unknown = data
+    const place: (string | number)[] = []
+    for (const step of path) {
+      if (at === null) break
+      at = (at as Record<string | number, unknown>)[step] // the path leads through the answer
+      place.push(step)
+    }
+    return place.join('.')
+  })
+  return [...new Set(places)].toSorted()
+}
+
+function written(result: ExecutionResult): string {
+  return JSON.stringify(result)
+}
+
+/** Everything that a plan knows: each type of leaf, lists in lists, promises, methods, nulls and failures where they hurt. */
+function makeSchema(): GraphQLSchema {
+  const made = buildSchema(`
+    enum Kind { FIRST SECOND_ONE }
+    scalar Moment
+    interface Named { name: String }
+    union Either = Thing | Other
+    type Other { id: ID! }
+    input ShapeInput { name: String size: Int = 5 list: [Int] }
+    type Query {
+      thing: Thing  things: [Thing!]  needed: Thing!  named: Named  either: Either
+      text(value: String = "of the schema"): String  number(value: Int): Int  shape(input: ShapeInput): String
+      kind(value: Kind): Kind  needs(value: String! = "of the schema"): String
+    }
+    type Mutation { make(name: String): Thing  needs(value: String! = "of the schema"): String }
+    type Subscription { ticks: Int }
+    type Thing implements Named {
+      id: ID!  name: String  kind: Kind  kinds: [Kind]  size: Int  ratio: Float  yes: Boolean!  moment: Moment  method: String
+      grid: [[Int!]]  wrong: Int!  notAList: [Int]
+      thing: Thing  needed: Thing!  things: [Thing]  neededThings: [Thing!]!  lateItems: [Thing]
+      part: Part  parts: [Part!]
+    }
+    type Part { number: Int  thing: Thing }
+  `)
+  const kind = made.getType('Kind')
+  if (!(kind instanceof GraphQLEnumType)) throw new Error('no Kind')
+  for (const value of kind.getValues()) value.value = value.name.toLowerCase() // the words that rows hold
+  const moment = made.getType('Moment')
+  if (!(moment instanceof GraphQLScalarType)) throw new Error('no Moment')
+  moment.serialize = (value: unknown) => {
+    if (value === 'never') throw new Error('there is no such moment')
+    return value === 'none' ? undefined : `at ${typeof value}`
+  }
+  const resolve = <Context>(type: string, field: string, resolver: GraphQLFieldResolver<unknown, Context>): void => {
+    const found = made.getType(type)
+    if (!found || !('getFields' in found)) throw new Error(`no type ${type}`)
+    ;(found.getFields()[field] as { resolve?: unknown }).resolve = resolver // graphql-js allows it before the first execution
+  }
+  /** Differs from place to place, and is the same in every run. */
+  const numberAt = (path: readonly (string | number)[]): number =>
+    Buffer.from(path.join('.')).reduce((sum, byte) => (sum * 31 + byte) % 9973, 7)
+  const thingAt = (at: number): unknown => {
+    if (at % 11 === 0) return null
+    if (at % 13 === 0) return new Error('an error instead of a thing')
+    return {
+      id: at % 3 ? `id ${at}` : at,
+      name: at % 5 ? 'name' : undefined,
+      kind: ['first', 'second_one', 'nothing', null][at % 4],
+      kinds: ['first', null, 'second_one'],
+      size: [1, 2 ** 40, 'x', true, 1.5][at % 5],
+      ratio: [1.5, Number.NaN, '2', null][at % 4],
+      yes: [true, false, 1, null, 'x'][at % 5],
+      moment: ['noon', 'never', 'none', null][at % 4],
+      method: (given: unknown, _context: unknown, { fieldName }: { fieldName: string }) =>
+        `${fieldName} ${JSON.stringify(given)}`,
+      grid: [[1, 2], null, at % 2 ? [3, null] : [], new Set([4])],
+      notAList: at % 2 ? 'text' : 5,
+    }
+  }
+  type Timing = { late?: boolean }
+  const soon = (value: unknown, { late }: Timing): unknown => (late ? Promise.resolve(value) : value)
+  const thing: GraphQLFieldResolver<unknown, Timing> = (_source, _args, context, { path }) => {
+    const at = numberAt(responsePathAsArray(path))
+    if (at % 7 === 0) throw new Error('failed at once')
+    return at % 2 ? thingAt(at) : soon(thingAt(at), context)
+  }
+  const things: GraphQLFieldResolver<unknown, Timing> = (_source, _args, context, { path }) => {
+    const at = numberAt(responsePathAsArray(path))
+    // Either all items are late or none: of a list of both, graphql's execution leaves rejections to nobody.
+    const list = [thingAt(at), thingAt(at + 1), thingAt(at + 2)].map((one) => soon(one, context))
+    return at % 3 ? list : soon(list, context)
+  }
+  for (const type of ['Query', 'Thing']) {
+    for (const field of ['thing', 'needed']) resolve(type, field, thing)
+    resolve(type, 'things', things)
+  }
+  resolve('Thing', 'neededThings', things)
+  resolve('Thing', 'lateItems', (_source, _args, context: Timing, { path }) => {
+    const at = numberAt(responsePathAsArray(path))
+    return [soon(thingAt(at), context), thingAt(at + 1), soon(new Error('failed later'), context)]
+  })
+  resolve('Thing', 'wrong', (_source, _args, context: Timing, info) =>
+    numberAt(responsePathAsArray(info.path)) % 2 ? soon(new Error('wrong'), context) : info.fieldName.length,
+  )
+  const part = made.getType('Part')
+  if (!isObjectType(part)) throw new Error('no Part')
+  part.isTypeOf = ({ number }: { number: number }, context: Timing) => soon(number % 3 > 0, context) as boolean
+  resolve('Part', 'thing', thing)
+  resolve('Thing', 'part', (_source, _args, _context, { path }) => ({ number: numberAt(responsePathAsArray(path)) }))
+  resolve('Thing', 'parts', (_source, _args, _context, { path }) => {
+    const at = numberAt(responsePathAsArray(path))
+    return [{ number: at }, { number: at * 2 }]
+  })
+  const echo: GraphQLFieldResolver<unknown, unknown, Record<string, unknown>> = (_source, given, _context, info) => {
+    if (given['value'] === 'fails') throw new Error('as it was told')
+    return typeof given['value'] === 'string' && info.parentType.name === 'Query'
+      ? given['value']
+      : JSON.stringify(given)
+  }
+  for (const field of ['text', 'shape', 'needs']) resolve('Query', field, echo as never)
+  resolve('Query', 'number', (_source, given: { value?: unknown }) => given.value)
+  resolve('Query', 'kind', (_source, given: { value?: unknown }) => given.value)
+  resolve('Mutation', 'make', thing)
+  resolve('Mutation', 'needs', echo as never)
+  return made
+}
