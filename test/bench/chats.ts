@@ -172,7 +172,7 @@ async function measureAnswers(
       seconds,
       connections,
       headers: { ...gateway.headers, 'content-type': 'application/json' },
-      body: chatBody(gateway, 'mock-20-5', false),
+      bodies: [chatBody(gateway, 'mock-20-5', false)],
     })
     return { ...seen, cpuUs: ((cpuMsOf(...gateway.pids) - cpuMsBefore) * 1000) / (seen.requestsPerSecond * seconds) }
   }

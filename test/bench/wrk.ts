@@ -1,4 +1,4 @@
-/** wrk, the load generator: one thread, keep-alive connections; GET, or POST of one body. */
+/** wrk, the load generator: one thread, keep-alive connections; GET, or POST of bodies that take turns. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,10 +17,15 @@ export async function runWrk(
     seconds,
     connections,
     headers = {},
-    body,
-  }: { seconds: number; connections: number; headers?: Readonly<Record<string, string>>; body?: string },
+    bodies = [],
+  }: {
+    seconds: number
+    connections: number
+    headers?: Readonly<Record<string, string>>
+    bodies?: readonly string[] | undefined
+  },
 ): Promise<Load> {
-  const script = body === undefined ? null : writeScript(body)
+  const script = bodies.length === 0 ? null : writeScript(bodies)
   const words = [
     ...(script ? ['--script', join(script, 'post.lua')] : []),
     '--threads',
@@ -61,8 +66,23 @@ function milliseconds(match: RegExpExecArray | null): number {
 }
 
 /** wrk posts by a script in a file. */
-function writeScript(body: string): string {
+function writeScript(bodies: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'berth-wrk-'))
-  writeFileSync(join(folder, 'post.lua'), `wrk.method = 'POST'\nwrk.body = [==[${body}]==]\n`)
+  const requests = bodies.map((body) => `  wrk.format('POST', nil, nil, [==[${body}]==]),`)
+  writeFileSync(
+    join(folder, 'post.lua'),
+    `local requests, at
+init = function()
+  requests = {
+${requests.join('\n')}
+  }
+  at = 0
+end
+request = function()
+  at = at % #requests + 1
+  return requests[at]
+end
+`,
+  )
   return folder
 }
