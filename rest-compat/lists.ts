@@ -7,7 +7,8 @@ import type { Variables } from './run.ts'
  * How a connection is shown. `rows`: a bare list of its nodes. `page`: `{data, has_more, next_page}`. `pageBothWays`:
  * with `prev_page` too. `ids`: `{object, data, has_more, first_id, last_id}`, walked by `after_id` and `before_id`, as
  * OpenAI and Anthropic list models. `most` and `usual`: of `limit`. `order`: callers may turn it round by `order`. `at`:
- * the key of the body at which the connection is; the list then stands beside the body's other keys.
+ * the key of the body at which the connection is; the list then stands beside the body's other keys. `key`: under which
+ * an object has the rows, instead of a bare list; `echoes`: with the limit and the offset as they were used.
  */
 export type RestList = {
   shape: 'rows' | 'page' | 'pageBothWays' | 'ids'
@@ -15,6 +16,8 @@ export type RestList = {
   usual: number
   order?: true
   at?: string
+  key?: string
+  echoes?: true
 }
 
 /** The variables of a document that a list fills. */
@@ -98,11 +101,16 @@ export function listBody(list: RestList, selected: unknown, variables: Variables
   return { ...rest, ...(shownList(list, connection as Connection, variables) as object) } // as above
 }
 
-function shownList({ shape }: RestList, connection: Connection, { last }: Variables): unknown {
+function shownList({ shape, key, echoes }: RestList, connection: Connection, variables: Variables): unknown {
   const { nodes, pageInfo: at } = connection
-  if (shape === 'rows') return nodes
+  if (shape === 'rows' && key === undefined) return nodes
+  if (shape === 'rows')
+    return {
+      [key ?? '']: nodes,
+      ...(echoes ? { limit: variables['first'], offset: variables['offset'] ?? 0 } : {}),
+    }
   if (shape === 'ids') {
-    const hasMore = last === undefined ? at.hasNextPage : at.hasPreviousPage // in the direction of the walk
+    const hasMore = variables['last'] === undefined ? at.hasNextPage : at.hasPreviousPage // in the direction of the walk
     return { object: 'list', data: nodes, has_more: hasMore, first_id: at.startCursor, last_id: at.endCursor }
   }
   const next = at.hasNextPage ? at.endCursor : null

@@ -17,11 +17,11 @@ import {
   type SelectionSetNode,
   type VariableDefinitionNode,
 } from 'graphql'
-import { memberWord, snakeCase, tagOf } from '#schema/wire.ts'
+import { memberWord, tagOf, wireFields } from '#schema/wire.ts'
 import { listVariables, type RestList } from './lists.ts'
 import type { HandWritten, Route, Surface } from './routes.ts'
 import type { Operation, Runner } from './run.ts'
-import { filledByPath } from './variables.ts'
+import { filledByPath, filledByQuery } from './variables.ts'
 
 type Json = Record<string, unknown>
 
@@ -133,6 +133,7 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
         required: one.type.kind === Kind.NON_NULL_TYPE,
         schema: inputSchema(typeOf(one, schema)),
       })),
+      ...inputParameters(route, declared, schema),
       ...filterParameters(route, declared, schema),
       ...(route.list ? listSchemas(route.list) : []),
       ...(route.tokenInQuery
@@ -153,6 +154,29 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
     ...requestBody(inBody, inPath, route, declared, schema),
     responses,
   }
+}
+
+/** The parameters of the query that fill fields of the input. */
+function inputParameters(route: Route, declared: readonly VariableDefinitionNode[], schema: GraphQLSchema): Json[] {
+  const type = inputTypeOf(declared, schema)
+  if (!type) return []
+  return filledByQuery(route, type, namesOf(declared)).map(({ parameter, field }) => {
+    const { description, type: shape } = type.getFields()[field] ?? {}
+    return { name: parameter, in: 'query', required: false, description, schema: shape ? inputSchema(shape) : {} }
+  })
+}
+
+function inputTypeOf(
+  declared: readonly VariableDefinitionNode[],
+  schema: GraphQLSchema,
+): GraphQLInputObjectType | undefined {
+  const variable = declared.find((one) => one.variable.name.value === 'input')
+  const type = variable && getNamedType(typeOf(variable, schema))
+  return isInputObjectType(type) ? type : undefined
+}
+
+function namesOf(declared: readonly VariableDefinitionNode[]): Set<string> {
+  return new Set(declared.map((one) => one.variable.name.value))
 }
 
 function filterParameters(
@@ -188,16 +212,15 @@ function requestBody(
   declared: readonly VariableDefinitionNode[],
   schema: GraphQLSchema,
 ): Json {
-  const input = inBody.find(
-    (one) => one.variable.name.value === 'input' && isInputObjectType(getNamedType(typeOf(one, schema))),
-  )
-  const named = input && getNamedType(typeOf(input, schema))
-  if (!isInputObjectType(named)) {
+  const named = inputTypeOf(inBody, schema)
+  if (!named) {
     if (inBody.length === 0) return {}
     const required = inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE)
     return { requestBody: { required, content: { 'application/json': { schema: bodySchema(inBody, route, schema) } } } }
   }
-  const filled = filledByPath(inPath, route, new Set(declared.map((one) => one.variable.name.value)))
+  if (route.bodyInto)
+    return { requestBody: { required: true, content: { 'application/json': { schema: route.body ?? {} } } } }
+  const filled = [...filledByPath(inPath, route, namesOf(declared)), ...filledByQuery(route, named, namesOf(declared))]
   const whole = inputObjectSchema(named, new Set(filled.map(({ field }) => field)), route.neverNull)
   if (Object.keys(whole['properties'] as Json).length === 0) return {}
   return { requestBody: { required: 'required' in whole, content: { 'application/json': { schema: whole } } } }
@@ -287,9 +310,11 @@ function listSchemaAt(list: RestList, selected: Json): Json {
 }
 
 /** The documented list of a connection. */
-function listSchema({ shape }: RestList, connection: Json): Json {
+function listSchema({ shape, key, echoes }: RestList, connection: Json): Json {
   const data = (connection['properties'] as Json)['nodes']
-  if (shape === 'rows') return data as Json
+  const used = echoes ? { limit: { type: 'integer' }, offset: { type: 'integer' } } : {}
+  if (shape === 'rows')
+    return key === undefined ? (data as Json) : { type: 'object', properties: { [key]: data, ...used } }
   const place = { type: ['string', 'null'] }
   const properties = { data, has_more: { type: 'boolean' }, next_page: place }
   return { type: 'object', properties: shape === 'page' ? properties : { ...properties, prev_page: place } }
@@ -346,17 +371,17 @@ function inputObjectSchema(
   without: ReadonlySet<string> = new Set(),
   neverNull: readonly string[] = [],
 ): Json {
-  const fields = Object.values(type.getFields()).filter((field) => !without.has(field.name))
-  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snakeCase(field.name))
+  const fields = wireFields(type).filter((field) => !without.has(field.name))
+  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => memberWord(type, field.name))
   const shapeOf = (field: GraphQLInputField): Json =>
-    neverNull.includes(snakeCase(field.name)) ? inputSchema(field.type) : bodyFieldSchema(field.type)
+    neverNull.includes(memberWord(type, field.name)) ? inputSchema(field.type) : bodyFieldSchema(field.type)
   const described = (field: GraphQLInputField): Json => ({
     ...shapeOf(field),
     ...(field.description ? { description: field.description } : {}),
   })
   return {
     type: 'object',
-    properties: Object.fromEntries(fields.map((field) => [snakeCase(field.name), described(field)])),
+    properties: Object.fromEntries(fields.map((field) => [memberWord(type, field.name), described(field)])),
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   }
@@ -409,8 +434,9 @@ function fieldSchema(parent: GraphQLType, selection: FieldNode, schema: GraphQLS
   if (!field) throw new Error(`no field ${selection.name.value}`)
   const shape = outputSchema(field.type as GraphQLOutputType, selection.selectionSet, schema) // documents are validated: this is an output field
   const described = field.description ? { ...shape, description: field.description } : shape
-  // A root field may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
-  const isRoot = parent === schema.getQueryType() || parent === schema.getMutationType()
+  // A root field, and what stands beside others in a noun, may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
+  const isRoot =
+    parent === schema.getQueryType() || parent === schema.getMutationType() || selection.alias?.value === 'body'
   return isNonNullType(field.type) || isRoot || typeof described['type'] !== 'string'
     ? described
     : { ...described, type: [described['type'], 'null'] }

@@ -21,7 +21,7 @@ export type Route = {
   errors: readonly number[]
   /** One sentence for OpenAPI. */
   summary: string
-  /** Variables that are read from the query although the method has a body. */
+  /** Variables, or keys of `$input`, that are read from the query although the method has a body. */
   query?: readonly string[]
   /** Keys of the body that this path requires although the mutation does not. */
   always?: readonly string[]
@@ -29,6 +29,8 @@ export type Route = {
   neverNull?: readonly string[]
   /** Parameters of the path that fill a field of `$input` with another name than theirs. */
   into?: Readonly<Record<string, string>>
+  /** For a body that is one JSON value to a field of `$input`: which field. `body` says what is taken. */
+  bodyInto?: string
   /** Parameters of the query that fill fields of the variable `$filter`, and which. */
   filter?: Readonly<Record<string, string>>
   /** For a connection: how it is shown. Its document has the variables `$first` and `$after`, and those of `last` where it goes both ways. */

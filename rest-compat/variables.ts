@@ -13,7 +13,7 @@ import {
   type GraphQLSchema,
   type TypeNode,
 } from 'graphql'
-import { fromWire, snakeCase } from '#schema/wire.ts'
+import { fromWire, memberWord, wireFields } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { listParameters, listVariables, readList } from './lists.ts'
@@ -113,17 +113,26 @@ function inputReader(
 ): ((request: FastifyRequest) => Record<string, unknown>) | undefined {
   const type = readers.find(({ source }) => source === 'input')?.type
   if (!type) return undefined
-  const filled = filledByPath(inPath, route, new Set(readers.map(({ name }) => name)))
+  const variables = new Set(readers.map(({ name }) => name))
+  const filled = filledByPath(inPath, route, variables)
   const named = getNamedType(type)
   if (!isInputObjectType(named)) throw new Error(`the input of ${route.summary} is no input object`)
-  const taken = wireKeys(named).filter((key) => !filled.some(({ field }) => snakeCase(field) === key))
-  return ({ body, params }) => {
-    const given = bodyOf(body, taken)
+  const queried = filledByQuery(route, named, variables)
+  const elsewhere = new Set([...filled, ...queried].map(({ field }) => memberWord(named, field)))
+  const taken = wireKeys(named).filter((key) => !elsewhere.has(key))
+  return ({ body, params, query }) => {
+    const given = route.bodyInto ? { [memberWord(named, route.bodyInto)]: wholeBody(body) } : bodyOf(body, taken)
     for (const key of route.always ?? []) {
       if (Object.hasOwn(given, key) && (given as Record<string, unknown>)[key] !== null) continue
       throw new BerthError('invalid_request', `${key} is required here.`, { field: key })
     }
     const read = fromWire(given, type, '') as Record<string, unknown> // a JSON object becomes one
+    for (const { parameter, field } of queried) {
+      const value = (query as Query)[parameter] // Fastify's own shape of a query
+      if (value === undefined) continue
+      const shape = named.getFields()[field]?.type ?? type
+      read[field] = fromWire(fromText(parameter, value, getNamedType(shape).name, false), shape, parameter)
+    }
     for (const { parameter, field } of filled) read[field] = (params as Record<string, string>)[parameter] // Fastify's own shape of path parameters
     return read
   }
@@ -138,6 +147,25 @@ export function filledByPath(
   const free = inPath.filter((parameter) => !variables.has(parameter))
   const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
   return free.map((parameter) => ({ parameter, field: into?.[parameter] ?? camelCase(parameter) }))
+}
+
+/** The parameters of the query that fill fields of the input, and which. */
+export function filledByQuery(
+  { query = [] }: Route,
+  type: GraphQLInputObjectType,
+  variables: ReadonlySet<string>,
+): { parameter: string; field: string }[] {
+  const free = query.filter((parameter) => !variables.has(parameter))
+  return free.map((parameter) => {
+    const field = wireFields(type).find(({ name }) => memberWord(type, name) === parameter)
+    if (!field) throw new Error(`${type.name} has no field for the parameter ${parameter}`)
+    return { parameter, field: field.name }
+  })
+}
+
+function wholeBody(body: unknown): unknown {
+  if (body !== undefined && body !== null) return body
+  throw new BerthError('invalid_request', 'body is required: it must be a JSON value.')
 }
 
 function bodyOf(body: unknown, taken: readonly string[]): object {
@@ -182,6 +210,7 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     ...filtered.flatMap((name) => [name, name.replace(/\[\]$/, '')]),
     ...(route.list ? listParameters(route.list) : []),
     ...inQuery.flatMap(({ name, queryName }) => [queryName, name]),
+    ...(route.query ?? []),
     ...(route.tokenInQuery ? ['token'] : []),
     ...Object.keys(ignoredParameters),
   ])
@@ -279,7 +308,7 @@ function inputTypeOf(node: TypeNode, schema: GraphQLSchema): GraphQLInputType {
 
 /** The keys that REST takes of an input object. */
 export function wireKeys(type: GraphQLInputObjectType): string[] {
-  return Object.keys(type.getFields()).map(snakeCase)
+  return wireFields(type).map(({ name }) => memberWord(type, name))
 }
 
 function fieldsOf(node: TypeNode, schema: GraphQLSchema): ReadonlySet<string> | undefined {

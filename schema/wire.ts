@@ -10,6 +10,7 @@ import {
   isInputObjectType,
   isListType,
   type GraphQLEnumType,
+  type GraphQLInputField,
   type GraphQLInputObjectType,
   type GraphQLInputType,
 } from 'graphql'
@@ -29,10 +30,15 @@ export function tagOf(type: GraphQLInputObjectType): string | undefined {
   return typeof tag === 'string' ? tag : undefined
 }
 
-/** The word that REST has for a member of a tagged input: its extension `word`, or its name. */
+/** The word that REST has for a field of an input, a member of a tagged one too: its extension `word`, or its name. */
 export function memberWord(type: GraphQLInputObjectType, name: string): string {
   const word = type.getFields()[name]?.extensions['word']
   return typeof word === 'string' ? word : snakeCase(name)
+}
+
+/** The fields of an input that REST has: all but those whose extension `word` is null. */
+export function wireFields(type: GraphQLInputObjectType): GraphQLInputField[] {
+  return Object.values(type.getFields()).filter(({ extensions }) => extensions['word'] !== null)
 }
 
 const shapes = new WeakMap<GraphQLInputObjectType, Shape>()
@@ -43,10 +49,10 @@ function shapeOf(type: GraphQLInputObjectType): Shape {
   const known = shapes.get(type)
   if (known) return known
   const tag = tagOf(type)
-  const keyOf = (name: string): string => (tag ? memberWord(type, name) : snakeCase(name))
-  const fields = Object.values(type.getFields())
   const shape = {
-    byKey: new Map(fields.map((field) => [keyOf(field.name), { name: field.name, type: field.type }])),
+    byKey: new Map(
+      wireFields(type).map((field) => [memberWord(type, field.name), { name: field.name, type: field.type }]),
+    ),
     tag,
   }
   shapes.set(type, shape)
@@ -192,7 +198,7 @@ export function wirePlace(place: string, whole: GraphQLInputType): string {
     const [, name = step, index = ''] = /^([^[]*)(.*)$/s.exec(step) ?? []
     const inner: GraphQLInputType | undefined = type && innermost(type)
     const isMember = isInputObjectType(inner) && tagOf(inner) !== undefined
-    if (!isMember) steps.push(snakeCase(name) + index)
+    if (!isMember) steps.push((isInputObjectType(inner) ? memberWord(inner, name) : snakeCase(name)) + index)
     type = isInputObjectType(inner) ? inner.getFields()[name]?.type : undefined
   }
   return steps.join('.')

@@ -106,7 +106,9 @@ async function fill(): Promise<void> {
       query: '{ viewer { organization { id } } }',
     })
   ).data.viewer.organization.id
-  await call('POST', '/graphql', { query: `mutation { setBuildSecret(name: "TOKEN", value: "${canary}") { name } }` })
+  await call('POST', '/graphql', {
+    query: `mutation { setBuildSecret(input: { name: "TOKEN", value: "${canary}" }) { buildSecret { name } } }`,
+  })
   const upload = await call<{ upload_url: string; binary_url: string }>('POST', '/api/v1/compute/uploads', {
     organization_id: organization,
   })

@@ -72,7 +72,7 @@ async function submit(token: string, commands: string[], more: Record<string, un
 test('builds go on at the same byte whatever becomes of their worker, and one whose machine dies is said to be lost', async () => {
   for (const token of tokens)
     await call('POST', '/graphql', token, {
-      query: 'mutation { setBuildSecret(name: "KEY", value: "canary-build-key") { name } }',
+      query: 'mutation { setBuildSecret(input: { name: "KEY", value: "canary-build-key" }) { buildSecret { name } } }',
     })
   const jobs: Job[] = []
   for (let index = 0; index < buildCount; index++)

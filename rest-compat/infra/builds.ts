@@ -11,7 +11,8 @@ export const buildRoutes: Routes = {
     status: 200,
     errors: [400, 403],
     summary: 'The organization’s build jobs, newest first',
-    operation: `query ($org_id: ID!, $limit: Int, $offset: Int) { jobs: buildList(organizationId: $org_id, limit: $limit, offset: $offset) { ${job} } }`,
+    list: { shape: 'rows', most: 200, usual: 200, key: 'jobs' },
+    operation: `query listBuilds ($org_id: ID!, $first: Int, $offset: Int) { organization(id: $org_id) { body: builds(first: $first, offset: $offset) { nodes { ${job} } } } }`,
   },
   'POST /api/v1/build/jobs': {
     status: 201,
@@ -19,26 +20,25 @@ export const buildRoutes: Routes = {
     bodyBytes,
     neverNull: ['spec'],
     summary: 'Queues a build',
-    operation: `mutation ($org_id: ID!, $spec: ByteList, $repo_url: String, $git_ref: String, $commit_sha: String) {
-      body: createBuild(organizationId: $org_id, specBytes: $spec, repoUrl: $repo_url, gitRef: $git_ref, commitSha: $commit_sha) { ${job} } }`,
+    operation: `mutation createBuild ($input: CreateBuildInput!) { createBuild(input: $input) { body: build { ${job} } } }`,
   },
   'GET /api/v1/build/jobs/{id}': {
     status: 200,
     errors: [403, 404],
     summary: 'One build job',
-    operation: `query ($id: ID!) { body: build(id: $id) { ${job} } }`,
+    operation: `query getBuild ($id: ID!) { body: build(id: $id) { ${job} } }`,
   },
   'POST /api/v1/build/jobs/{id}/cancel': {
     status: 200,
     errors: [403, 404],
     summary: 'Cancels a queued build at once, and asks a running one to end',
-    operation: `mutation ($id: ID!) { body: cancelBuild(id: $id) { ${job} } }`,
+    operation: `mutation cancelBuild ($input: CancelBuildInput!) { cancelBuild(input: $input) { body: build { ${job} } } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs': {
     status: 200,
     errors: [403, 404],
     summary: 'The most recent entries of the log, oldest first',
-    operation: `query ($id: ID!, $limit: Int) { logs: buildLog(buildId: $id, limit: $limit) { id output done } }`,
+    operation: `query getBuildLog ($id: ID!, $limit: Int) { body: build(id: $id) { logs: log(limit: $limit) { id output done } } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs/stream': {
     status: 200,
@@ -48,6 +48,6 @@ export const buildRoutes: Routes = {
     tokenInQuery: true,
     sameForAll: true,
     summary: 'The log as it is written; 204 when resumed behind its last entry',
-    operation: `subscription ($id: ID!, $from: String) { body: buildLog(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
+    operation: `subscription followBuildLog ($id: ID!, $from: String) { body: buildLog(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
   },
 }

@@ -7,6 +7,6 @@ export const uploadRoutes: Routes = {
     status: 200,
     errors: [400, 500],
     summary: 'Makes room for a file, with an address that takes it for 30 minutes',
-    operation: `mutation ($organization_id: ID!) { body: createUpload(organizationId: $organization_id) { upload_url: uploadUrl binary_url: binaryUrl expires_at: expiresAt } }`,
+    operation: `mutation createUpload ($input: CreateUploadInput!) { createUpload(input: $input) { body: upload { upload_url: uploadUrl binary_url: binaryUrl expires_at: expiresAt } } }`,
   },
 }

@@ -1,4 +1,5 @@
 /** Usage: how long VMs ran, and what that costs. */
+import { limits } from '#src/platform/limits.ts'
 import type { Routes } from '../routes.ts'
 
 /** Usage sessions. */
@@ -7,8 +8,9 @@ export const usageRoutes: Routes = {
     status: 200,
     errors: [400, 401, 500],
     summary: 'Usage sessions of the organization’s VMs, newest first',
-    operation: `query ($limit: Int, $offset: Int) { body: usage(limit: $limit, offset: $offset) {
-      sessions { id vm_id: vmId started_at: startedAt ended_at: endedAt end_reason: endReason vcpu_count: vcpuCount memory_mb: memoryMb
-        cost_per_hour: costPerHour duration_minutes: durationMinutes total_cost_billed: totalCostBilled } limit offset } }`,
+    list: { shape: 'rows', most: limits.usagePageMax, usual: limits.usagePageDefault, key: 'sessions', echoes: true },
+    operation: `query listUsage ($first: Int, $offset: Int) { body: usage(first: $first, offset: $offset) {
+      nodes { id vm_id: vmId started_at: startedAt ended_at: endedAt end_reason: endReason vcpu_count: vcpuCount memory_mb: memoryMb
+        cost_per_hour: costPerHourNumber duration_minutes: durationMinutes total_cost_billed: totalCostBilledNumber } } }`,
   },
 }

@@ -10,30 +10,30 @@ export const vmCommandRoutes: Routes = {
     status: 200,
     errors: [400, 401, 403, 404, 429, 502, 504],
     summary: 'Runs a command in the VM',
-    operation: `mutation ($vm_id: ID!, $command: String!, $args: [String!], $working_dir: String, $timeout: Int, $background: Boolean) {
-      body: execInVm(vmId: $vm_id, command: $command, args: $args, workingDir: $working_dir, timeout: $timeout, background: $background) {
-        stdout stderr exit_code: exitCode duration timeout background process_id: processId error } }`,
+    operation: `mutation execInVm ($input: ExecInVmInput!) { execInVm(input: $input) { body: result {
+      stdout stderr exit_code: exitCode duration timeout: timedOut background process_id: processId error } } }`,
   },
   'GET /api/v1/vms/{vm_id}/envd/processes': {
     status: 200,
     errors: [401, 404],
     additive: true,
     summary: 'The VM’s background processes of the last 24 hours',
-    operation: `query ($vm_id: ID!) { processes: vmProcesses(vmId: $vm_id) { process_id: id command status exit_code: exitCode started_at: startedAt finished_at: finishedAt } }`,
+    operation: `query listVmProcesses ($vm_id: ID!) { body: vmProcesses(vmId: $vm_id, first: 200) {
+      processes: nodes { process_id: id command status exit_code: exitCode started_at: startedAt finished_at: finishedAt } } }`,
   },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}': {
     status: 200,
     errors: [401, 404, 502],
     additive: true,
     summary: 'One background process with what it printed',
-    operation: `query ($vm_id: ID!, $process_id: ID!) { body: vmProcess(vmId: $vm_id, processId: $process_id) { ${processFields} } }`,
+    operation: `query getVmProcess ($vm_id: ID!, $process_id: ID!) { body: vmProcess(vmId: $vm_id, processId: $process_id) { ${processFields} } }`,
   },
   'POST /api/v1/vms/{vm_id}/envd/processes/{process_id}/kill': {
     status: 200,
     errors: [400, 401, 404, 502],
     additive: true,
     summary: 'Sends a signal to a background process and all it started',
-    operation: `mutation ($vm_id: ID!, $process_id: ID!, $signal: String) { body: killVmProcess(vmId: $vm_id, processId: $process_id, signal: $signal) { ${processFields} } }`,
+    operation: `mutation killVmProcess ($input: KillVmProcessInput!) { killVmProcess(input: $input) { body: output { ${processFields} } } }`,
   },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': {
     status: 200,
@@ -42,7 +42,7 @@ export const vmCommandRoutes: Routes = {
     cursor: 'after',
     tokenInQuery: true,
     summary: 'What a background process prints, as it prints it',
-    operation: `subscription ($vm_id: ID!, $process_id: ID!, $after: String) {
+    operation: `subscription followVmProcess ($vm_id: ID!, $process_id: ID!, $after: String) {
       body: vmProcessOutput(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: ended exit_code: exitCode } } }`,
   },
 }

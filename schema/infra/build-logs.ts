@@ -1,5 +1,8 @@
 /** The logs of builds in GraphQL, and the secrets that are masked in them. */
 import { builder } from '../builder.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { callIn, organizationType } from '../identity/organizations.ts'
+import { mutationOf } from '../mutations.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import type { LogEntry } from '#src/resources/infra/builds/log-hubs.ts'
 import { followLog, listLog } from '#src/resources/infra/builds/log-readers.ts'
@@ -10,6 +13,8 @@ import {
   setBuildSecret,
   type BuildSecret,
 } from '#src/resources/infra/builds/secrets.ts'
+
+import { buildType } from './builds.ts'
 
 const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
   description: 'A chunk of a build’s output.',
@@ -42,44 +47,58 @@ const buildSecret = builder.objectRef<BuildSecret>('BuildSecret').implement({
 const buildIdArgument = { required: true, description: 'The build.' } as const
 const nameArgument = { required: true, description: 'Letters, digits and underscores, at most 128.' } as const
 
-builder.queryFields((t) => ({
-  buildLog: t.field({
+builder.objectField(buildType, 'log', (t) =>
+  t.field({
     type: [logEntry],
-    description:
-      'The last entries of a build’s log, oldest first; 24 hours after the build its last 200 lines. Errors: NOT_FOUND, FORBIDDEN.',
-    args: { buildId: t.arg.id(buildIdArgument), limit: t.arg.int({ description: '1 to 5000; 500 without it.' }) },
-    resolve: (_, { buildId, limit }, call) => listLog(call, buildId, limit),
+    nullable: true,
+    description: 'The last entries of its log, oldest first; 24 hours after the build its last 200 lines.',
+    args: { limit: t.arg.int({ description: '1 to 5000; 500 without it.' }) },
+    resolve: (build, { limit }, call) => listLog(call, encodeId('build', build.id), limit),
   }),
+)
+builder.queryFields((t) => ({
   buildSecrets: t.field({
     type: [buildSecret],
-    description: 'The organization’s build secrets by name.',
+    description: 'The active organization’s build secrets by name.',
     resolve: (_, _arguments, call) => listBuildSecrets(call),
   }),
 }))
+builder.objectField(organizationType, 'buildSecrets', (t) =>
+  t.field({
+    type: [buildSecret],
+    nullable: true,
+    description: 'Its build secrets by name.',
+    resolve: (organization, _, call) => listBuildSecrets(callIn(call, organization)),
+  }),
+)
 
-builder.mutationFields((t) => ({
-  setBuildSecret: t.field({
-    type: buildSecret,
-    description:
-      'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
-    args: {
-      name: t.arg.string(nameArgument),
-      value: t.arg.string({ required: true, description: 'Never shown again.' }),
-      leastRole: t.arg({
-        type: roleType,
-        description:
-          'Whose builds may use it: `member` (keys too), `admin` or `owner`, and higher. Without it as it was, and `admin` for a new one. A build’s commands can print what they are given.',
-      }),
-    },
-    resolve: (_, { name, value, leastRole }, call) => setBuildSecret(call, name, value, leastRole),
+mutationOf(
+  'setBuildSecret',
+  { field: 'buildSecret', type: buildSecret },
+  'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
+  (t) => ({
+    name: t.string(nameArgument),
+    value: t.string({ required: true, description: 'Never shown again.' }),
+    leastRole: t.field({
+      type: roleType,
+      description:
+        'Whose builds may use it: `MEMBER` (keys too), `ADMIN` or `OWNER`, and higher. Without it as it was, and `ADMIN` for a new one. A build’s commands can print what they are given.',
+    }),
   }),
-  deleteBuildSecret: t.field({
-    type: 'ID',
+  (call, { name, value, leastRole }) => setBuildSecret(call, name, value, leastRole),
+)
+builder.relayMutationField(
+  'deleteBuildSecret',
+  { description: 'What `deleteBuildSecret` takes.', inputFields: (t) => ({ name: t.string(nameArgument) }) },
+  {
     description: 'Deletes a secret. For admins. Errors: NOT_FOUND.',
-    args: { name: t.arg.string(nameArgument) },
-    resolve: async (_, { name }, call) => (await deleteBuildSecret(call, name), name),
-  }),
-}))
+    resolve: async (_, { input: { name } }, call) => (await deleteBuildSecret(call, name), { deletedName: name }),
+  },
+  {
+    description: 'What `deleteBuildSecret` answers.',
+    outputFields: (t) => ({ deletedName: t.exposeString('deletedName', { description: 'The name of what is gone.' }) }),
+  },
+)
 
 builder.subscriptionFields((t) => ({
   buildLog: t.field({

@@ -1,34 +1,33 @@
 /** Build jobs in GraphQL. */
-import { idArguments, organizationArguments } from '../arguments.ts'
+import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { actionOn, mutationOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followBuild } from '#src/resources/infra/builds/events.ts'
-import {
-  readTail,
-  type BuildEvent,
-  type BuildOutput,
-  type BuildStatus,
-  type ShownBuild,
-} from '#src/resources/infra/builds/rows.ts'
-import { cancelBuild, createBuild, getBuild, listBuilds, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
+import { readTail, type BuildEvent, type BuildOutput, type BuildStatus } from '#src/resources/infra/builds/rows.ts'
+import { cancelBuild, createBuild, findBuilds, getBuild, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
+import { callIn, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { buildSpecInput, outputType, wireSpec } from './builds/specs.ts'
+import { machineType } from './machines.ts'
+import { templateType } from './templates.ts'
 
-const buildStatus = builder.enumType('BuildStatus', {
-  description: 'Where a build is. The last three are for ever.',
-  values: {
-    queued: { description: 'It waits for its turn and for a node.' },
-    running: { description: 'It has a node.' },
-    succeeded: { description: 'Every command ended with 0, and the output is kept.' },
-    failed: { description: '`error` says why.' },
-    cancelled: { description: 'Somebody asked for it.' },
-  } satisfies Record<BuildStatus, { description: string }>,
-})
+const buildStatus = enumOf('BuildStatus', 'Where a build is. The last three are for ever.', {
+  queued: 'It waits for its turn and for a machine.',
+  running: 'It has a machine.',
+  succeeded: 'Every command ended with 0, and the output is kept.',
+  failed: '`error` says why.',
+  cancelled: 'Somebody asked for it.',
+} satisfies Record<BuildStatus, string>)
 
 const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
   description: 'What a build left behind.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: '`artifact`, `template` or `function`.' }),
+    type: t.field({ type: outputType, description: 'As what.', resolve: (output) => output.type }),
     name: t.exposeString('name', { description: 'As the spec names it.' }),
     url: t.string({
       nullable: true,
@@ -41,7 +40,14 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
       description: 'The template, for `createVm`.',
       resolve: ({ templateId }) => templateId && encodeId('template', templateId),
     }),
-    sizeBytes: t.float({
+    template: t.field({
+      type: templateType,
+      nullable: true,
+      description: 'The template.',
+      resolve: ({ templateId }) => templateId,
+    }),
+    sizeBytes: t.field({
+      type: 'BigInt',
       description: 'How large the file or the template’s disk is.',
       resolve: ({ sizeBytes }) => sizeBytes,
     }),
@@ -49,18 +55,53 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
   }),
 })
 
-const buildType = builder.objectRef<ShownBuild>('Build').implement({
+/** A build. */
+export const buildType = nodeOf('Build', '`bld_` and 26 characters.', findBuilds)
+
+builder.objectType(buildType, {
   description: 'A build job: a repository or an upload, built in a VM of its own that is gone afterwards.',
   fields: (t) => ({
-    id: t.id({ description: '`bld_` and 26 characters.', resolve: (build) => encodeId('build', build.id) }),
     organizationId: t.id({
       description: 'Whose it is.',
       resolve: (build) => encodeId('organization', build.organizationId),
     }),
-    createdBy: t.id({
+    organization: t.field({
+      type: organizationType,
+      nullable: true,
+      description: 'Whose it is.',
+      resolve: (build) => build.organizationId,
+    }),
+    createdById: t.id({
       nullable: true,
       description: 'Who submitted it; null for an organization key.',
       resolve: (build) => build.createdBy && encodeId('user', build.createdBy),
+    }),
+    createdBy: t.field({
+      type: userType,
+      nullable: true,
+      description: 'Who submitted it; null for an organization key.',
+      resolve: (build) => build.createdBy,
+    }),
+    templateId: t.id({
+      description: 'What its VM started from.',
+      resolve: (build) => encodeId('template', build.templateId),
+    }),
+    template: t.field({
+      type: templateType,
+      nullable: true,
+      description: 'What its VM started from.',
+      resolve: (build) => build.templateId,
+    }),
+    machineId: t.id({
+      nullable: true,
+      description: 'Where it runs or ran; null before it starts.',
+      resolve: (build) => build.nodeId && encodeId('node', build.nodeId),
+    }),
+    machine: t.field({
+      type: machineType,
+      nullable: true,
+      description: 'Where it runs or ran; null before it starts.',
+      resolve: (build) => build.nodeId,
     }),
     status: t.field({ type: buildStatus, description: 'Where it is.', resolve: (build) => build.status }),
     repoUrl: t.exposeString('repoUrl', { nullable: true, description: 'The repository, without credentials.' }),
@@ -100,7 +141,7 @@ const buildType = builder.objectRef<ShownBuild>('Build').implement({
       resolve: (build) => String(build.eventPosition),
     }),
     queuedAt: t.expose('queuedAt', { type: 'DateTime', description: 'When it was submitted.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it was given a node.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it was given a machine.' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it was over.' }),
   }),
 })
@@ -114,6 +155,12 @@ const buildEvent = builder.objectRef<BuildEvent>('BuildEvent').implement({
       resolve: (event) => String(event.position),
     }),
     buildId: t.id({ description: 'Which build.', resolve: (event) => encodeId('build', event.jobId) }),
+    build: t.field({
+      type: buildType,
+      nullable: true,
+      description: 'The build as it is now.',
+      resolve: (event) => event.jobId,
+    }),
     status: t.field({ type: buildStatus, description: 'Its status from then on.', resolve: (event) => event.status }),
     cancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it has been asked to end.' }),
     error: t.exposeString('error', { nullable: true, description: 'Why it failed.' }),
@@ -126,6 +173,19 @@ const buildEventOrHeartbeat = builder.unionType('BuildEventOrHeartbeat', {
   types: [buildEvent, heartbeat],
 })
 const buildConnection = connectionOf('Build', buildType)
+const buildFilter = builder.inputType('BuildFilter', {
+  description: 'Which builds a list shows.',
+  fields: (t) => ({ statuses: t.field({ type: [buildStatus], description: 'Those that are in one of these.' }) }),
+})
+const buildArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    first: t.int({ description: 'How many from the beginning, 1 to 200; 50 without it.' }),
+    offset: t.int({ description: 'How many to pass over, as REST does; a cursor is cheaper.' }),
+    filter: t.field({ type: buildFilter, description: 'Which ones.' }),
+    orderBy: t.field({ type: orderOf('Build'), description: 'Newest first without it.' }),
+  })),
+}
 
 builder.queryFields((t) => ({
   build: t.field({
@@ -136,48 +196,63 @@ builder.queryFields((t) => ({
   }),
   builds: t.field({
     type: buildConnection,
-    description: 'The organization’s builds, newest first. Errors: FORBIDDEN.',
-    args: { ...organizationArguments, ...pageArguments },
-    resolve: (_, { organizationId, ...page }, call) => pageBuilds(call, organizationId, page) as never,
-  }), // see pages.ts
-  buildList: t.field({
-    type: [buildType],
-    description: 'The organization’s builds as the REST list shows them, newest first: 200 at most. Errors: FORBIDDEN.',
-    args: {
-      ...organizationArguments,
-      limit: t.arg.int({ description: '1 to 200; 200 without it.' }),
-      offset: t.arg.int({ description: 'How many to pass over.' }),
-    },
-    resolve: (_, { organizationId, ...window }, call) => listBuilds(call, organizationId, window),
+    description: 'The active organization’s builds, newest first.',
+    args: buildArguments,
+    resolve: (_, { filter, orderBy, ...window }, call) => pageBuilds(call, window, filter, orderBy?.direction),
   }),
 }))
+builder.objectField(organizationType, 'builds', (t) =>
+  t.field({
+    type: buildConnection,
+    nullable: true,
+    description: 'Its builds, newest first.',
+    args: buildArguments,
+    resolve: (organization, { filter, orderBy, ...window }, call) =>
+      pageBuilds(callIn(call, organization), window, filter, orderBy?.direction),
+  }),
+)
+builder.objectField(templateType, 'build', (t) =>
+  t.field({
+    type: buildType,
+    nullable: true,
+    description: 'The build that made it; null for one that came with Berth.',
+    resolve: (template) => template.buildJobId,
+  }),
+)
 
-builder.mutationFields((t) => ({
-  createBuild: t.field({
-    type: buildType,
-    description:
-      'Queues a build. Errors: INVALID_REQUEST, INVALID_SPEC, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, FORBIDDEN, BUILD_QUOTA_EXCEEDED.',
-    args: {
-      ...organizationArguments,
-      spec: t.arg({
-        type: 'JSON',
-        description: 'What to do: an object of the schema `berth.build/v1`; every key is optional, so `{}` is one.',
-      }),
-      specBytes: t.arg({ type: 'ByteList', description: 'The same as its UTF-8 bytes, instead of `spec`.' }),
-      repoUrl: t.arg.string({ description: 'The repository: https:// or ssh://, or http:// for host.berth.internal.' }),
-      gitRef: t.arg.string({ description: 'A branch or tag; the default branch without it.' }),
-      commitSha: t.arg.string({ description: 'A commit; it goes before `gitRef`.' }),
-    },
-    resolve: (_, order, call) => createBuild(call, order),
+const build = { field: 'build', type: buildType }
+mutationOf(
+  'createBuild',
+  build,
+  'Queues a build. Errors: INVALID_REQUEST, INVALID_SPEC, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, FORBIDDEN, BUILD_QUOTA_EXCEEDED.',
+  (t) => ({
+    organizationId: t.id({
+      required: true,
+      description: 'An organization that the caller belongs to.',
+      extensions: { word: 'org_id' },
+    }),
+    spec: t.field({
+      type: buildSpecInput,
+      description: 'What to do.',
+      extensions: { word: null }, // REST takes a spec as its bytes
+    }),
+    specBytes: t.field({
+      type: 'ByteList',
+      description: 'The same as the UTF-8 bytes of a JSON object of the schema `berth.build/v1`, instead of `spec`.',
+      extensions: { word: 'spec' },
+    }),
+    repoUrl: t.string({ description: 'The repository: https:// or ssh://, or http:// for host.berth.internal.' }),
+    gitRef: t.string({ description: 'A branch or tag; the default branch without it.' }),
+    commitSha: t.string({ description: 'A commit; it goes before `gitRef`.' }),
   }),
-  cancelBuild: t.field({
-    type: buildType,
-    description:
-      'Cancels a queued build at once, and asks a running one to end; one that is over stays as it is. Errors: NOT_FOUND, FORBIDDEN.',
-    args: idArguments,
-    resolve: (_, { id }, call) => cancelBuild(call, id),
-  }),
-}))
+  (call, { spec, ...order }) => createBuild(call, { ...order, spec: wireSpec(spec) }),
+)
+actionOn(
+  'cancelBuild',
+  build,
+  'Cancels a queued build at once, and asks a running one to end; one that is over stays as it is. Errors: NOT_FOUND, FORBIDDEN.',
+  cancelBuild,
+)
 
 builder.subscriptionFields((t) => ({
   buildEvents: t.field({

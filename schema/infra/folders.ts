@@ -1,54 +1,89 @@
-/** Workspace folders and templates in GraphQL. */
-import { idArguments } from '../arguments.ts'
+/** Workspace folders in GraphQL. */
 import { builder } from '../builder.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { deletionOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { deleteFolder, listFolders, type Folder } from '#src/resources/infra/folders.ts'
-import { listTemplates, type Template } from '#src/resources/infra/templates.ts'
+import { deleteFolder, findFolders, pageFolders } from '#src/resources/infra/folders.ts'
+import { callIn, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { machineType } from './machines.ts'
 
-const folder = builder.objectRef<Folder>('Folder').implement({
+/** A workspace folder. */
+export const folderType = nodeOf('Folder', '`fld_` and 26 characters.', findFolders)
+
+builder.objectType(folderType, {
   description: 'A workspace folder: a disk mounted at /home/user/workspace that outlives its VM.',
   fields: (t) => ({
-    id: t.id({ description: '`fld_` and 26 characters.', resolve: (one) => encodeId('folder', one.id) }),
     name: t.exposeString('name', { description: 'The name of the VM it was made for.' }),
     sizeMb: t.exposeInt('sizeMb', { description: 'The most it may hold, in MB.' }),
+    organizationId: t.id({
+      description: 'Whose it is.',
+      resolve: (folder) => encodeId('organization', folder.organizationId),
+    }),
+    organization: t.field({
+      type: organizationType,
+      nullable: true,
+      description: 'Whose it is.',
+      resolve: (folder) => folder.organizationId,
+    }),
+    createdById: t.id({
+      nullable: true,
+      description: 'Who made the VM it was made for; null for an organization key.',
+      resolve: (folder) => folder.userId && encodeId('user', folder.userId),
+    }),
+    createdBy: t.field({
+      type: userType,
+      nullable: true,
+      description: 'Who made the VM it was made for; null for an organization key.',
+      resolve: (folder) => folder.userId,
+    }),
+    machineId: t.id({
+      description: 'The machine that has its disk.',
+      resolve: (folder) => encodeId('node', folder.nodeId),
+    }),
+    machine: t.field({
+      type: machineType,
+      nullable: true,
+      description: 'The machine that has its disk.',
+      resolve: (folder) => folder.nodeId,
+    }),
     vmId: t.id({
       nullable: true,
       description: 'The VM that has it mounted.',
-      resolve: (one) => one.vmId && encodeId('vm', one.vmId),
+      resolve: (folder) => folder.vmId && encodeId('vm', folder.vmId),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
   }),
 })
-const template = builder.objectRef<Template>('Template').implement({
-  description: 'What a VM’s disk starts from.',
-  fields: (t) => ({
-    id: t.id({ description: '`tpl_` and 26 characters.', resolve: (one) => encodeId('template', one.id) }),
-    name: t.exposeString('name', { description: 'Can be given instead of the id.' }),
-    description: t.exposeString('description', { description: 'What is on it.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-  }),
-})
-const folderConnection = connectionOf('Folder', folder)
+
+const folderConnection = connectionOf('Folder', folderType)
+const folderArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({ orderBy: t.field({ type: orderOf('Folder'), description: 'Newest first without it.' }) })),
+}
 
 builder.queryFields((t) => ({
   folders: t.field({
     type: folderConnection,
-    description: 'The organization’s workspace folders, newest first.',
-    args: pageArguments,
-    resolve: (_, page, call) => listFolders(call, page) as never,
-  }), // see pages.ts
-  templates: t.field({
-    type: [template],
-    description: 'The templates a VM may be made from.',
-    resolve: (_, _arguments, call) => listTemplates(call),
+    description: 'The active organization’s workspace folders, newest first.',
+    args: folderArguments,
+    resolve: (_, { orderBy, ...window }, call) => pageFolders(call, window, orderBy?.direction),
   }),
 }))
-builder.mutationFields((t) => ({
-  deleteFolder: t.field({
-    type: 'ID',
-    description: 'Deletes a folder and its disk. Errors: NOT_FOUND, INVALID_TRANSITION while a VM has it.',
-    args: idArguments,
-    resolve: async (_, { id }, call) => (await deleteFolder(call, id), id),
+builder.objectField(organizationType, 'folders', (t) =>
+  t.field({
+    type: folderConnection,
+    nullable: true,
+    description: 'Its workspace folders, newest first.',
+    args: folderArguments,
+    resolve: (organization, { orderBy, ...window }, call) =>
+      pageFolders(callIn(call, organization), window, orderBy?.direction),
   }),
-}))
+)
+
+deletionOf(
+  'deleteFolder',
+  'Deletes a folder and its disk. Errors: NOT_FOUND, INVALID_TRANSITION while a VM has it.',
+  deleteFolder,
+)

@@ -1,5 +1,6 @@
 /** Sandboxes in GraphQL. */
 import { builder } from '../builder.ts'
+import { mutationOf } from '../mutations.ts'
 import { runSandbox, type SandboxResult } from '#src/resources/infra/sandboxes.ts'
 import { vmType } from './vms.ts'
 
@@ -20,25 +21,30 @@ const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
       resolve: (result) => result.vm,
     }),
     command: t.field({ type: sandboxCommand, description: 'What ran.', resolve: (result) => result.command }),
-    ttl: t.exposeInt('ttl', { description: 'Seconds from creation to deletion.' }),
+    ttlSeconds: t.exposeInt('ttl', { description: 'Seconds from creation to deletion.' }),
   }),
 })
 
-builder.mutationFields((t) => ({
-  runSandbox: t.field({
-    type: sandbox,
-    description:
-      'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
-    args: {
-      language: t.arg.string({
-        description: 'With `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
-      }),
-      code: t.arg.string({ description: 'What to run; either this or `command`.' }),
-      command: t.arg.string({ description: 'With `args` a program; without, text for `/bin/bash -lc`.' }),
-      args: t.arg.stringList({ description: 'Arguments of the program or the code.' }),
-      timeout: t.arg.int({ description: 'Seconds: 60 without it, 3600 at most, and never beyond `ttl`.' }),
-      ttl: t.arg.int({ description: 'Seconds until the VM is deleted: 10 to 86400; 300 without it.' }),
-    },
-    resolve: (_, order, call) => runSandbox(call, order),
+mutationOf(
+  'runSandbox',
+  { field: 'sandbox', type: sandbox },
+  'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
+  (t) => ({
+    language: t.string({
+      description: 'With `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
+    }),
+    code: t.string({ description: 'What to run; either this or `command`.' }),
+    command: t.string({ description: 'With `args` a program; without, text for `/bin/bash -lc`.' }),
+    args: t.stringList({ description: 'Arguments of the program or the code.' }),
+    timeoutSeconds: t.int({
+      description: '60 without it, 3600 at most, and never beyond `ttlSeconds`.',
+      extensions: { word: 'timeout' },
+    }),
+    ttlSeconds: t.int({
+      description: 'Seconds until the VM is deleted: 10 to 86400; 300 without it.',
+      extensions: { word: 'ttl' },
+    }),
   }),
-}))
+  (call, { timeoutSeconds, ttlSeconds, ...order }) =>
+    runSandbox(call, { ...order, timeout: timeoutSeconds, ttl: ttlSeconds }),
+)

@@ -1,5 +1,6 @@
 /** Uploads in GraphQL. */
 import { builder } from '../builder.ts'
+import { mutationOf } from '../mutations.ts'
 import { createUpload, type Upload } from '#src/resources/infra/uploads.ts'
 
 const upload = builder.objectRef<Upload>('Upload').implement({
@@ -15,11 +16,10 @@ const upload = builder.objectRef<Upload>('Upload').implement({
   }),
 })
 
-builder.mutationFields((t) => ({
-  createUpload: t.field({
-    type: upload,
-    description: 'Makes room for a file. Errors: INVALID_REQUEST.',
-    args: { organizationId: t.arg.id({ required: true, description: 'Whose file it will be.' }) },
-    resolve: (_, { organizationId }, call) => createUpload(call, organizationId),
-  }),
-}))
+mutationOf(
+  'createUpload',
+  { field: 'upload', type: upload },
+  'Makes room for a file. Errors: INVALID_REQUEST.',
+  (t) => ({ organizationId: t.id({ required: true, description: 'Whose file it will be.' }) }),
+  (call, { organizationId }) => createUpload(call, organizationId),
+)

@@ -1,17 +1,46 @@
 /** Usage in GraphQL. */
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { listUsage, type UsageSession } from '#src/resources/infra/usage.ts'
+import { pageUsage, type EndReason, type UsageSession } from '#src/resources/infra/usage.ts'
+import { callIn, organizationType } from '../identity/organizations.ts'
+import { buildType } from './builds.ts'
+import { vmType } from './vms.ts'
+
+const moneyDecimals = 9
+
+const endReason = enumOf('UsageEndReason', 'Why a VM stopped running.', {
+  request: 'Somebody asked for it.',
+  timeout: 'Its time was over.',
+  guest_exit: 'It shut itself down, or the commands of its build ended.',
+  error: 'It failed.',
+  orphaned: 'Its machine was lost.',
+  admin: 'Whoever runs this Berth stopped it.',
+  billing: 'It was not paid for.',
+} satisfies Record<EndReason, string>)
 
 const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
-  description: 'A stretch of time that a VM ran, one of a build too. Money is in US dollars with six decimals.',
+  description: 'A stretch of time that a VM ran, one of a build too. Money is in US dollars.',
   fields: (t) => ({
-    id: t.exposeInt('id', { description: 'A number.' }),
+    id: t.expose('id', { type: 'BigInt', description: 'A number.' }),
     vmId: t.id({ description: 'The VM.', resolve: (session) => encodeId('vm', session.vmId) }),
+    vm: t.field({
+      type: vmType,
+      nullable: true,
+      description: 'The VM; null once it is deleted, and for that of a build.',
+      resolve: (session) => (session.buildId === null ? session.vmId : null),
+    }),
     buildId: t.id({
       nullable: true,
       description: 'The build whose VM it was; null for any other VM.',
       resolve: ({ buildId }) => buildId && encodeId('build', buildId),
+    }),
+    build: t.field({
+      type: buildType,
+      nullable: true,
+      description: 'The build whose VM it was; null for any other VM.',
+      resolve: ({ buildId }) => buildId,
     }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
     endedAt: t.expose('endedAt', {
@@ -19,37 +48,66 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
       nullable: true,
       description: 'When it ended; null while it lasts.',
     }),
-    endReason: t.exposeString('endReason', {
+    endReason: t.field({
+      type: endReason,
       nullable: true,
-      description: 'request, timeout, guest_exit, error, orphaned, admin or billing; null while it lasts.',
+      description: 'Why it ended; null while it lasts.',
+      resolve: (session) => session.endReason,
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
-    costPerHour: t.exposeFloat('costPerHour', { description: 'US dollars an hour, fixed when it began.' }),
+    costPerHour: t.field({
+      type: 'Decimal',
+      description: 'US dollars an hour, fixed when it began.',
+      resolve: (session) => session.costPerHour.toFixed(moneyDecimals),
+    }),
     durationMinutes: t.exposeFloat('durationMinutes', {
       description: 'Minutes, two decimals; up to now while it lasts.',
     }),
-    totalCostBilled: t.exposeFloat('totalCostBilled', { description: 'US dollars; up to now while it lasts.' }),
+    totalCostBilled: t.field({
+      type: 'Decimal',
+      description: 'US dollars; up to now while it lasts.',
+      resolve: (session) => session.totalCostBilled.toFixed(moneyDecimals),
+    }),
+    // REST documents numbers here, and its compiled documents change no leaf.
+    costPerHourNumber: t.exposeFloat('costPerHour', { description: '`costPerHour` as the number that REST shows.' }),
+    totalCostBilledNumber: t.exposeFloat('totalCostBilled', {
+      description: '`totalCostBilled` as the number that REST shows.',
+    }),
   }),
 })
-const usageHistory = builder
-  .objectRef<{ sessions: UsageSession[]; limit: number; offset: number }>('UsageHistory')
-  .implement({
-    description: 'A page of usage sessions.',
-    fields: (t) => ({
-      sessions: t.field({ type: [usageSession], description: 'Newest first.', resolve: (history) => history.sessions }),
-      limit: t.exposeInt('limit', { description: 'As used.' }),
-      offset: t.exposeInt('offset', { description: 'As used.' }),
-    }),
-  })
+
+const usageConnection = connectionOf('UsageSession', usageSession)
+const usageFilter = builder.inputType('UsageFilter', {
+  description: 'Which usage a list shows.',
+  fields: (t) => ({
+    since: t.field({ type: 'DateTime', description: 'What began at this moment or later.' }),
+    until: t.field({ type: 'DateTime', description: 'What began before this moment.' }),
+  }),
+})
+const usageArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    first: t.int({ description: 'How many from the beginning, 1 to 200; 50 without it.' }),
+    offset: t.int({ description: 'How many to pass over, as REST does; a cursor is cheaper.' }),
+    filter: t.field({ type: usageFilter, description: 'Which sessions.' }),
+  })),
+}
+
 builder.queryFields((t) => ({
   usage: t.field({
-    type: usageHistory,
-    description: 'The organization’s usage sessions, newest first.',
-    args: {
-      limit: t.arg.int({ description: '1 to 200; 50 without it.' }),
-      offset: t.arg.int({ description: 'How many to pass over.' }),
-    },
-    resolve: (_, window, call) => listUsage(call, window),
+    type: usageConnection,
+    description: 'The active organization’s usage sessions, newest first. Not for keys.',
+    args: usageArguments,
+    resolve: (_, { filter, ...window }, call) => pageUsage(call, window, filter),
   }),
 }))
+builder.objectField(organizationType, 'usage', (t) =>
+  t.field({
+    type: usageConnection,
+    nullable: true,
+    description: 'The usage sessions of its VMs and builds, newest first. Not for keys.',
+    args: usageArguments,
+    resolve: (organization, { filter, ...window }, call) => pageUsage(callIn(call, organization), window, filter),
+  }),
+)

@@ -1,5 +1,7 @@
 /** A VM's environment variables in GraphQL. */
-import { builder } from '../builder.ts'
+import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields } from '@pothos/core'
+import { builder, type Context } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import {
   asMap,
   deleteEnv,
@@ -8,96 +10,150 @@ import {
   patchEnv,
   replaceEnv,
   type EnvChange,
+  type EnvSource,
   type EnvVariable,
+  type Visibility,
 } from '#src/resources/infra/vm-env.ts'
+import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { callIn } from '../identity/organizations.ts'
+import { vmType } from './vms.ts'
+
+type Types = (typeof builder)['$inferSchemaTypes']
+
+const visibilityType = enumOf('EnvVisibility', 'How much of a variable its readers see.', {
+  plaintext: 'All of it.',
+  sensitive: 'All of it, but for viewers.',
+  secret: 'Nothing, for ever.',
+} satisfies Record<Visibility, string>)
+const sourceType = enumOf('EnvSource', 'Who set a variable.', {
+  user: 'A caller.',
+  provision: 'Whoever made the VM.',
+  system: 'Berth.',
+  session: 'The session that the VM works for.',
+  vault: 'A credential of a vault.',
+  link: 'A linked account.',
+} satisfies Record<EnvSource, string>)
 
 const envVariable = builder.objectRef<EnvVariable>('EnvVariable').implement({
   description: 'An environment variable of a VM, as the caller may see it.',
   fields: (t) => ({
     key: t.exposeString('key', { description: 'Letters, digits and underscores, at most 128.' }),
     value: t.exposeString('value', {
-      description: 'In clear, or `********`: `secret` values always, `sensitive` ones for viewers.',
+      description: 'In clear, or `********`: `SECRET` values always, `SENSITIVE` ones for viewers.',
     }),
-    visibility: t.exposeString('visibility', { description: '`plaintext`, `sensitive` or `secret`.' }),
-    source: t.exposeString('source', { description: 'Who set it: `user`, `system`, `session`, `vault` or `link`.' }),
+    visibility: t.field({
+      type: visibilityType,
+      description: 'How much of it its readers see.',
+      resolve: (variable) => variable.visibility,
+    }),
+    source: t.field({ type: sourceType, description: 'Who set it.', resolve: (variable) => variable.source }),
   }),
 })
 
-const envChange = builder.objectRef<EnvChange>('EnvChange').implement({
-  description: 'The variables after a change.',
-  fields: (t) => ({
-    env: t.field({
-      type: 'TextMap',
-      description: 'All readable variables, key to value.',
-      resolve: (changed) => changed.env,
-    }),
-    warning: t.exposeString('warning', {
-      nullable: true,
-      description: 'When the change applies, if not at once for everything.',
-    }),
+const sourceArguments = builder.args((t) => ({
+  source: t.string({
+    description: 'Only those of one source, as REST spells it: `user`; an unknown one answers none.',
   }),
-})
+}))
+const keyArguments = builder.args((t) => ({ key: t.string({ required: true, description: 'Its key.' }) }))
+type Owner = { id: string; organizationId: string }
+const listOf = (call: Context, vm: Owner, source?: string | null): Promise<EnvVariable[]> =>
+  listEnv(callIn(call, { id: vm.organizationId }), encodeId('vm', vm.id), source)
 
-const vmIdArgument = { required: true, description: 'The VM.' } as const
+builder.objectFields(vmType, (t) => ({
+  env: t.field({
+    type: [envVariable],
+    nullable: true,
+    description: 'Its readable variables. Those given at creation are write-only and never among them.',
+    args: sourceArguments,
+    resolve: (vm, { source }, call) => listOf(call, vm, source),
+  }),
+  envMap: t.field({
+    type: 'TextMap',
+    nullable: true,
+    description: 'The same, key to value.',
+    args: sourceArguments,
+    resolve: async (vm, { source }, call) => asMap(await listOf(call, vm, source)),
+  }),
+  envVariable: t.field({
+    type: envVariable,
+    nullable: true,
+    description: 'One of them. Errors: NOT_FOUND.',
+    args: keyArguments,
+    resolve: (vm, { key }, call) => getEnv(callIn(call, { id: vm.organizationId }), encodeId('vm', vm.id), key),
+  }),
+}))
+
+// Text, not an enum: who may not change variables is told so before what is wrong in the request.
 const visibilityText = '`plaintext`, `sensitive` or `secret`.'
 
-builder.queryFields((t) => ({
-  vmEnvVariables: t.field({
-    type: [envVariable],
-    description:
-      'The VM’s readable variables. Those given at creation are write-only and never among them. Errors: NOT_FOUND.',
-    args: {
-      vmId: t.arg.id(vmIdArgument),
-      source: t.arg.string({ description: 'Only those of one source; an unknown one answers none.' }),
+/** A mutation of a VM's variables; all answer the same. */
+function envMutation<Map extends InputFieldMap>(
+  name: string,
+  description: string,
+  input: (t: InputFieldBuilder<Types, 'InputObject'>) => Map,
+  resolve: (call: Context, vmId: string, input: InputShapeFromFields<Map>) => Promise<EnvChange>,
+): void {
+  builder.relayMutationField(
+    name,
+    {
+      description: `What \`${name}\` takes.`,
+      inputFields: (t) => ({ vmId: t.id({ required: true, description: 'The VM.' }), ...input(t) }),
     },
-    resolve: (_, { vmId, source }, call) => listEnv(call, vmId, source),
-  }),
-  vmEnv: t.field({
-    type: 'TextMap',
-    description: 'The VM’s readable variables, key to value. Errors: NOT_FOUND.',
-    args: {
-      vmId: t.arg.id(vmIdArgument),
-      source: t.arg.string({ description: 'Only those of one source; an unknown one answers none.' }),
+    {
+      description,
+      resolve: async (_, arguments_, call) => {
+        const given = (arguments_ as unknown as { input: { vmId: string } & InputShapeFromFields<Map> }).input // Pothos cannot see through a type parameter
+        return { vmId: given.vmId, ...(await resolve(call, given.vmId, given)) }
+      },
     },
-    resolve: async (_, { vmId, source }, call) => asMap(await listEnv(call, vmId, source)),
-  }),
-  vmEnvVariable: t.field({
-    type: envVariable,
-    description: 'One variable. Errors: NOT_FOUND.',
-    args: { vmId: t.arg.id(vmIdArgument), key: t.arg.string({ required: true, description: 'Its key.' }) },
-    resolve: (_, { vmId, key }, call) => getEnv(call, vmId, key),
-  }),
-}))
-
-builder.mutationFields((t) => ({
-  setVmEnv: t.field({
-    type: envChange,
-    description:
-      'Sets variables and keeps the others; one bad key refuses all. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
-    args: {
-      vmId: t.arg.id(vmIdArgument),
-      env: t.arg({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
-      visibility: t.arg.string({
-        description: `${visibilityText} Without it existing keys keep theirs and new ones are sensitive.`,
+    {
+      description: `What \`${name}\` answers.`,
+      outputFields: (t) => ({
+        vmId: t.exposeID('vmId', { description: 'The VM.' }),
+        vm: t.field({
+          type: vmType,
+          nullable: true,
+          description: 'The VM.',
+          resolve: ({ vmId }) => decodeId('vm', vmId),
+        }),
+        env: t.field({
+          type: 'TextMap',
+          description: 'All readable variables after the change, key to value.',
+          resolve: (changed) => changed.env,
+        }),
+        warning: t.exposeString('warning', {
+          nullable: true,
+          description: 'When the change applies, if not at once for everything.',
+        }),
       }),
     },
-    resolve: (_, { vmId, env, visibility }, call) => patchEnv(call, vmId, env, visibility),
+  )
+}
+
+envMutation(
+  'setVmEnv',
+  'Sets variables and keeps the others; one bad key refuses all. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
+  (t) => ({
+    env: t.field({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
+    visibility: t.string({
+      description: `${visibilityText} Without it existing keys keep theirs and new ones are sensitive.`,
+    }),
   }),
-  replaceVmEnv: t.field({
-    type: envChange,
-    description:
-      'Sets exactly these variables of source `user`. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
-    args: {
-      vmId: t.arg.id(vmIdArgument),
-      env: t.arg({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
-      visibility: t.arg.string({ description: `${visibilityText} \`sensitive\` without it.` }),
-    },
-    resolve: (_, { vmId, env, visibility }, call) => replaceEnv(call, vmId, env, visibility),
+  (call, vmId, { env, visibility }) => patchEnv(call, vmId, env, visibility),
+)
+envMutation(
+  'replaceVmEnv',
+  'Sets exactly these variables of source `USER`. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
+  (t) => ({
+    env: t.field({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
+    visibility: t.string({ description: `${visibilityText} \`sensitive\` without it.` }),
   }),
-  deleteVmEnvVariable: t.field({
-    type: envChange,
-    description: 'Deletes a variable of source `user`. Errors: NOT_FOUND.',
-    args: { vmId: t.arg.id(vmIdArgument), key: t.arg.string({ required: true, description: 'Its key.' }) },
-    resolve: (_, { vmId, key }, call) => deleteEnv(call, vmId, key),
-  }),
-}))
+  (call, vmId, { env, visibility }) => replaceEnv(call, vmId, env, visibility),
+)
+envMutation(
+  'deleteVmEnvVariable',
+  'Deletes a variable of source `USER`. Errors: NOT_FOUND.',
+  (t) => ({ key: t.string({ required: true, description: 'Its key.' }) }),
+  (call, vmId, { key }) => deleteEnv(call, vmId, key),
+)

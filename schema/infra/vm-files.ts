@@ -1,14 +1,23 @@
 /** Files of a VM in GraphQL. */
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import type { FileEntry } from '#src/drivers/node.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/resources/infra/vm-files.ts'
+import { vmType } from './vms.ts'
 
+const fileEntryType = enumOf('VmFileEntryType', 'What an entry of a folder is.', {
+  file: 'A file.',
+  directory: 'A folder.',
+  symlink: 'A symbolic link.',
+  other: 'A device, a socket, or a pipe.',
+} satisfies Record<FileEntry['type'], string>)
 const fileEntry = builder.objectRef<FileEntry>('VmFileEntry').implement({
   description: 'An entry of a folder in a VM.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name in the folder.' }),
-    type: t.exposeString('type', { description: '`file`, `directory`, `symlink` or `other`.' }),
-    sizeBytes: t.exposeFloat('sizeBytes', { description: 'Its size in bytes.' }),
+    type: t.field({ type: fileEntryType, description: 'What it is.', resolve: (entry) => entry.type }),
+    sizeBytes: t.expose('sizeBytes', { type: 'BigInt', description: 'Its size in bytes.' }),
     modifiedAt: t.expose('modifiedAt', { type: 'DateTime', description: 'When it last changed.' }),
   }),
 })
@@ -17,13 +26,6 @@ const fileContent = builder.objectRef<{ path: string; content: string; sizeBytes
   fields: (t) => ({
     path: t.exposeString('path', { description: 'As asked for.' }),
     content: t.field({ type: 'Bytes', description: 'What it holds, as base64.', resolve: (file) => file.content }),
-    sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }),
-  }),
-})
-const fileWritten = builder.objectRef<{ path: string; sizeBytes: number }>('VmFileWritten').implement({
-  description: 'A file that was written.',
-  fields: (t) => ({
-    path: t.exposeString('path', { description: 'As given.' }),
     sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }),
   }),
 })
@@ -38,15 +40,6 @@ const folderListing = builder.objectRef<{ path: string; entries: FileEntry[] }>(
     }),
   }),
 })
-const pathRemoved = builder.objectRef<{ vmId: string; path: string; success: boolean }>('VmPathRemoved').implement({
-  description: 'Whether a path was removed.',
-  fields: (t) => ({
-    vmId: t.exposeID('vmId', { description: 'The VM.' }),
-    path: t.exposeString('path', { description: 'As given.' }),
-    success: t.exposeBoolean('success', { description: 'False when there was nothing at the path.' }),
-  }),
-})
-
 const vmIdArgument = { required: true, description: 'The VM.' } as const
 const pathArgument = { required: true, description: 'An absolute path.' } as const
 
@@ -65,27 +58,66 @@ builder.queryFields((t) => ({
   }),
 }))
 
-builder.mutationFields((t) => ({
-  writeVmFile: t.field({
-    type: fileWritten,
+builder.relayMutationField(
+  'writeVmFile',
+  {
+    description: 'What `writeVmFile` takes.',
+    inputFields: (t) => ({
+      vmId: t.id(vmIdArgument),
+      path: t.string(pathArgument),
+      content: t.field({ type: 'Bytes', required: true, description: 'What it shall hold, as base64.' }),
+    }),
+  },
+  {
     description:
       'Writes a file of at most 700 KiB as `user`, making the folders above it. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
-    args: {
-      vmId: t.arg.id(vmIdArgument),
-      path: t.arg.string(pathArgument),
-      content: t.arg({ type: 'Bytes', required: true, description: 'What it shall hold, as base64.' }),
-    },
-    resolve: (_, { vmId, path, content }, call) => writeFile(call, vmId, path, content),
-  }),
-  removeVmPath: t.field({
-    type: pathRemoved,
+    resolve: async (_, { input: { vmId, path, content } }, call) => ({
+      vmId,
+      ...(await writeFile(call, vmId, path, content)),
+    }),
+  },
+  {
+    description: 'What `writeVmFile` answers.',
+    outputFields: (t) => ({
+      vmId: t.exposeID('vmId', { description: 'The VM.' }),
+      vm: t.field({
+        type: vmType,
+        nullable: true,
+        description: 'The VM.',
+        resolve: (file) => decodeId('vm', file.vmId),
+      }),
+      path: t.exposeString('path', { description: 'As given.' }),
+      sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }),
+    }),
+  },
+)
+builder.relayMutationField(
+  'removeVmPath',
+  {
+    description: 'What `removeVmPath` takes.',
+    inputFields: (t) => ({
+      vmId: t.id(vmIdArgument),
+      path: t.string(pathArgument),
+      recursive: t.boolean({ description: 'Whether a folder goes with all it holds.' }),
+    }),
+  },
+  {
     description:
       'Deletes a file, or with `recursive` a folder. Mount points and what lies above them are refused. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: {
-      vmId: t.arg.id(vmIdArgument),
-      path: t.arg.string(pathArgument),
-      recursive: t.arg.boolean({ description: 'Whether a folder goes with all it holds.' }),
-    },
-    resolve: (_, { vmId, path, recursive }, call) => removePath(call, vmId, path, recursive ?? false),
-  }),
-}))
+    resolve: (_, { input: { vmId, path, recursive } }, call) => removePath(call, vmId, path, recursive ?? false),
+  },
+  {
+    description: 'What `removeVmPath` answers.',
+    outputFields: (t) => ({
+      vmId: t.exposeID('vmId', { description: 'The VM.' }),
+      vm: t.field({
+        type: vmType,
+        nullable: true,
+        description: 'The VM.',
+        resolve: (gone) => decodeId('vm', gone.vmId),
+      }),
+      path: t.exposeString('path', { description: 'As given.' }),
+      success: t.exposeBoolean('success', { description: 'False when there was nothing at the path.' }),
+    }),
+  },
+)

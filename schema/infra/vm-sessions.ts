@@ -1,37 +1,65 @@
 /** The caller's session and the system credentials in a VM, in GraphQL. */
-import { builder } from '../builder.ts'
+import { builder, type Context } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { refreshSystem, removeSession, syncSession, type SessionChange } from '#src/resources/infra/vm-sessions.ts'
+import { vmType } from './vms.ts'
 
-const sessionChange = builder.objectRef<SessionChange>('VmSessionChange').implement({
-  description: 'What became of a request about a session or credentials in a VM.',
-  fields: (t) => ({
-    status: t.exposeString('status', {
-      description: '`synced`, `removed`, `not_present`, `refreshed` or `unchanged`.',
-    }),
-    warning: t.exposeString('warning', { nullable: true, description: 'A sentence when there is something to know.' }),
-  }),
+const changeStatus = enumOf('VmSessionStatus', 'What became of a request about a session or credentials in a VM.', {
+  synced: 'The session was written.',
+  removed: 'The session was removed.',
+  not_present: 'There was no session.',
+  refreshed: 'The credentials are new.',
+  unchanged: 'There was nothing to refresh.',
 })
-const vmIdArgument = { required: true, description: 'The VM.' } as const
 
-builder.mutationFields((t) => ({
-  syncVmSession: t.field({
-    type: sessionChange,
-    description:
-      'Writes a 15-minute token of the caller to /run/berth/session.json in the VM, in memory only. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { vmId: t.arg.id(vmIdArgument) },
-    resolve: (_, { vmId }, call) => syncSession(call, vmId),
-  }),
-  removeVmSession: t.field({
-    type: sessionChange,
-    description: 'Removes the session from the VM. Errors: NOT_FOUND.',
-    args: { vmId: t.arg.id(vmIdArgument) },
-    resolve: (_, { vmId }, call) => removeSession(call, vmId),
-  }),
-  refreshVmSystemEnv: t.field({
-    type: sessionChange,
-    description:
-      'Brings the VM’s system code-hosting credentials up to date. Errors: NOT_FOUND, VM_UNREACHABLE, SERVICE_UNAVAILABLE when it does not run.',
-    args: { vmId: t.arg.id(vmIdArgument) },
-    resolve: (_, { vmId }, call) => refreshSystem(call, vmId),
-  }),
-}))
+function sessionMutation(
+  name: string,
+  description: string,
+  resolve: (call: Context, vmId: string) => Promise<SessionChange>,
+): void {
+  builder.relayMutationField(
+    name,
+    {
+      description: `What \`${name}\` takes.`,
+      inputFields: (t) => ({ vmId: t.id({ required: true, description: 'The VM.' }) }),
+    },
+    {
+      description,
+      resolve: async (_, { input: { vmId } }, call) => ({ vmId, ...(await resolve(call, vmId)) }),
+    },
+    {
+      description: `What \`${name}\` answers.`,
+      outputFields: (t) => ({
+        vmId: t.exposeID('vmId', { description: 'The VM.' }),
+        vm: t.field({
+          type: vmType,
+          nullable: true,
+          description: 'The VM.',
+          resolve: ({ vmId }) => decodeId('vm', vmId),
+        }),
+        status: t.field({
+          type: changeStatus,
+          description: 'What became of it.',
+          resolve: ({ status }) => status,
+        }),
+        warning: t.exposeString('warning', {
+          nullable: true,
+          description: 'A sentence when there is something to know.',
+        }),
+      }),
+    },
+  )
+}
+
+sessionMutation(
+  'syncVmSession',
+  'Writes a 15-minute token of the caller to /run/berth/session.json in the VM, in memory only. Errors: NOT_FOUND, INVALID_REQUEST.',
+  syncSession,
+)
+sessionMutation('removeVmSession', 'Removes the session from the VM. Errors: NOT_FOUND.', removeSession)
+sessionMutation(
+  'refreshVmSystemEnv',
+  'Brings the VM’s system code-hosting credentials up to date. Errors: NOT_FOUND, VM_UNREACHABLE, SERVICE_UNAVAILABLE when it does not run.',
+  refreshSystem,
+)

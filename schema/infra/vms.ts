@@ -1,54 +1,55 @@
-/** VMs in GraphQL. */
+/** VMs in GraphQL: what one is, how they are found, and what happens to one. What changes them is in vm-changes.ts. */
+import type { GraphQLResolveInfo } from 'graphql'
 import { idArguments } from '../arguments.ts'
-import { builder } from '../builder.ts'
+import { builder, type Context } from '../builder.ts'
+import { nodeColumns } from '../columns.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, pageArguments } from '../pages.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followVm } from '#src/resources/infra/vms/events.ts'
-import type { NetworkPolicy, Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
-import { vmStates } from '#src/resources/infra/vms/states.ts'
-import {
-  createVm,
-  deleteVm,
-  getVm,
-  getVmByExternalRef,
-  listVms,
-  pageVms,
-  requestStatus,
-  updateVm,
-  type VmSummary,
-} from '#src/resources/infra/vms.ts'
+import type { Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
+import { findVms, getVm, getVmByExternalRef, pageVms } from '#src/resources/infra/vms.ts'
+import { callIn, organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { folderType } from './folders.ts'
+import { machineType } from './machines.ts'
+import { templateType } from './templates.ts'
+import { networkPolicyType } from './vms/network-policies.ts'
 
-/** Where a VM is. */
-export const vmStatus = builder.enumType('VmStatus', {
-  description: 'Steady: running, stopped, paused, deleted, error. The others are on their way to one of those.',
-  values: Object.keys(vmStates.moves) as VmStatus[], // the keys of a closed table
-})
+const vmStatus = enumOf('VmStatus', 'Where a VM is. Some are steady, the others on their way to one of those.', {
+  creating: 'It is being made.',
+  running: 'It runs. Steady.',
+  stopping: 'It is shutting down.',
+  stopped: 'It does not run; its disk stays. Steady.',
+  starting: 'It starts from its disk.',
+  pausing: 'It is being saved with its memory.',
+  paused: 'It is saved with its memory. Steady.',
+  resuming: 'It continues where it was paused.',
+  deleting: 'It is being removed.',
+  deleted: 'It is gone. Steady.',
+  error: 'It failed; `statusReason` says how. Steady.',
+} satisfies Record<VmStatus, string>)
+const desiredStatus = enumOf('VmDesiredStatus', 'Where a VM is wanted.', {
+  running: 'It shall run.',
+  stopped: 'It shall not run, and keep its disk.',
+  paused: 'It shall be saved with its memory.',
+  deleted: 'It shall be gone.',
+} satisfies Record<Vm['desiredStatus'], string>)
 
-const networkPolicy = builder.objectRef<NetworkPolicy>('NetworkPolicy').implement({
-  description: 'Where a VM may connect to. Private and loopback addresses are refused under every policy.',
-  fields: (t) => ({
-    type: t.exposeString('type', { description: '`unrestricted`, `limited` or `none`.' }),
-    allowedHosts: t.stringList({
-      description: 'With `limited`: host names, or `*.name` for all below one.',
-      resolve: (policy) => (policy.type === 'limited' ? policy.allowedHosts : []),
-    }),
-    allowPackageManagers: t.boolean({
-      description: 'With `limited`: whether the public package registries are allowed too.',
-      resolve: (policy) => policy.type === 'limited' && policy.allowPackageManagers,
-    }),
-  }),
-})
+/** A VM. */
+export const vmType = nodeOf('Vm', '`vm_` and 26 characters.', findVms)
 
-/** A VM, whole. */
-export const vmType = builder.objectRef<Vm>('Vm').implement({
+builder.objectType(vmType, {
   description: 'A microVM.',
   fields: (t) => ({
-    id: t.id({ description: '`vm_` and 26 characters.', resolve: (vm) => encodeId('vm', vm.id) }),
     name: t.exposeString('name', { description: '1 to 255 characters.' }),
     status: t.field({ type: vmStatus, description: 'Where it is.', resolve: (vm) => vm.status }),
-    desiredStatus: t.exposeString('desiredStatus', {
-      description: 'Where it is wanted: running, stopped, paused or deleted.',
+    desiredStatus: t.field({
+      type: desiredStatus,
+      description: 'Where it is wanted.',
+      resolve: (vm) => vm.desiredStatus,
     }),
     statusReason: t.exposeString('statusReason', {
       nullable: true,
@@ -58,21 +59,51 @@ export const vmType = builder.objectRef<Vm>('Vm').implement({
       description: 'What its disk started from.',
       resolve: (vm) => encodeId('template', vm.templateId),
     }),
+    template: t.field({
+      type: templateType,
+      nullable: true,
+      description: 'What its disk started from.',
+      resolve: (vm) => vm.templateId,
+    }),
     organizationId: t.id({ description: 'Whose it is.', resolve: (vm) => encodeId('organization', vm.organizationId) }),
-    userId: t.id({
+    organization: t.field({
+      type: organizationType,
+      nullable: true,
+      description: 'Whose it is.',
+      resolve: (vm) => vm.organizationId,
+    }),
+    createdById: t.id({
       nullable: true,
       description: 'Who made it; null for an organization key.',
       resolve: (vm) => vm.userId && encodeId('user', vm.userId),
     }),
-    ownerUserId: t.id({
+    createdBy: t.field({
+      type: userType,
+      nullable: true,
+      description: 'Who made it; null for an organization key.',
+      resolve: (vm) => vm.userId,
+    }),
+    ownerId: t.id({
       nullable: true,
       description: 'Whose alone it is, as the VM of a person’s environment is; null: everybody’s in the organization.',
       resolve: (vm) => vm.ownerUserId && encodeId('user', vm.ownerUserId),
     }),
-    nodeId: t.id({ description: 'Where it runs.', resolve: (vm) => encodeId('node', vm.nodeId) }),
+    owner: t.field({
+      type: userType,
+      nullable: true,
+      description: 'Whose alone it is; null: everybody’s in the organization.',
+      resolve: (vm) => vm.ownerUserId,
+    }),
+    machineId: t.id({ description: 'Where it runs.', resolve: (vm) => encodeId('node', vm.nodeId) }),
+    machine: t.field({
+      type: machineType,
+      nullable: true,
+      description: 'Where it runs.',
+      resolve: (vm) => vm.nodeId,
+    }),
     ipAddress: t.exposeString('ipAddress', {
       nullable: true,
-      description: 'The address at which its node reaches it; null while it does not run.',
+      description: 'The address at which its machine reaches it; null while it does not run.',
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
@@ -86,9 +117,19 @@ export const vmType = builder.objectRef<Vm>('Vm').implement({
       description: 'The workspace folder mounted at /home/user/workspace.',
       resolve: (vm) => vm.folderId && encodeId('folder', vm.folderId),
     }),
-    metadata: t.field({ type: 'JSON', description: 'The caller’s own pairs of text.', resolve: (vm) => vm.metadata }),
+    folder: t.field({
+      type: folderType,
+      nullable: true,
+      description: 'The workspace folder mounted at /home/user/workspace.',
+      resolve: (vm) => vm.folderId,
+    }),
+    metadata: t.field({
+      type: 'TextMap',
+      description: 'The caller’s own pairs of text.',
+      resolve: (vm) => vm.metadata as Record<string, string>, // checked when it was set
+    }),
     networkPolicy: t.field({
-      type: networkPolicy,
+      type: networkPolicyType,
       description: 'Where it may connect to.',
       resolve: (vm) => vm.networkPolicy,
     }),
@@ -110,54 +151,60 @@ export const vmType = builder.objectRef<Vm>('Vm').implement({
     expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When it deletes itself.' }),
   }),
 })
-
-const vmSummary = builder.objectRef<VmSummary>('VmSummary').implement({
-  description: 'The part of a VM that the REST lists show; cheap to list by the hundred.',
-  fields: (t) => ({
-    id: t.id({ description: '`vm_` and 26 characters.', resolve: (vm) => encodeId('vm', vm.id) }),
-    name: t.exposeString('name', { description: '1 to 255 characters.' }),
-    status: t.field({ type: vmStatus, description: 'Where it is.', resolve: (vm) => vm.status }),
-    ipAddress: t.exposeString('ipAddress', {
-      nullable: true,
-      description: 'The address at which its node reaches it.',
-    }),
-    externalRef: t.exposeString('externalRef', { nullable: true, description: 'The caller’s own name for it.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked for.' }),
+builder.objectField(folderType, 'vm', (t) =>
+  t.field({
+    type: vmType,
+    nullable: true,
+    description: 'The VM that has it mounted.',
+    resolve: (folder) => folder.vmId,
   }),
-})
+)
 
-const vmEvent = builder.objectRef<VmEvent>('VmEvent').implement({
-  description: 'A VM’s status as it became, or a change to the VM.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
-  fields: (t) => ({
-    cursor: t.string({
-      description: 'Pass it as `after` to resume behind this event.',
-      resolve: (event) => String(event.position),
-    }),
-    vmId: t.id({ description: 'Which VM.', resolve: (event) => encodeId('vm', event.vmId) }),
-    status: t.field({ type: vmStatus, description: 'Its status from then on.', resolve: (event) => event.status }),
-    statusReason: t.exposeString('statusReason', {
-      nullable: true,
-      description: 'A sentence, when there is something to know.',
-    }),
-    at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
-  }),
-})
+/** The columns of the fields that lists are asked for most; with any other field they take whole rows. */
+const columnsOf: Readonly<Record<string, readonly string[]>> = {
+  __typename: [],
+  id: [],
+  name: ['name'],
+  status: ['status'],
+  statusReason: ['status_reason'],
+  templateId: ['template_id'],
+  template: ['template_id'],
+  createdById: ['user_id'],
+  createdBy: ['user_id'],
+  machineId: ['node_id'],
+  machine: ['node_id'],
+  ipAddress: ['ip_address'],
+  vcpuCount: ['vcpu_count'],
+  memoryMb: ['memory_mb'],
+  diskMb: ['disk_mb'],
+  externalRef: ['external_ref'],
+  folderId: ['folder_id'],
+  folder: ['folder_id'],
+  createdAt: ['created_at'],
+}
 
-const vmEventOrHeartbeat = builder.unionType('VmEventOrHeartbeat', {
-  description: 'An event of a VM, or a sign of life.',
-  types: [vmEvent, heartbeat],
-})
 const vmConnection = connectionOf('Vm', vmType)
-
-const gitRepoInput = builder.inputType('GitRepoInput', {
-  description: 'A repository to clone at creation.',
-  fields: (t) => ({
-    url: t.string({ required: true, description: 'https:// or ssh://, or http:// for host.berth.internal.' }),
-    branch: t.string({ description: 'The default branch without it.' }),
-    path: t.string({ description: 'Where to: relative to /home/user, or absolute; /home/user/<name> without it.' }),
-  }),
+const vmFilter = builder.inputType('VmFilter', {
+  description: 'Which VMs a list shows.',
+  fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Those that are in one of these.' }) }),
 })
+const vmArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    first: t.int({ description: 'How many from the beginning, 1 to 1000; 50 without it.' }),
+    offset: t.int({ description: 'How many to pass over, as REST does; a cursor is cheaper.' }),
+    filter: t.field({ type: vmFilter, description: 'Which ones.' }),
+    orderBy: t.field({ type: orderOf('Vm'), description: 'Newest first without it.' }),
+  })),
+}
+type VmArguments = Parameters<typeof pageVms>[1] & {
+  filter?: Parameters<typeof pageVms>[2]
+  orderBy?: { direction: 'asc' | 'desc' } | null
+}
+
+async function readVms(call: Context, { filter, orderBy, ...window }: VmArguments, info: GraphQLResolveInfo) {
+  return pageVms(call, window, filter, { direction: orderBy?.direction, columns: nodeColumns(info, columnsOf) })
+}
 
 builder.queryFields((t) => ({
   vm: t.field({
@@ -174,97 +221,48 @@ builder.queryFields((t) => ({
   }),
   vms: t.field({
     type: vmConnection,
-    description: 'The organization’s VMs and your own, newest first.',
-    args: pageArguments,
-    resolve: (_, page, call) => pageVms(call, page) as never,
-  }), // see pages.ts
-  vmList: t.field({
-    type: [vmSummary],
-    description: 'The same as the REST list shows them, newest first: 1000 at most.',
-    args: {
-      limit: t.arg.int({ description: '1 to 1000; 1000 without it.' }),
-      offset: t.arg.int({ description: 'How many to pass over.' }),
-    },
-    resolve: (_, window, call) => listVms(call, window),
+    description: 'The active organization’s VMs and your own, newest first.',
+    args: vmArguments,
+    resolve: (_, given, call, info) => readVms(call, given, info),
   }),
 }))
+builder.objectField(organizationType, 'vms', (t) =>
+  t.field({
+    type: vmConnection,
+    nullable: true,
+    description: 'Its VMs and your own in it, newest first.',
+    args: vmArguments,
+    resolve: (organization, given, call, info) => readVms(callIn(call, organization), given, info),
+  }),
+)
 
-builder.mutationFields((t) => ({
-  createVm: t.field({
-    type: vmType,
-    description:
-      'Makes a VM and waits at most 30 s until it runs; after that it is answered as it is, still `creating`. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE.',
-    args: {
-      name: t.arg.string({ description: '1 to 255 characters; `vm-` and six characters without it.' }),
-      templateId: t.arg.string({ description: 'A template’s id or name; `base` without it.' }),
-      vmId: t.arg.string({ description: 'An unused id of the form `vm_…`; a new one without it.' }),
-      env: t.arg({ type: 'TextMap', description: 'Variables for its processes; write-only, never shown again.' }),
-      folderId: t.arg.string({
-        description: 'A workspace folder to mount at /home/user/workspace; a new one without it.',
-      }),
-      skipFolderCreate: t.arg.boolean({
-        description: 'Whether to go without a workspace folder when `folderId` is empty.',
-      }),
-      gitRepoUrl: t.arg.string({ description: 'One repository to clone, before those of `gitRepos`.' }),
-      gitBranch: t.arg.string({ description: 'The branch of `gitRepoUrl`.' }),
-      gitRepos: t.arg({ type: [gitRepoInput], description: 'Repositories to clone: 20 at most.' }),
-      externalRef: t.arg.string({ description: 'Your own name for it, unique in the organization.' }),
-      vcpuCount: t.arg.int({ description: 'Virtual processors, 1 to 16; 2 without it.' }),
-      memoryMb: t.arg.int({ description: 'Memory in MB, 256 to 65536; 2048 without it.' }),
-      diskMb: t.arg.int({ description: 'Disk in MB, 10240 to 204800; 10240 without it.' }),
-      ttlSeconds: t.arg.int({ description: 'Seconds until it deletes itself, 10 to 86400; it stays without it.' }),
-      metadata: t.arg({ type: 'JSON', description: 'Your own pairs of text: 16 at most.' }),
-      networkPolicy: t.arg({
-        type: 'JSON',
-        description:
-          '`{"type": "unrestricted"}` (without it), `{"type": "none"}`, or `{"type": "limited", "allowed_hosts": [], "allow_package_managers": true}`.',
-      }),
-    },
-    resolve: (_, order, call) => createVm(call, order),
+const vmEvent = builder.objectRef<VmEvent>('VmEvent').implement({
+  description: 'A VM’s status as it became, or a change to the VM.',
+  isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
+  fields: (t) => ({
+    cursor: t.string({
+      description: 'Pass it as `after` to resume behind this event.',
+      resolve: (event) => String(event.position),
+    }),
+    vmId: t.id({ description: 'Which VM.', resolve: (event) => encodeId('vm', event.vmId) }),
+    vm: t.field({
+      type: vmType,
+      nullable: true,
+      description: 'The VM as it is now; null once it is deleted.',
+      resolve: (event) => event.vmId,
+    }),
+    status: t.field({ type: vmStatus, description: 'Its status from then on.', resolve: (event) => event.status }),
+    statusReason: t.exposeString('statusReason', {
+      nullable: true,
+      description: 'A sentence, when there is something to know.',
+    }),
+    at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),
-  updateVm: t.field({
-    type: vmType,
-    description: 'Changes a VM; a network policy applies at once. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: {
-      ...idArguments,
-      name: t.arg.string({ description: 'A new name.' }),
-      metadata: t.arg({ type: 'JSON', description: 'Replaces the metadata.' }),
-      networkPolicy: t.arg({ type: 'JSON', description: 'As for createVm.' }),
-    },
-    resolve: (_, { id, ...input }, call) => updateVm(call, id, input),
-  }),
-  deleteVm: t.field({
-    type: 'ID',
-    description: 'Deletes a VM and its disk; its folder stays. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: async (_, { id }, call) => (await deleteVm(call, id), id),
-  }),
-  startVm: t.field({
-    type: vmType,
-    description: 'Starts a stopped or failed VM from its disk. Errors: NOT_FOUND, INVALID_TRANSITION.',
-    args: idArguments,
-    resolve: (_, { id }, call) => requestStatus(call, id, 'running'),
-  }),
-  stopVm: t.field({
-    type: vmType,
-    description: 'Stops a running VM; its disk stays. Errors: NOT_FOUND, INVALID_TRANSITION.',
-    args: idArguments,
-    resolve: (_, { id }, call) => requestStatus(call, id, 'stopped'),
-  }),
-  pauseVm: t.field({
-    type: vmType,
-    description:
-      'Saves a running VM with its memory; paused time is not billed. Errors: NOT_FOUND, INVALID_TRANSITION.',
-    args: idArguments,
-    resolve: (_, { id }, call) => requestStatus(call, id, 'paused'),
-  }),
-  resumeVm: t.field({
-    type: vmType,
-    description: 'Continues a paused VM exactly where it was. Errors: NOT_FOUND, INVALID_TRANSITION.',
-    args: idArguments,
-    resolve: (_, { id }, call) => requestStatus(call, id, 'running'),
-  }),
-}))
+})
+const vmEventOrHeartbeat = builder.unionType('VmEventOrHeartbeat', {
+  description: 'An event of a VM, or a sign of life.',
+  types: [vmEvent, heartbeat],
+})
 
 builder.subscriptionFields((t) => ({
   vmEvents: t.field({

@@ -24,20 +24,22 @@ query Welcome {
 #    away below, press play, choose Python.
 #
 # mutation Python {
-#   runSandbox(
+#   runSandbox(input: {
 #     language: "python"
 #     code: "print(sum(range(10)))"
-#   ) {
-#     command { stdout stderr exitCode }
-#     vm { id expiresAt }
+#   }) {
+#     sandbox {
+#       command { stdout stderr exitCode }
+#       vm { id expiresAt }
+#     }
 #   }
 # }
 
 # 4. Or keep a machine, and follow it.
 #
 # mutation Machine {
-#   createVm(name: "my-first-vm") {
-#     id name status
+#   createVm(input: { name: "my-first-vm" }) {
+#     vm { id name status }
 #   }
 # }
 #

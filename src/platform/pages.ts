@@ -37,9 +37,10 @@ export function readPage<Row extends { id: string }>(
   window: PageWindow,
   read: (reading: PageReading) => Promise<Row[]>,
   count: () => Promise<number>,
+  most: number = limits.connectionFirstMax,
 ): Promise<Page<Row>> {
   const cursors = { keyOf: (cursor: string) => decodeId(kind, cursor), cursorOf: ({ id }: Row) => encodeId(kind, id) }
-  return readPageBy(cursors, window, read, count)
+  return readPageBy(cursors, window, read, count, most)
 }
 
 /**
@@ -112,6 +113,11 @@ export function pageSql<Key extends string | number = string>(
     within: sql`${beyond(isRising, after)} and ${beyond(!isRising, before)}`,
     cut: sql`order by ${sql.join(columns.map((column) => sql`${column} ${order}`))} limit ${most}`,
   }
+}
+
+/** Reads how many rows of a list are passed over. @throws BerthError invalid_request. */
+export function readOffset(offset: number | null | undefined): number {
+  return wholeNumber('offset', offset ?? 0, 0, 2_147_483_647)
 }
 
 /** Counts the rows of `<table> where …`. */

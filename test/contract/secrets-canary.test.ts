@@ -115,11 +115,11 @@ async function useEverySecret(): Promise<string> {
     { 'idempotency-key': 'canary' },
   )
   await call('owner', 'POST', '/graphql', {
-    query: 'mutation ($e: TextMap) { createVm(env: $e) { id } }',
+    query: 'mutation ($e: TextMap) { createVm(input: { env: $e }) { vm { id } } }',
     variables: { e: { A: secrets.malformed, B: 5 } },
   })
   await call('owner', 'POST', '/graphql', {
-    query: 'mutation ($v: ID!, $e: JSON!) { setVmEnv(vmId: $v, env: $e) { warning } }',
+    query: 'mutation ($v: ID!, $e: JSON!) { setVmEnv(input: { vmId: $v, env: $e }) { warning } }',
     variables: { v: made, e: { IFS: secrets.reserved } },
   })
   await call('none', 'GET', `/api/v1/vms?token=${secrets.query}&access_token=${secrets.query}`)
@@ -143,7 +143,7 @@ describe('a caller', () => {
       ].map(async (path) => (await call(who, 'GET', path)).text),
     )
     const asked = await call(who, 'POST', '/graphql', {
-      query: `{ vm(id: "${vm}") { id name metadata warnings statusReason } vmEnvVariables(vmId: "${vm}") { key value visibility source } vmEnv(vmId: "${vm}") vms(first: 5) { nodes { id name warnings } } }`,
+      query: `{ vm(id: "${vm}") { id name metadata warnings statusReason env { key value visibility source } envMap } vms(first: 5) { nodes { id name warnings } } }`,
     })
     return texts.join() + asked.text
   }

@@ -313,7 +313,7 @@ test('a VM is made by REST as GraphQL makes it: its size, its policy, its notes 
     createdAt: string
   }
   const asked =
-    '{ vms { nodes { id vcpuCount memoryMb diskMb metadata networkPolicy { type allowedHosts } expiresAt createdAt } } }'
+    '{ vms { nodes { id vcpuCount memoryMb diskMb metadata networkPolicy { type ... on LimitedNetworkPolicy { allowedHosts } } expiresAt createdAt } } }'
   const found = async (): Promise<Row[]> =>
     ((await berth.ask(asked, { token })).body.data as { vms: { nodes: Row[] } }).vms.nodes
   await until('the VM is there', async () => (await found()).length === 1)

@@ -255,14 +255,17 @@ describe('a submission', () => {
 
   test('in GraphQL takes the spec as an object or as bytes, and not both', async () => {
     const ask = (args: string) =>
-      berth.ask(`mutation { createBuild(organizationId: "${organizationOf(token)}", ${args}) { id status } }`, {
-        token,
-      })
+      berth.ask(
+        `mutation { createBuild(input: { organizationId: "${organizationOf(token)}", ${args} }) { build { id status } } }`,
+        {
+          token,
+        },
+      )
     for (const args of ['spec: {commands: ["true"]}', 'specBytes: [123, 125]'])
       expect((await ask(args)).body.data).toEqual({
-        createBuild: { id: expect.stringMatching(/^bld_/), status: 'queued' },
+        createBuild: { build: { id: expect.stringMatching(/^bld_/), status: 'QUEUED' } },
       })
-    for (const args of ['spec: {}, specBytes: [123, 125]', 'spec: []', 'specBytes: []', 'spec: null'])
+    for (const args of ['spec: {}, specBytes: [123, 125]', 'specBytes: []', 'spec: null'])
       expect((await ask(args)).body.errors?.[0]?.extensions.code).toBe('INVALID_SPEC')
   })
 })
@@ -363,7 +366,7 @@ describe('the end', () => {
         (match) => `${match[1]} ${match[2]}`,
       )
     }
-    expect(await follow(', after: "0"')).toEqual(['1 queued', '2 running', '3 running', '4 succeeded'])
+    expect(await follow(', after: "0"')).toEqual(['1 QUEUED', '2 RUNNING', '3 RUNNING', '4 SUCCEEDED'])
     expect(await follow(', after: "2"')).toEqual(['3 running', '4 succeeded'])
     expect(await follow('')).toEqual(['4 succeeded'])
     expect(await follow(', after: "4"')).toEqual([])
@@ -383,7 +386,7 @@ describe('the end', () => {
     )
     expect(body.data?.['build']).toEqual({
       output: {
-        type: 'artifact',
+        type: 'ARTIFACT',
         name: 'build',
         url: expect.stringContaining(key),
         templateId: null,

@@ -127,10 +127,13 @@ async function artifact(id: string, name?: string): Promise<string> {
   }
 }
 const setSecret = (name: string, value: string) =>
-  berth.ask('mutation ($name: String!, $value: String!) { setBuildSecret(name: $name, value: $value) { name } }', {
-    token,
-    variables: { name, value },
-  })
+  berth.ask(
+    'mutation ($name: String!, $value: String!) { setBuildSecret(input: { name: $name, value: $value }) { buildSecret { name } } }',
+    {
+      token,
+      variables: { name, value },
+    },
+  )
 
 test(
   'a repository is built: commit, commands in order, environment, log, artifact',

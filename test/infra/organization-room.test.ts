@@ -33,7 +33,7 @@ const graphql = async (query: string, token = acme): Promise<Record<string, unkn
   return Object.values(body.data ?? {})[0] as Record<string, unknown>
 }
 const statusOf = async (id: string): Promise<string> =>
-  String((await graphql(`{ vm(id: "${id}") { status } }`))['status'])
+  String((await graphql(`{ vm(id: "${id}") { status } }`))['status']).toLowerCase()
 async function settle(id: string, status: string): Promise<void> {
   await until(`${id} is ${status}`, async () => (await statusOf(id)) === status)
 }
@@ -121,11 +121,13 @@ describe('memory', () => {
       status: 429,
       body: { error: 'rate_limited', message: expect.stringContaining('hold 6144 MB') },
     })
-    await graphql(`mutation { stopVm(id: "${id}") { id } }`)
+    await graphql(`mutation { stopVm(input: { id: "${id}" }) { vm { id } } }`)
     await settle(id, 'stopped')
     for (let builds = 0; builds < 2; builds++) await submit(berth, acme)
     expect(await dispatchBuilds(berth.services)).toBe(1)
-    await expect(graphql(`mutation { startVm(id: "${id}") { id } }`)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    await expect(graphql(`mutation { startVm(input: { id: "${id}" }) { vm { id } } }`)).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+    })
   })
 })
 
@@ -141,11 +143,11 @@ describe('a VM at rest', () => {
       const {
         ids: [first = '', second = ''],
       } = await fill()
-      await graphql(`mutation { ${rest}(id: "${first}") { id } }`)
+      await graphql(`mutation { ${rest}(input: { id: "${first}" }) { vm { id } } }`)
       await settle(first, status)
       const third = (await create(acme)).body.vm_id
       const before = await graphql(`{ vm(id: "${first}") { status desiredStatus updatedAt } }`)
-      await expect(graphql(`mutation { ${wake}(id: "${first}") { id } }`)).rejects.toMatchObject({
+      await expect(graphql(`mutation { ${wake}(input: { id: "${first}" }) { vm { id } } }`)).rejects.toMatchObject({
         code: 'CAPACITY_UNAVAILABLE',
         message: expect.stringContaining('2048 MB of memory left'),
       })
@@ -157,7 +159,7 @@ describe('a VM at rest', () => {
         'its room is free',
         async () => (await berth.call<unknown[]>('GET', '/api/v1/vms', { token: acme })).body.length === 1,
       )
-      await graphql(`mutation { ${wake}(id: "${first}") { id } }`)
+      await graphql(`mutation { ${wake}(input: { id: "${first}" }) { vm { id } } }`)
       await settle(first, 'running')
     },
   )
@@ -167,12 +169,12 @@ describe('a VM at rest', () => {
       ids: [first = '', second = ''],
     } = await fill()
     for (const id of [first, second]) {
-      await graphql(`mutation { stopVm(id: "${id}") { id } }`)
+      await graphql(`mutation { stopVm(input: { id: "${id}" }) { vm { id } } }`)
       await settle(id, 'stopped')
     }
     await create(acme)
     const starts = await Promise.allSettled(
-      [first, second].map((id) => graphql(`mutation { startVm(id: "${id}") { id } }`)),
+      [first, second].map((id) => graphql(`mutation { startVm(input: { id: "${id}" }) { vm { id } } }`)),
     )
     expect(starts.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   })
@@ -189,7 +191,7 @@ describe('a VM at rest', () => {
     await sql`update environments set vm_id = ${decodeId('vm', vm)}, prepared_vm_id = ${decodeId('vm', vm)} where id = ${id}`.execute(
       berth.services.db,
     )
-    await graphql(`mutation { stopVm(id: "${vm}") { id } }`)
+    await graphql(`mutation { stopVm(input: { id: "${vm}" }) { vm { id } } }`)
     await settle(vm, 'stopped')
     await create(acme)
     await expect(ensureEnvironmentVm(berth.services, id)).rejects.toMatchObject({ code: 'capacity_unavailable' })
@@ -211,7 +213,7 @@ describe('a VM at rest', () => {
     expect((await create(acme)).status).toBe(503)
     await sql`update vms set boot_failures = 3 where id = ${stored}`.execute(berth.services.db)
     expect((await create(acme)).status).toBe(201)
-    await expect(graphql(`mutation { startVm(id: "${first}") { id } }`)).rejects.toMatchObject({
+    await expect(graphql(`mutation { startVm(input: { id: "${first}" }) { vm { id } } }`)).rejects.toMatchObject({
       code: 'CAPACITY_UNAVAILABLE',
     })
   })
@@ -226,7 +228,7 @@ describe('disk and numbers', () => {
       status: 429,
       body: { message: expect.stringMatching(/hold 143360 MB of disk.*20480 MB more.*last 51200 MB/) },
     })
-    await graphql(`mutation { stopVm(id: "${ids[0]}") { id } }`)
+    await graphql(`mutation { stopVm(input: { id: "${ids[0]}" }) { vm { id } } }`)
     await settle(ids[0]!, 'stopped')
     expect((await create(acme, {})).status).toBe(429)
     expect((await create(await berth.token('bob', 'second'), {})).status).toBe(201)
@@ -260,7 +262,7 @@ describe('disk and numbers', () => {
       status: 429,
       body: { message: expect.stringContaining('has 2 VMs, and may have 2') },
     })
-    await graphql(`mutation { stopVm(id: "${ids[0]}") { id } }`)
+    await graphql(`mutation { stopVm(input: { id: "${ids[0]}" }) { vm { id } } }`)
     await settle(ids[0]!, 'stopped')
     expect((await create(acme)).status).toBe(429)
     expect((await create(await berth.token('bob', 'second'))).status).toBe(201)

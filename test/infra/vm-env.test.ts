@@ -174,9 +174,9 @@ test('who may not ask is told so before what is wrong in the request', async () 
     ).status,
   ).toBe(403)
   for (const query of [
-    'mutation { setVmEnv(vmId: "x", env: [1]) { warning } }',
-    'mutation { replaceVmEnv(vmId: "x", env: {}, visibility: "public") { warning } }',
-    'mutation { killVmProcess(vmId: "x", processId: "x", signal: "NOPE") { stdout } }',
+    'mutation { setVmEnv(input: { vmId: "x", env: [1] }) { warning } }',
+    'mutation { replaceVmEnv(input: { vmId: "x", env: {}, visibility: "public" }) { warning } }',
+    'mutation { killVmProcess(input: { vmId: "x", processId: "x", signal: "NOPE" }) { output { stdout } } }',
   ]) {
     expect((await berth.call('POST', '/graphql', { body: { query } })).body).toMatchObject({
       errors: [{ extensions: { code: 'UNAUTHORIZED' } }],

@@ -284,14 +284,14 @@ test('a network policy changes while the VM runs', async () => {
   const { port } = host.address() as AddressInfo
   const set = (policy: unknown) =>
     berth.ask(
-      'mutation ($id: ID!, $policy: JSON) { updateVm(id: $id, networkPolicy: $policy) { networkPolicy { type } } }',
+      'mutation ($id: ID!, $policy: NetworkPolicyInput) { updateVm(input: { id: $id, networkPolicy: $policy }) { vm { networkPolicy { type } } } }',
       { token, variables: { id: vm.vm_id, policy } },
     )
   const reach = async () =>
     (await exec(`curl -s -m 5 -o /dev/null -w '%{http_code}' http://host.berth.internal:${port}/ || true`)).stdout
-  await set({ type: 'none' })
+  await set({ none: true })
   await until('nothing is reached any more', async () => (await reach()) !== '200')
-  await set({ type: 'unrestricted' })
+  await set({ unrestricted: true })
   await until('the host is reached again', async () => (await reach()) === '200')
 })
 

@@ -1,14 +1,29 @@
 /** Build jobs: submitted, read, listed, cancelled. The work itself is a node's: see workers/infra/builds.ts. */
-import { allowIn, owned, type Permission, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, allowIn, owned, type Permission, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import {
+  countRows,
+  pageSql,
+  readOffset,
+  readPage,
+  type Direction,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { dispatchJob } from './builds/jobs.ts'
-import { findBuildRow, shownColumns, type Build, type BuildOutput, type ShownBuild } from './builds/rows.ts'
+import {
+  findBuildRow,
+  shownColumns,
+  type Build,
+  type BuildOutput,
+  type BuildStatus,
+  type ShownBuild,
+} from './builds/rows.ts'
 import { checkBuildSecrets } from './builds/secrets.ts'
 import { readSource } from './builds/sources.ts'
 import { readSpec, readSpecBytes, sealSpec, type BuildSpec } from './builds/specs.ts'
@@ -72,34 +87,42 @@ export async function getBuild(call: Call, publicId: string): Promise<Build> {
   return readableBuild(call, publicId, 'builds:read')
 }
 
-/** The organization's builds, newest first, as the documented list shows them: 200 at most. @throws BerthError forbidden. */
-export async function listBuilds(
+/** Which builds a list shows. */
+export type BuildFilter = { statuses?: readonly BuildStatus[] | null }
+
+/** The organization's builds, newest first: 200 at most at once. @throws BerthError invalid_request. */
+export async function pageBuilds(
   call: Call,
-  organizationId: string,
-  input: { limit?: number | null; offset?: number | null },
-): Promise<ShownBuild[]> {
-  const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
-  const { limit, offset } = listWindow(input.limit, input.offset, limits.buildListMax)
-  return findAll<ShownBuild>(
-    call.db,
-    sql`select ${shownColumns} from build_jobs where ${owned(scope)} order by id desc limit ${limit} offset ${offset}`,
+  { offset, ...window }: PageWindow & { offset?: number | null },
+  filter?: BuildFilter | null,
+  direction: Direction = 'desc',
+): Promise<Page<ShownBuild>> {
+  const scope = allow(call.caller, 'builds:read')
+  const passed = readOffset(offset)
+  const statuses = filter?.statuses ?? null
+  const chosen = statuses ? sql`${owned(scope)} and status = any(${statuses}::text[])` : owned(scope)
+  return readPage(
+    'build',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll<ShownBuild>(
+        call.db,
+        sql`select ${shownColumns} from build_jobs where ${chosen} and ${within} ${cut} offset ${passed}`,
+      )
+    },
+    () => countRows(call.db, sql`build_jobs where ${chosen}`),
+    limits.buildListMax,
   )
 }
 
-/** The organization's builds, newest first, as a page. @throws BerthError forbidden. */
-export async function pageBuilds(
-  call: Call,
-  organizationId: string,
-  { first, after }: PageWindow,
-): Promise<Page<ShownBuild>> {
-  const scope = allowIn(call.caller, 'builds:read', decodeId('organization', organizationId))
-  const size = pageSize(first)
-  const cursor = cursorId('build', after)
-  const rows = await findAll<ShownBuild>(
+/** The builds of these stored ids, of the caller's organizations. */
+export async function findBuilds(call: Call, ids: readonly string[]): Promise<ShownBuild[]> {
+  const reach = allowAnywhere(call.caller, 'builds:read')
+  return findAll<ShownBuild>(
     call.db,
-    sql`select ${shownColumns} from build_jobs where ${owned(scope)} and (${cursor}::uuid is null or id < ${cursor}) order by id desc limit ${size + 1}`,
+    sql`select ${shownColumns} from build_jobs where id = any(${ids}::uuid[]) and ${owned(reach)}`,
   )
-  return page('build', rows, size, after)
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Workspace folders: disks mounted at /home/user/workspace that outlive their VM. */
-import { allow, owned, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, owned, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { job, onNode } from '#src/platform/jobs.ts'
-import { cursorId, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -23,18 +23,32 @@ export const removeFolderDisk = job<{ folderId: string }>('folders-remove-disk')
 const columns = sql`f.id, f.organization_id, f.user_id, f.name, f.node_id, f.size_mb, f.created_at,
   (select v.id from vms v where v.folder_id = f.id and v.status <> 'deleted') as vm_id`
 
-/** The organization's folders, newest first. */
-export async function listFolders(call: Call, { first, after }: PageWindow): Promise<Page<Folder>> {
+/** The organization's folders, newest first. @throws BerthError invalid_request. */
+export async function pageFolders(
+  call: Call,
+  window: PageWindow,
+  direction: Direction = 'desc',
+): Promise<Page<Folder>> {
   const scope = allow(call.caller, 'folders:read')
-  const size = pageSize(first)
-  const cursor = cursorId('folder', after)
-  const rows = await findAll<Folder>(
-    call.db,
-    sql`
-    select ${columns} from folders f where ${owned(scope)} and deleted_at is null and (${cursor}::uuid is null or f.id < ${cursor})
-    order by f.id desc limit ${size + 1}`,
+  const chosen = sql`${owned(scope)} and deleted_at is null`
+  return readPage(
+    'folder',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`f.id`, reading, direction)
+      return findAll<Folder>(call.db, sql`select ${columns} from folders f where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`folders where ${chosen}`),
   )
-  return page('folder', rows, size, after)
+}
+
+/** The folders of these stored ids, of the caller's organizations. */
+export async function findFolders(call: Call, ids: readonly string[]): Promise<Folder[]> {
+  const reach = allowAnywhere(call.caller, 'folders:read')
+  return findAll<Folder>(
+    call.db,
+    sql`select ${columns} from folders f where f.id = any(${ids}::uuid[]) and ${owned(reach)} and deleted_at is null`,
+  )
 }
 
 /**

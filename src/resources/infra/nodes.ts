@@ -1,8 +1,10 @@
 /** Nodes: where VMs run. Each has one worker, which says every few seconds that it lives and what it can hold. */
+import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { RawBuilder } from 'kysely'
 import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
+import type { Call } from '#src/platform/services.ts'
 
 /** A node is lost when its worker was silent this long. */
 export const nodeLostSeconds = 60
@@ -20,6 +22,18 @@ export type NodeReport = {
   diskMb: number
   unavailableReason: string | null
   workerNumber: number
+}
+
+/** A node as callers see it: never where its worker answers. */
+export type Machine = Pick<NodeReport, 'id' | 'name' | 'acceleration' | 'unavailableReason'> & { heartbeatAt: string }
+
+/** The nodes of these stored ids, which are everybody's. */
+export async function findMachines(call: Call, ids: readonly string[]): Promise<Machine[]> {
+  allow(call.caller, 'templates:read')
+  return findAll(
+    call.db,
+    sql`select id, name, acceleration, unavailable_reason, heartbeat_at from nodes where id = any(${ids}::uuid[])`,
+  )
 }
 
 /** Where a node's worker answers. */

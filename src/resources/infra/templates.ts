@@ -1,7 +1,8 @@
 /** Templates: what a VM's disk starts from. */
-import { allow, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -9,7 +10,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 /** A template; without an organization it is everyone's. One made by a build is a disk on the node that built it. */
 export type Template = Pick<
   Row<'templates'>,
-  'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes' | 'createdAt'
+  'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes' | 'createdAt' | 'deletedAt'
 >
 
 /** The template `base`, as the first migration of VMs made it. */
@@ -37,12 +38,27 @@ export const languageAliases: Readonly<Record<string, string>> = {
   sh: 'bash',
 }
 
-/** Everyone's templates and the organization's own. */
-export async function listTemplates(call: Call): Promise<Template[]> {
+/** Everyone's templates and the organization's own, oldest first. @throws BerthError invalid_request. */
+export async function pageTemplates(call: Call, window: PageWindow): Promise<Page<Template>> {
   const scope = allow(call.caller, 'templates:read')
+  const chosen = sql`(organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null`
+  return readPage(
+    'template',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, 'asc')
+      return findAll(call.db, sql`select * from templates where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`templates where ${chosen}`),
+  )
+}
+
+/** The templates of these stored ids that are everyone's or of the caller's organizations, replaced ones too. */
+export async function findTemplates(call: Call, ids: readonly string[]): Promise<Template[]> {
+  const { organizationIds } = allowAnywhere(call.caller, 'templates:read')
   return findAll(
     call.db,
-    sql`select * from templates where (organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null order by created_at, id limit 1000`,
+    sql`select * from templates where id = any(${ids}::uuid[]) and (organization_id is null or organization_id = any(${organizationIds}::uuid[]))`,
   )
 }
 

@@ -1,7 +1,7 @@
 /** Usage: one session for each stretch of time that a VM ran, a build's too, with its cost. */
 import { allow, owned } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
-import { listWindow } from '#src/platform/pages.ts'
+import { countRows, pageSql, readOffset, readPageBy, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Background, Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -18,22 +18,39 @@ export type UsageSession = Pick<
   'id' | 'vmId' | 'startedAt' | 'endedAt' | 'endReason' | 'vcpuCount' | 'memoryMb' | 'costPerHour'
 > & { buildId: string | null; durationMinutes: number; totalCostBilled: number }
 
-/** The caller's organization's sessions, newest first: `limit` to 200, default 50. */
-export async function listUsage(
+/** Which sessions a list shows. */
+export type UsageFilter = { since?: string | null; until?: string | null }
+
+/** The organization's sessions, newest first: 200 at most at once. @throws BerthError invalid_request. */
+export async function pageUsage(
   call: Call,
-  input: { limit?: number | null; offset?: number | null },
-): Promise<{ sessions: UsageSession[]; limit: number; offset: number }> {
+  { offset, ...window }: PageWindow & { offset?: number | null },
+  filter?: UsageFilter | null,
+): Promise<Page<UsageSession>> {
   const scope = allow(call.caller, 'usage:read')
-  const { limit, offset } = listWindow(input.limit, input.offset, limits.usagePageMax, limits.usagePageDefault)
-  const sessions = await findAll<UsageSession>(
-    call.db,
-    sql`
+  const passed = readOffset(offset)
+  const { since = null, until = null } = filter ?? {}
+  const chosen = sql`${owned(scope)} and (${since}::timestamptz is null or started_at >= ${since}) and (${until}::timestamptz is null or started_at < ${until})`
+  return readPageBy(
+    {
+      keyOf: (cursor) => (/^\d{1,15}$/.test(cursor) ? cursor : undefined),
+      cursorOf: ({ id }: UsageSession) => String(id),
+    },
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading)
+      return findAll<UsageSession>(
+        call.db,
+        sql`
     select id, coalesce(vm_id, build_job_id) as vm_id, build_job_id as build_id, started_at, ended_at, end_reason, vcpu_count, memory_mb, cost_per_hour,
       round((seconds / 60)::numeric, 2) as duration_minutes, round((seconds / 3600)::numeric * cost_per_hour, 6) as total_cost_billed
-    from (select *, extract(epoch from coalesce(ended_at, now()) - started_at) as seconds from usage_sessions where ${owned(scope)}) as counted
-    order by id desc limit ${limit} offset ${offset}`,
+    from (select *, extract(epoch from coalesce(ended_at, now()) - started_at) as seconds from usage_sessions where ${chosen} and ${within}) as counted
+    ${cut} offset ${passed}`,
+      )
+    },
+    () => countRows(call.db, sql`usage_sessions where ${chosen}`),
+    limits.usagePageMax,
   )
-  return { sessions, limit, offset }
 }
 
 /** What a machine of this size costs; US dollars an hour. */

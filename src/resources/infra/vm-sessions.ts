@@ -7,8 +7,10 @@ import { identityOf } from '#src/resources/identity/memberships.ts'
 import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { reachVm } from './vms/access.ts'
 
+/** What became of a request. */
+export type SessionStatus = 'synced' | 'removed' | 'not_present' | 'refreshed' | 'unchanged'
 /** What became of the request, and a sentence when there is something to know. */
-export type SessionChange = { status: string; warning: string | null }
+export type SessionChange = { status: SessionStatus; warning: string | null }
 
 const sessionSeconds = 15 * 60
 const callSilenceMs = 10_000

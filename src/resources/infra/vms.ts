@@ -1,21 +1,32 @@
 /** VMs: made, found, listed, changed and deleted. The work itself is the node's: see workers/infra/vms.ts. */
-import { allow } from '#src/platform/access.ts'
+import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
+import type { RawBuilder } from 'kysely'
 import { onNode } from '#src/platform/jobs.ts'
 import { limits } from '#src/platform/limits.ts'
-import { cursorId, listWindow, page, pageSize, type Page, type PageWindow } from '#src/platform/pages.ts'
+import {
+  countRows,
+  pageSql,
+  readOffset,
+  readPage,
+  type Direction,
+  type Page,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, isSqlState, sql, sqlState, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { wrongState } from '#src/platform/states.ts'
 import { markDeleted, moveTowards, reconcileVm, type WantedStatus } from './vms/lifecycle.ts'
 import { readNetworkPolicy } from './vms/network-policies.ts'
 import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts'
-import { findVmRow, knownVms, lockVm, type Vm } from './vms/rows.ts'
+import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
 import { addEvent, vmStates } from './vms/states.ts'
 
-/** The part of a VM that the documented lists show. */
-export type VmSummary = Pick<Vm, 'id' | 'name' | 'status' | 'ipAddress' | 'externalRef' | 'createdAt'>
+/** Which VMs a list shows. */
+export type VmFilter = { statuses?: readonly VmStatus[] | null }
+/** How a list of VMs is read: `columns` of its rows are read, all without it. */
+export type VmReading = { direction?: Direction | undefined; columns?: readonly string[] | undefined }
 
 /**
  * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
@@ -71,32 +82,39 @@ export async function getVmByExternalRef(call: Call, externalRef: string): Promi
   return vm
 }
 
-/** The VMs that the caller may know of, newest first, as a page. */
-export async function pageVms(call: Call, { first, after }: PageWindow): Promise<Page<Vm>> {
+/** The VMs that the caller may know of, newest first: 1000 at most at once. @throws BerthError invalid_request. */
+export async function pageVms(
+  call: Call,
+  { offset, ...window }: PageWindow & { offset?: number | null },
+  filter?: VmFilter | null,
+  { direction = 'desc', columns }: VmReading = {},
+): Promise<Page<Vm>> {
   const scope = allow(call.caller, 'vms:read')
-  const size = pageSize(first)
-  const cursor = cursorId('vm', after)
-  const rows = await findAll<Vm>(
-    call.db,
-    sql`
-    select * from vms where ${knownVms(scope)} and status <> 'deleted' and (${cursor}::uuid is null or (created_at, id) < (select created_at, id from vms where id = ${cursor}))
-    order by created_at desc, id desc limit ${size + 1}`,
+  const passed = readOffset(offset)
+  const statuses = filter?.statuses ?? null
+  const known = sql`${knownVms(scope)} and status <> 'deleted'`
+  const chosen = statuses ? sql`${known} and status = any(${statuses}::text[])` : known
+  const read = columns ? sql.join(['id', ...columns].map((column) => sql.ref(column))) : sql`*`
+  const placeOf = (id: string): RawBuilder<unknown> =>
+    sql`(select created_at, id from vms where id = ${id} and ${knownVms(scope)})`
+  return readPage(
+    'vm',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql([sql`created_at`, sql`id`], reading, direction, placeOf)
+      return findAll<Vm>(call.db, sql`select ${read} from vms where ${chosen} and ${within} ${cut} offset ${passed}`)
+    },
+    () => countRows(call.db, sql`vms where ${chosen}`),
+    limits.infraListMax,
   )
-  return page('vm', rows, size, after)
 }
 
-/** The same as the documented list shows them: 1000 at most. */
-export async function listVms(
-  call: Call,
-  input: { limit?: number | null; offset?: number | null },
-): Promise<VmSummary[]> {
-  const scope = allow(call.caller, 'vms:read')
-  const { limit, offset } = listWindow(input.limit, input.offset)
-  return findAll<VmSummary>(
+/** The VMs of these stored ids that the caller may know of, in any organization of theirs. */
+export async function findVms(call: Call, ids: readonly string[]): Promise<Vm[]> {
+  const reach = allowAnywhere(call.caller, 'vms:read')
+  return findAll<Vm>(
     call.db,
-    sql`
-    select id, name, status, ip_address, external_ref, created_at from vms where ${knownVms(scope)} and status <> 'deleted'
-    order by created_at desc, id desc limit ${limit} offset ${offset}`,
+    sql`select * from vms where id = any(${ids}::uuid[]) and ${knownVms(reach)} and status <> 'deleted'`,
   )
 }
 

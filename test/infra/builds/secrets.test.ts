@@ -23,7 +23,11 @@ describe('build secrets', () => {
   test('are set and deleted by admins, listed without values, and opened for the builds of their organization only', async () => {
     const secret = 'canary-91ab'
     expect(
-      (await ask(`mutation { setBuildSecret(name: "NPM_TOKEN", value: "${secret}") { name updatedAt } }`)).body.errors,
+      (
+        await ask(
+          `mutation { setBuildSecret(input: { name: "NPM_TOKEN", value: "${secret}" }) { buildSecret { name updatedAt } } }`,
+        )
+      ).body.errors,
     ).toBeUndefined()
     const listed = await ask('{ buildSecrets { name updatedAt } }', await berth.token('victor', 'acme', 'viewer'))
     expect(listed.body.data).toEqual({ buildSecrets: [{ name: 'NPM_TOKEN', updatedAt: expect.any(String) }] })
@@ -38,15 +42,18 @@ describe('build secrets', () => {
     expect(
       (
         await ask(
-          'mutation { setBuildSecret(name: "X", value: "y") { name } }',
+          'mutation { setBuildSecret(input: { name: "X", value: "y" }) { buildSecret { name } } }',
           await berth.token('martha', 'acme', 'member'),
         )
       ).body.errors?.[0]?.extensions.code,
     ).toBe('NOT_PERMITTED_FOR_ROLE')
-    expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors).toBeUndefined()
-    expect((await ask('mutation { deleteBuildSecret(name: "NPM_TOKEN") }')).body.errors?.[0]?.extensions.code).toBe(
-      'NOT_FOUND',
-    )
+    expect(
+      (await ask('mutation { deleteBuildSecret(input: { name: "NPM_TOKEN" }) { deletedName } }')).body.errors,
+    ).toBeUndefined()
+    expect(
+      (await ask('mutation { deleteBuildSecret(input: { name: "NPM_TOKEN" }) { deletedName } }')).body.errors?.[0]
+        ?.extensions.code,
+    ).toBe('NOT_FOUND')
   })
 
   const build = (as: string, name: string): Promise<{ status: number; body: Record<string, unknown> }> =>
@@ -63,15 +70,15 @@ describe('build secrets', () => {
     const admin = await berth.token('adam', 'acme', 'admin')
     const { key } = await makeKey(berth, token)
     const set = (name: string, more: string): Promise<unknown> =>
-      ask(`mutation { setBuildSecret(name: "${name}", value: "canary-77c0"${more}) { leastRole } }`).then(
-        ({ body }) => body.data ?? body.errors?.[0]?.extensions.code,
-      )
+      ask(
+        `mutation { setBuildSecret(input: { name: "${name}", value: "canary-77c0"${more} }) { buildSecret { leastRole } } }`,
+      ).then(({ body }) => body.data ?? body.errors?.[0]?.extensions.code)
     expect([
       await set('DEPLOY', ''),
-      await set('ROOT', ', leastRole: owner'),
-      await set('SHARED', ', leastRole: member'),
-    ]).toEqual(['admin', 'owner', 'member'].map((leastRole) => ({ setBuildSecret: { leastRole } })))
-    expect(await set('SHARED', '')).toEqual({ setBuildSecret: { leastRole: 'member' } }) // as it was
+      await set('ROOT', ', leastRole: OWNER'),
+      await set('SHARED', ', leastRole: MEMBER'),
+    ]).toEqual(['ADMIN', 'OWNER', 'MEMBER'].map((leastRole) => ({ setBuildSecret: { buildSecret: { leastRole } } })))
+    expect(await set('SHARED', '')).toEqual({ setBuildSecret: { buildSecret: { leastRole: 'MEMBER' } } }) // as it was
     const statuses = async (name: string): Promise<number[]> =>
       Promise.all([key, member, admin, token].map(async (as) => (await build(as, name)).status))
     expect([await statuses('SHARED'), await statuses('DEPLOY'), await statuses('ROOT')]).toEqual([
@@ -85,13 +92,16 @@ describe('build secrets', () => {
       message: expect.stringContaining('DEPLOY is for builds of admins and higher'),
     })
     expect(
-      (await ask('mutation { setBuildSecret(name: "X", value: "y", leastRole: viewer) { name } }')).body.errors?.[0]
-        ?.extensions.code,
+      (
+        await ask(
+          'mutation { setBuildSecret(input: { name: "X", value: "y", leastRole: VIEWER }) { buildSecret { name } } }',
+        )
+      ).body.errors?.[0]?.extensions.code,
     ).toBe('INVALID_REQUEST')
   })
 
   test('are not given to a build whose submitter was demoted or removed while it waited, nor for a role that its token did not say', async () => {
-    await ask('mutation { setBuildSecret(name: "DEPLOY", value: "canary-77c0") { name } }')
+    await ask('mutation { setBuildSecret(input: { name: "DEPLOY", value: "canary-77c0" }) { buildSecret { name } } }')
     const queue = async (as: string): Promise<Build> =>
       (await findBuildRow(berth.services.db, decodeId('build', String((await build(as, 'DEPLOY')).body['id'])) ?? ''))!
     const admin = await berth.token('ada', 'acme', 'admin')
@@ -118,8 +128,8 @@ describe('build secrets', () => {
     ['A', '', 'INVALID_ENV_VALUE'],
   ])('named %s with the value %j are refused', async (name, value, code) => {
     expect(
-      (await ask(`mutation { setBuildSecret(name: "${name}", value: "${value}") { name } }`)).body.errors?.[0]
-        ?.extensions.code,
+      (await ask(`mutation { setBuildSecret(input: { name: "${name}", value: "${value}" }) { buildSecret { name } } }`))
+        .body.errors?.[0]?.extensions.code,
     ).toBe(code)
   })
 })

@@ -1,8 +1,9 @@
 /** Background processes in a VM: a record that outlives them, output that can be read and followed. */
-import { allow } from '#src/platform/access.ts'
+import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -10,7 +11,7 @@ import { states, transition, transitionAll } from '#src/platform/states.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.ts'
 import { reachVm, type RunningVm } from './access.ts'
-import { knownVms, lockVm } from './rows.ts'
+import { knownVms } from './rows.ts'
 
 /** Where a process's record may go: the first to say how it ended wins. */
 export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', {
@@ -59,16 +60,45 @@ async function checkRunning(db: Db, vmId: string): Promise<void> {
     )
 }
 
-/** The VM's processes of the last 24 hours, newest first: 200 at most. */
-export async function listProcesses(call: Call, vmId: string): Promise<VmProcess[]> {
+/** Which processes a list shows. */
+export type ProcessFilter = { statuses?: readonly VmProcess['status'][] | null }
+
+/** The records of a VM of the last 24 hours, newest first: 200 at most at once. @throws BerthError not_found, invalid_request. */
+export async function pageProcesses(
+  call: Call,
+  publicId: string,
+  window: PageWindow,
+  filter?: ProcessFilter | null,
+): Promise<Page<VmProcess>> {
   const scope = allow(call.caller, 'inside-vms:read')
-  return transaction(call.db, async (tx) => {
-    const vm = await lockVm(tx, scope, vmId, 'share')
-    return findAll<VmProcess>(
-      tx,
-      sql`select * from vm_processes where vm_id = ${vm.id} order by started_at desc, id desc limit ${listMax}`,
-    )
-  })
+  const id = decodeId('vm', publicId)
+  const vm =
+    id &&
+    (await findOne(call.db, sql`select 1 from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted'`))
+  if (!vm) throw notFound('VM')
+  const statuses = filter?.statuses ?? null
+  const chosen = sql`vm_id = ${id} and (${statuses}::text[] is null or status = any(${statuses}))`
+  return readPage(
+    'process',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading)
+      return findAll<VmProcess>(call.db, sql`select * from vm_processes where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`vm_processes where ${chosen}`),
+    listMax,
+  )
+}
+
+/** The processes of these stored ids, in VMs that the caller may know of. */
+export async function findProcesses(call: Call, ids: readonly string[]): Promise<VmProcess[]> {
+  const reach = allowAnywhere(call.caller, 'inside-vms:read')
+  return findAll<VmProcess>(
+    call.db,
+    sql`
+    select p.* from vm_processes p where p.id = any(${ids}::uuid[])
+      and exists (select from vms where vms.id = p.vm_id and ${knownVms(reach)} and status <> 'deleted')`,
+  )
 }
 
 /** One process with what it printed. @throws BerthError not_found. */

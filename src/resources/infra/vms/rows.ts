@@ -1,5 +1,5 @@
 /** A VM's row, and how it is found. */
-import { ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -70,7 +70,7 @@ export async function vmsOfNode(db: Db, nodeId: string): Promise<Vm[]> {
  * The filter of the VMs that a caller may know of: those that are everybody's in the organization, and their own. The
  * token inside a VM opens of its person's own VMs only the one it is in, because others may run commands where it is.
  */
-export function knownVms(scope: Scope): RawBuilder<boolean> {
+export function knownVms(scope: Scope | Reach): RawBuilder<boolean> {
   return sql<boolean>`${ownedByCaller(scope)} and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`
 }
 

@@ -1,0 +1,41 @@
+/** Which columns of a list an operation needs: what nobody asked for is not read. */
+import { Kind, type FieldNode, type GraphQLResolveInfo, type SelectionSetNode } from 'graphql'
+
+const known = new WeakMap<FieldNode, readonly string[] | null>()
+
+/**
+ * The columns behind the fields that a connection's nodes are asked for; undefined when it takes whole rows.
+ * @param columnsOf the columns of each field of the node that has them; a field that is not there takes the whole row.
+ */
+export function nodeColumns(
+  info: GraphQLResolveInfo,
+  columnsOf: Readonly<Record<string, readonly string[]>>,
+): readonly string[] | undefined {
+  const [first] = info.fieldNodes
+  if (!first || info.fieldNodes.length > 1) return undefined
+  const remembered = known.get(first)
+  if (remembered !== undefined) return remembered ?? undefined
+  const names = new Set<string>()
+  collect(first.selectionSet, info, ['nodes', 'edges'], names)
+  const columns = [...names].map((name) => columnsOf[name])
+  const found = columns.every((one) => one !== undefined) ? [...new Set(columns.flat())] : null
+  known.set(first, found)
+  return found ?? undefined
+}
+
+/** Adds the names of the fields of the nodes below; `at` names the fields that lead to them, none where it is them. */
+function collect(
+  set: SelectionSetNode | undefined,
+  info: GraphQLResolveInfo,
+  at: readonly string[],
+  names: Set<string>,
+): void {
+  for (const selection of set?.selections ?? []) {
+    if (selection.kind === Kind.FRAGMENT_SPREAD)
+      collect(info.fragments[selection.name.value]?.selectionSet, info, at, names)
+    else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet, info, at, names)
+    else if (at.length === 0) names.add(selection.name.value)
+    else if (at.includes(selection.name.value))
+      collect(selection.selectionSet, info, selection.name.value === 'edges' ? ['node'] : [], names)
+  }
+}

@@ -1,0 +1,81 @@
+/** What changes VMs, in GraphQL. */
+import { builder } from '../builder.ts'
+import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
+import { createVm, deleteVm, requestStatus, updateVm } from '#src/resources/infra/vms.ts'
+import { vmType } from './vms.ts'
+import { networkPolicyInput, wirePolicy } from './vms/network-policies.ts'
+
+const vm = { field: 'vm', type: vmType }
+
+const gitRepoInput = builder.inputType('GitRepoInput', {
+  description: 'A repository to clone at creation.',
+  fields: (t) => ({
+    url: t.string({ required: true, description: 'https:// or ssh://, or http:// for host.berth.internal.' }),
+    branch: t.string({ description: 'The default branch without it.' }),
+    path: t.string({ description: 'Where to: relative to /home/user, or absolute; /home/user/<name> without it.' }),
+  }),
+})
+
+mutationOf(
+  'createVm',
+  vm,
+  'Makes a VM and waits at most 30 s until it runs; after that it is answered as it is, still `CREATING`. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE.',
+  (t) => ({
+    name: t.string({ description: '1 to 255 characters; `vm-` and six characters without it.' }),
+    templateId: t.string({ description: 'A template’s id or name; `base` without it.' }),
+    vmId: t.string({ description: 'An unused id of the form `vm_…`; a new one without it.' }),
+    env: t.field({ type: 'TextMap', description: 'Variables for its processes; write-only, never shown again.' }),
+    folderId: t.string({
+      description: 'A workspace folder to mount at /home/user/workspace; a new one without it.',
+    }),
+    skipFolderCreate: t.boolean({
+      description: 'Whether to go without a workspace folder when `folderId` is empty.',
+    }),
+    gitRepoUrl: t.string({ description: 'One repository to clone, before those of `gitRepos`.' }),
+    gitBranch: t.string({ description: 'The branch of `gitRepoUrl`.' }),
+    gitRepos: t.field({ type: [gitRepoInput], description: 'Repositories to clone: 20 at most.' }),
+    externalRef: t.string({ description: 'Your own name for it, unique in the organization.' }),
+    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 without it.' }),
+    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 without it.' }),
+    diskMb: t.int({ description: 'Disk in MB, 10240 to 204800; 10240 without it.' }),
+    ttlSeconds: t.int({ description: 'Seconds until it deletes itself, 10 to 86400; it stays without it.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own pairs of text: 16 at most.' }),
+    networkPolicy: t.field({ type: networkPolicyInput, description: 'Where it may connect to; anywhere without it.' }),
+  }),
+  (call, { networkPolicy, ...order }) => createVm(call, { ...order, networkPolicy: wirePolicy(networkPolicy) }),
+)
+mutationOf(
+  'updateVm',
+  vm,
+  'Changes a VM; a network policy applies at once. Errors: NOT_FOUND, INVALID_REQUEST.',
+  (t) => ({
+    ...idField(t),
+    name: t.string({ description: 'A new name.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Replaces the metadata.' }),
+    networkPolicy: t.field({ type: networkPolicyInput, description: 'Where it may connect to from now on.' }),
+  }),
+  (call, { id, networkPolicy, ...changes }) =>
+    updateVm(call, id, { ...changes, networkPolicy: wirePolicy(networkPolicy) }),
+)
+deletionOf('deleteVm', 'Deletes a VM and its disk; its folder stays. Errors: NOT_FOUND.', deleteVm)
+actionOn(
+  'startVm',
+  vm,
+  'Starts a stopped or failed VM from its disk. Errors: NOT_FOUND, INVALID_TRANSITION.',
+  (call, id) => requestStatus(call, id, 'running'),
+)
+actionOn('stopVm', vm, 'Stops a running VM; its disk stays. Errors: NOT_FOUND, INVALID_TRANSITION.', (call, id) =>
+  requestStatus(call, id, 'stopped'),
+)
+actionOn(
+  'pauseVm',
+  vm,
+  'Saves a running VM with its memory; paused time is not billed. Errors: NOT_FOUND, INVALID_TRANSITION.',
+  (call, id) => requestStatus(call, id, 'paused'),
+)
+actionOn(
+  'resumeVm',
+  vm,
+  'Continues a paused VM exactly where it was. Errors: NOT_FOUND, INVALID_TRANSITION.',
+  (call, id) => requestStatus(call, id, 'running'),
+)

@@ -1,0 +1,71 @@
+/** Where a VM may connect to, in GraphQL. */
+import { builder } from '#schema/builder.ts'
+import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
+
+type UnlimitedPolicy = Extract<NetworkPolicy, { type: 'unrestricted' | 'none' }>
+type LimitedPolicy = Extract<NetworkPolicy, { type: 'limited' }>
+
+const isOf = (type: NetworkPolicy['type']) => (value: unknown) =>
+  typeof value === 'object' && value !== null && 'type' in value && value.type === type
+
+/** A VM’s policy. */
+export const networkPolicyType = builder.interfaceRef<NetworkPolicy>('NetworkPolicy').implement({
+  description: 'Where a VM may connect to. Private and loopback addresses are refused under every policy.',
+  fields: (t) => ({
+    type: t.exposeString('type', { description: 'Which kind it is, as REST shows it: unrestricted, limited or none.' }),
+  }),
+})
+builder.objectType(builder.objectRef<UnlimitedPolicy>('UnrestrictedNetworkPolicy'), {
+  description: 'To every public address.',
+  interfaces: [networkPolicyType],
+  isTypeOf: isOf('unrestricted'),
+})
+builder.objectType(builder.objectRef<UnlimitedPolicy>('NoNetworkPolicy'), {
+  description: 'Nowhere.',
+  interfaces: [networkPolicyType],
+  isTypeOf: isOf('none'),
+})
+builder.objectType(builder.objectRef<LimitedPolicy>('LimitedNetworkPolicy'), {
+  description: 'To the hosts that it names.',
+  interfaces: [networkPolicyType],
+  isTypeOf: isOf('limited'),
+  fields: (t) => ({
+    allowedHosts: t.exposeStringList('allowedHosts', { description: 'Host names, or `*.name` for all below one.' }),
+    allowPackageManagers: t.exposeBoolean('allowPackageManagers', {
+      description: 'Whether the public package registries are allowed too.',
+    }),
+  }),
+})
+
+const limitedInput = builder.inputType('LimitedNetworkPolicyInput', {
+  description: 'To the hosts that it names.',
+  fields: (t) => ({
+    allowedHosts: t.stringList({ description: 'Host names, or `*.name` for all below one: 100 at most.' }),
+    allowPackageManagers: t.boolean({ description: 'Whether the public package registries are allowed too.' }),
+  }),
+})
+/** One of the policies, as it is sent. */
+export const networkPolicyInput = builder.inputType('NetworkPolicyInput', {
+  description: 'Where a VM may connect to: one of these.',
+  isOneOf: true,
+  extensions: { tag: 'type' },
+  fields: (t) => ({
+    unrestricted: t.boolean({ description: 'True: to every public address.' }),
+    none: t.boolean({ description: 'True: nowhere.' }),
+    limited: t.field({ type: limitedInput, description: 'To the hosts that it names.' }),
+  }),
+})
+
+/** A policy that was sent, as it is kept in words of REST; undefined and null stay what they are. */
+export function wirePolicy(
+  sent: typeof networkPolicyInput.$inferInput | null | undefined,
+): Record<string, unknown> | null | undefined {
+  if (!sent) return sent
+  if (!sent.limited) return { type: sent.none === undefined || sent.none === null ? 'unrestricted' : 'none' }
+  const { allowedHosts, allowPackageManagers } = sent.limited
+  return {
+    type: 'limited',
+    allowed_hosts: allowedHosts ?? undefined,
+    allow_package_managers: allowPackageManagers ?? undefined,
+  }
+}
