@@ -1,6 +1,7 @@
 /** Documents for any root field: the whole of what it answers, to a depth. */
 import {
   getNamedType,
+  isCompositeType,
   isInterfaceType,
   isObjectType,
   isUnionType,
@@ -48,7 +49,10 @@ function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false):
       .join(' ')} }`
   if (!isObjectType(type)) return ''
   const isInside = insideNode || isNode(type)
-  const fields = Object.values(type.getFields()).filter((field) => isSelected(field, depth, isInside))
+  const isWhole = type.name !== 'Organization' // what it has beside its name is other nouns’
+  const fields = Object.values(type.getFields()).filter(
+    (field) => isSelected(field, depth, isInside) && (isWhole || !isCompositeType(getNamedType(field.type))),
+  )
   if (fields.length === 0) return ' { __typename }'
   return ` { ${fields.map((field) => field.name + selectionOf(getNamedType(field.type), depth + 1, isInside)).join(' ')} }`
 }

@@ -197,7 +197,7 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'mutation setBuildSecret': { outcomes: adminsWrite('200', '200'), args: 'name: "NEW", value: "x"' },
   'mutation deleteBuildSecret': { outcomes: adminsWrite('200', absent), args: 'name: "{secret}"' },
   'mutation createUpload': { outcomes: writes('200', '400 invalid_request'), args: 'organizationId: "{org}"' },
-  'query models': { outcomes: ['200', '200', '200', '200', '200', noScope] },
+  'query models': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'first: 5' },
   'query apiKey': {
     outcomes: ['200', '200', '200', absent, '401 unauthorized', '401 unauthorized'],
     args: 'id: "{apikey}"',

@@ -367,8 +367,8 @@ describe('the end', () => {
       )
     }
     expect(await follow(', after: "0"')).toEqual(['1 QUEUED', '2 RUNNING', '3 RUNNING', '4 SUCCEEDED'])
-    expect(await follow(', after: "2"')).toEqual(['3 running', '4 succeeded'])
-    expect(await follow('')).toEqual(['4 succeeded'])
+    expect(await follow(', after: "2"')).toEqual(['3 RUNNING', '4 SUCCEEDED'])
+    expect(await follow('')).toEqual(['4 SUCCEEDED'])
     expect(await follow(', after: "4"')).toEqual([])
   })
 

@@ -1,0 +1,99 @@
+/** The conventions of the graph: what every noun of the schema has in common, so that who knows one knows the next. */
+import {
+  getNamedType,
+  isEnumType,
+  isInterfaceType,
+  isNonNullType,
+  isObjectType,
+  printSchema,
+  type GraphQLObjectType,
+} from 'graphql'
+import { expect, test } from 'vitest'
+import { schema } from '#schema/schema.ts'
+
+const types = Object.values(schema.getTypeMap()).filter((type) => !type.name.startsWith('__'))
+const objectFields = types
+  .filter((type) => isObjectType(type) || isInterfaceType(type))
+  .flatMap((type) =>
+    Object.values(type.getFields()).map((field) => ({ at: `${type.name}.${field.name}`, type, field })),
+  )
+
+/** Ids without the object beside them, and why. */
+const aloneIds: Readonly<Record<string, string>> = {
+  'Run.sandboxId': 'always null: a documented field of something that there is not',
+  'Session.deploymentId': 'always null: there are no deployments',
+  'SessionActivity.lastEventId': 'a place in the log, which is read by its cursor',
+  'SessionActivity.lastReadEventId': 'a place in the log, which is read by its cursor',
+}
+
+/** Nouns that are not in this form. */
+const otherNouns =
+  /^(?:Agent|Environment|InferenceRequest|InferenceUsage|KeyBudget|Run|Session|VaultCredential|VaultEvent)/
+const otherEnums = /^(?:ArchivedFilter|EnvironmentStatus|ListOrder|McpServerStatus|Session)/
+const otherMutations = /(?:Agent|Environment|Run|Session|SessionEvents|SessionSeen|SessionSharing|VaultCredential)$/
+const jsonMax = 61
+
+test('beside every id is the object that it names', () => {
+  const ids = objectFields.filter(({ field }) => /Id$/.test(field.name) && getNamedType(field.type).name === 'ID')
+  const alone = ids.filter(
+    ({ at, type, field }) =>
+      field.name !== 'deletedId' &&
+      !(at in aloneIds) &&
+      !otherNouns.test(type.name) &&
+      !type.getFields()[field.name.replace(/Id$/, '')],
+  )
+  expect(alone.map(({ at }) => at)).toEqual([])
+  expect(ids.length).toBeGreaterThan(40)
+})
+
+test('an object beside an id may be null: it may be deleted, or not the caller’s', () => {
+  const ids = objectFields.filter(({ field }) => /Id$/.test(field.name) && getNamedType(field.type).name === 'ID')
+  const wrong = ids.filter(({ type, field }) => {
+    const beside = type.getFields()[field.name.replace(/Id$/, '')]
+    return beside && isNonNullType(beside.type) && isObjectType(getNamedType(beside.type))
+  })
+  expect(wrong.map(({ at }) => at)).toEqual([])
+})
+
+test('every connection pages both ways, and takes a filter and an order as inputs of its own', () => {
+  const wrong = objectFields
+    .filter(({ field }) => getNamedType(field.type).name.endsWith('Connection'))
+    .flatMap(({ at, field }) => {
+      const given = new Map(field.args.map((argument) => [argument.name, String(argument.type)]))
+      const missing = ['first', 'after', 'last', 'before'].filter((name) => !given.has(name))
+      const [filter, order] = [given.get('filter'), given.get('orderBy')]
+      return [
+        ...missing.map((name) => `${at} has no ${name}`),
+        ...(filter === undefined || /^[A-Z]\w*Filter$/.test(filter) ? [] : [`${at} filters by ${filter}`]),
+        ...(order === undefined || /^[A-Z]\w*Order$/.test(order) ? [] : [`${at} orders by ${order}`]),
+      ]
+    })
+  expect(wrong).toEqual([])
+})
+
+test('every mutation takes one input and answers a payload', () => {
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {})
+  const wrong = mutations.filter(({ name, args, type }) => {
+    const noun = `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+    const inputs = args.map((argument) => `${argument.name}: ${String(argument.type)}`).join()
+    return inputs !== `input: ${noun}Input!` || getNamedType(type).name !== `${noun}Payload`
+  })
+  expect(mutations.length).toBeGreaterThan(40)
+  expect(wrong.map(({ name }) => name).filter((name) => !otherMutations.test(name))).toEqual([])
+})
+
+test('roots may be null, so that one that fails leaves what the others found or did', () => {
+  const fields = (type: GraphQLObjectType | null | undefined) => Object.values(type?.getFields() ?? {})
+  const roots = [...fields(schema.getQueryType()), ...fields(schema.getMutationType())]
+  expect(roots.filter(({ type }) => isNonNullType(type)).map(({ name }) => name)).toEqual([])
+})
+
+test('the values of enums are in capitals, and each is described', () => {
+  const values = types.filter(isEnumType).flatMap((type) => type.getValues().map((value) => ({ type, value })))
+  const wrong = values.filter(({ value }) => !/^[A-Z][A-Z0-9_]*$/.test(value.name) || !value.description)
+  expect(wrong.map(({ type, value }) => `${type.name}.${value.name}`).filter((at) => !otherEnums.test(at))).toEqual([])
+})
+
+test('JSON is what is truly the caller’s own shape', () => {
+  expect((printSchema(schema).match(/: \[?JSON\b/g) ?? []).length).toBeLessThanOrEqual(jsonMax)
+})

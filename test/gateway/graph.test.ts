@@ -1,0 +1,255 @@
+/** The graph: nodes by their ids, objects beside ids, and that no edge leads into an organization that is not the caller’s. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decodeId, encodeId, newId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import { sql } from '#src/platform/postgres.ts'
+import { makeCallers, makeRefusingNode, makeTarget, type Callers, type Target } from '../contract/callers.ts'
+import { startBerth, type Berth } from '../support/berth.ts'
+import { idsOf, makeVmRow } from '../support/makers.ts'
+
+let berth: Berth
+let callers: Callers
+let machine: string
+let target: Target
+beforeAll(async () => {
+  berth = await startBerth()
+  callers = await makeCallers(berth)
+  machine = await makeRefusingNode(berth)
+  target = await makeTarget(berth, callers.owner, machine)
+})
+afterAll(() => berth.stop())
+
+type Asked = { data: Record<string, unknown> | null | undefined; codes: string[] }
+async function ask(query: string, token: string | undefined, variables: Record<string, unknown> = {}): Promise<Asked> {
+  const { body } = await berth.ask(query, { token, variables })
+  return {
+    data: body.data as Asked['data'],
+    codes: (body.errors ?? []).map(({ extensions }) => String(extensions.code)),
+  }
+}
+
+const userOf = (token: string): string => encodeId('user', idsOf(token).userId)
+/** The id of one node of each type that this file’s target has, by the type. */
+const kinds = (): Record<string, string> => ({
+  Vm: target.vm,
+  VmProcess: target.process,
+  Folder: target.folder,
+  Build: target.build,
+  Template: encodeId('template', '00000000-0000-7000-8000-000000000001'),
+  Machine: encodeId('node', machine),
+  ApiKey: target.apiKey,
+  Member: target.membership,
+  Organization: target.organization,
+  User: userOf(callers.owner),
+})
+const everybodys = ['Template', 'Machine']
+const node = 'query ($id: ID!) { node(id: $id) { __typename id } }'
+
+describe('node', () => {
+  test('finds whatever has an id, by that id alone', async () => {
+    for (const [__typename, id] of Object.entries(kinds()))
+      expect(await ask(node, callers.owner, { id }), __typename).toEqual({
+        data: { node: { __typename, id } },
+        codes: [],
+      })
+  })
+
+  test('is null for what is another organization’s, as for what is absent or no id at all', async () => {
+    for (const [type, id] of Object.entries(kinds()))
+      if (!everybodys.includes(type))
+        expect(await ask(node, callers.stranger, { id }), type).toEqual({ data: { node: null }, codes: [] })
+    for (const id of [newId('vm'), newId('build'), 'vm_x', '', 'x'.repeat(16), 'org_', '%'])
+      expect(await ask(node, callers.owner, { id }), id).toEqual({ data: { node: null }, codes: [] })
+  })
+
+  test('says the same of many at once, in their order, each as often as it is named', async () => {
+    const ids = [target.build, newId('vm'), target.vm, target.build, 'vm_x']
+    expect(await ask('query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', callers.owner, { ids })).toEqual({
+      data: { nodes: [{ id: target.build }, null, { id: target.vm }, { id: target.build }, null] },
+      codes: [],
+    })
+  })
+
+  test('takes so many ids and no more', async () => {
+    const many = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
+    const ids = (count: number): string[] => Array.from({ length: count }, () => newId('vm'))
+    expect((await ask(many, callers.owner, { ids: ids(limits.nodesMax) })).codes).toEqual([])
+    for (const count of [limits.nodesMax + 1, 1000])
+      expect((await ask(many, callers.owner, { ids: ids(count) })).codes).toEqual(['INVALID_REQUEST'])
+  })
+})
+
+describe('the viewer', () => {
+  const whole =
+    '{ viewer { userId user { id name } keyId key { id scopes createdBy { id } organization { id } } organizationId organization { id name } organizations { nodes { id } totalCount } role } }'
+
+  test('of a key is the key, and nothing of it is an error', async () => {
+    const { data, codes } = await ask(whole, callers.keyWithout)
+    expect(codes).toEqual([])
+    expect(data).toMatchObject({
+      viewer: {
+        userId: null,
+        user: null,
+        key: { createdBy: { id: userOf(callers.owner) }, organization: { id: target.organization } },
+        organization: { id: target.organization },
+        organizations: { nodes: [{ id: target.organization }], totalCount: 1 },
+        role: null,
+      },
+    })
+  })
+
+  test('of a person has every organization of theirs', async () => {
+    const token = await berth.token('alice', 'second', 'viewer')
+    const second = encodeId('organization', idsOf(token).organizationId)
+    const { data, codes } = await ask(whole, token)
+    expect(codes).toEqual([])
+    expect(data).toMatchObject({
+      viewer: { user: { id: userOf(callers.owner) }, key: null, organizationId: second, role: 'VIEWER' },
+    })
+    const { organizations } = data?.['viewer'] as { organizations: { nodes: { id: string }[] } }
+    expect(organizations.nodes.map(({ id }) => id).toSorted()).toEqual([second, target.organization].toSorted())
+  })
+})
+
+describe('an organization', () => {
+  test('opens what it has to whoever belongs to it, whichever organization their token is for', async () => {
+    const elsewhere = await berth.token('alice', 'second', 'owner')
+    const { data, codes } = await ask(
+      `query ($id: ID!) { organization(id: $id) { vms(first: 100) { nodes { id template { name } machine { name } folder { id } createdBy { id } } totalCount }
+        builds { nodes { id template { name } machine { name } } } folders { totalCount } members { totalCount } templates { nodes { name } } } }`,
+      elsewhere,
+      { id: target.organization },
+    )
+    expect(codes).toEqual([])
+    expect(JSON.stringify(data)).toContain(target.vm)
+    expect(JSON.stringify(data)).toContain(target.build)
+    expect(JSON.stringify(data)).toContain('"template":{"name":"base"}')
+    expect(await ask(node, elsewhere, { id: target.vm })).toMatchObject({ data: { node: { id: target.vm } } })
+  })
+
+  test('is closed to everybody else', async () => {
+    const closed = 'query ($id: ID!) { organization(id: $id) { name } }'
+    for (const id of [target.organization, newId('organization'), 'org_x'])
+      expect(await ask(closed, callers.stranger, { id })).toEqual({
+        data: { organization: null },
+        codes: ['FORBIDDEN'],
+      })
+  })
+
+  test('that is closed, or a list of it that is, leaves what stands beside it', async () => {
+    const { data, codes } = await ask(
+      '{ viewer { organization { name usage { totalCount } vms { totalCount } } } }',
+      callers.keyWith,
+    )
+    expect(codes).toEqual(['UNAUTHORIZED']) // usage is for people
+    expect(data).toMatchObject({ viewer: { organization: { name: 'acme', usage: null, vms: { totalCount: 1 } } } })
+  })
+})
+
+describe('an object beside an id', () => {
+  test('is null when it is another organization’s, whatever a row says', async () => {
+    const foreign = await makeVmRow(berth.services.db, callers.stranger, machine)
+    const templateId = decodeId('template', newId('template'))
+    const { organizationId, userId } = idsOf(callers.owner)
+    await sql`insert into templates (id, organization_id, name) values (${templateId}, ${organizationId}, 'theirs')`.execute(
+      berth.services.db,
+    )
+    await sql`update vms set template_id = ${templateId}, folder_id = ${decodeId('folder', target.folder)}, owner_user_id = null, user_id = ${userId} where id = ${decodeId('vm', foreign)}`.execute(
+      berth.services.db,
+    )
+    const asked = `{ vm(id: "${foreign}") { id template { name } folder { name } createdBy { name } machine { id } } }`
+    expect(await ask(asked, callers.stranger)).toEqual({
+      data: {
+        vm: { id: foreign, template: null, folder: null, createdBy: null, machine: { id: encodeId('node', machine) } },
+      },
+      codes: [],
+    })
+    expect((await ask(`{ node(id: "${target.folder}") { ... on Folder { vm { id } } } }`, callers.owner)).data).toEqual(
+      {
+        node: { vm: null },
+      },
+    )
+  })
+
+  test('that is one person’s alone is null for their colleagues', async () => {
+    const vm = await makeVmRow(berth.services.db, callers.owner, machine)
+    await sql`update vms set owner_user_id = ${idsOf(callers.owner).userId} where id = ${decodeId('vm', vm)}`.execute(
+      berth.services.db,
+    )
+    expect((await ask(node, callers.owner, { id: vm })).data).toMatchObject({ node: { id: vm } })
+    for (const token of [callers.member, callers.keyWith])
+      expect(await ask(node, token, { id: vm })).toEqual({ data: { node: null }, codes: [] })
+  })
+})
+
+describe('a cursor', () => {
+  const lists = ['vms', 'builds', 'folders', 'templates', 'members', 'apiKeys', 'usage']
+  const page = (list: string): string =>
+    `query ($cursor: String) { viewer { organization { ${list}(after: $cursor) { edges { cursor } } } } }`
+
+  test.each(lists)('of %s that is made up, or of another list, is refused', async (list) => {
+    const others = [target.vm, target.build, target.folder, target.membership, target.apiKey]
+    const own = {
+      vms: target.vm,
+      builds: target.build,
+      folders: target.folder,
+      members: target.membership,
+      apiKeys: target.apiKey,
+    }[list]
+    for (const cursor of ['x', '', '-1', ...others.filter((one) => one !== own)])
+      expect((await ask(page(list), callers.owner, { cursor })).codes, cursor).toEqual(['INVALID_REQUEST'])
+  })
+
+  test('of another organization’s row shows nothing of either', async () => {
+    await makeVmRow(berth.services.db, callers.stranger, machine)
+    for (const list of ['vms', 'apiKeys'])
+      expect(
+        (await ask(page(list), callers.stranger, { cursor: list === 'vms' ? target.vm : target.apiKey })).data,
+      ).toEqual({ viewer: { organization: { [list]: { edges: [] } } } })
+  })
+
+  test('walks a list both ways, and the list can be counted', async () => {
+    const token = await berth.token('walter', 'walkers', 'owner')
+    for (let made = 0; made < 5; made++) await makeVmRow(berth.services.db, token, machine)
+    type Vms = { vms: { nodes: { id: string }[]; totalCount: number; pageInfo: Record<string, unknown> } }
+    const read = async (args: string): Promise<Vms['vms']> =>
+      (
+        (
+          await ask(
+            `{ vms(${args}) { nodes { id } totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
+            token,
+          )
+        ).data as Vms
+      ).vms
+    const whole = await read('first: 10')
+    const ids = whole.nodes.map(({ id }) => id)
+    expect([ids.length, whole.totalCount]).toEqual([5, 5])
+    expect((await read(`first: 2, after: "${ids[1]}"`)).nodes.map(({ id }) => id)).toEqual(ids.slice(2, 4))
+    expect((await read(`last: 2, before: "${ids[3]}"`)).nodes.map(({ id }) => id)).toEqual(ids.slice(1, 3))
+    expect((await read('last: 2')).nodes.map(({ id }) => id)).toEqual(ids.slice(3))
+    expect((await read('first: 2, offset: 3')).nodes.map(({ id }) => id)).toEqual(ids.slice(3))
+    expect((await read('first: 5, orderBy: {field: CREATED_AT, direction: ASC}')).nodes.map(({ id }) => id)).toEqual(
+      ids.toReversed(),
+    )
+    expect((await read('first: 5, filter: {statuses: [ERROR]}')).totalCount).toBe(0)
+  })
+})
+
+test('a list of VMs reads for each field what the VM itself says of it, whichever columns it reads for it', async () => {
+  const fields =
+    'name status statusReason templateId createdById machineId ipAddress vcpuCount memoryMb diskMb externalRef folderId createdAt'
+  const { data } = await ask(`{ vm(id: "${target.vm}") { id ${fields} metadata } }`, callers.owner)
+  const vm = data?.['vm'] as Record<string, unknown>
+  for (const field of [...fields.split(' '), 'metadata']) {
+    const listed = await ask(`{ vms(first: 100) { nodes { id ${field} } edges { node { id } } } }`, callers.owner)
+    const { nodes } = listed.data?.['vms'] as { nodes: Record<string, unknown>[] }
+    expect(nodes.find(({ id }) => id === target.vm)).toEqual({ id: target.vm, [field]: vm[field] })
+  }
+})
+
+test('what would answer a million objects is refused before it runs', async () => {
+  const asked =
+    '{ viewer { organizations(first: 100) { nodes { vms(first: 100) { nodes { processes(first: 100) { nodes { id } } } } } } } }'
+  const { data, codes } = await ask(asked, callers.owner)
+  expect([data ?? null, codes]).toEqual([null, ['INVALID_REQUEST']])
+})
