@@ -21,7 +21,7 @@ import { memberWord, tagOf, wireFields } from '#schema/wire.ts'
 import { listVariables, type RestList } from './lists.ts'
 import type { HandWritten, Route, Surface } from './routes.ts'
 import type { Operation, Runner } from './run.ts'
-import { filledByPath, filledByQuery } from './variables.ts'
+import { filledByPath, filledByQuery } from './inputs.ts'
 
 type Json = Record<string, unknown>
 

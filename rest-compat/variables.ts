@@ -8,14 +8,14 @@ import {
   isListType,
   Kind,
   typeFromAST,
-  type GraphQLInputObjectType,
   type GraphQLInputType,
   type GraphQLSchema,
   type TypeNode,
 } from 'graphql'
-import { fromWire, memberWord, wireFields } from '#schema/wire.ts'
+import { fromWire, memberWord } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import { bodyOf, filledByPath, filledByQuery, wholeBody, wireKeys } from './inputs.ts'
 import { listParameters, listVariables, readList } from './lists.ts'
 import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
@@ -136,48 +136,6 @@ function inputReader(
     for (const { parameter, field } of filled) read[field] = (params as Record<string, string>)[parameter] // Fastify's own shape of path parameters
     return read
   }
-}
-
-/** The parameters of the path that fill fields of the input, and which: the same name unless the route says otherwise. */
-export function filledByPath(
-  inPath: readonly string[],
-  { into }: Route,
-  variables: ReadonlySet<string>,
-): { parameter: string; field: string }[] {
-  const free = inPath.filter((parameter) => !variables.has(parameter))
-  const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-  return free.map((parameter) => ({ parameter, field: into?.[parameter] ?? camelCase(parameter) }))
-}
-
-/** The parameters of the query that fill fields of the input, and which. */
-export function filledByQuery(
-  { query = [] }: Route,
-  type: GraphQLInputObjectType,
-  variables: ReadonlySet<string>,
-): { parameter: string; field: string }[] {
-  const free = query.filter((parameter) => !variables.has(parameter))
-  return free.map((parameter) => {
-    const field = wireFields(type).find(({ name }) => memberWord(type, name) === parameter)
-    if (!field) throw new Error(`${type.name} has no field for the parameter ${parameter}`)
-    return { parameter, field: field.name }
-  })
-}
-
-function wholeBody(body: unknown): unknown {
-  if (body !== undefined && body !== null) return body
-  throw new BerthError('invalid_request', 'body is required: it must be a JSON value.')
-}
-
-function bodyOf(body: unknown, taken: readonly string[]): object {
-  if (body === undefined || body === null) return {}
-  if (typeof body !== 'object' || Array.isArray(body))
-    throw new BerthError(
-      'invalid_request',
-      taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',
-    )
-  const unknown = findUnknownKey(body, new Set(taken))
-  if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken))
-  return body
 }
 
 function readFilter(
@@ -304,11 +262,6 @@ function inputTypeOf(node: TypeNode, schema: GraphQLSchema): GraphQLInputType {
   const type: unknown = typeFromAST(schema, node as Parameters<typeof typeFromAST>[1]) // any type will do
   if (!isInputType(type)) throw new Error('a variable of a document has a type that no variable may have')
   return type
-}
-
-/** The keys that REST takes of an input object. */
-export function wireKeys(type: GraphQLInputObjectType): string[] {
-  return wireFields(type).map(({ name }) => memberWord(type, name))
 }
 
 function fieldsOf(node: TypeNode, schema: GraphQLSchema): ReadonlySet<string> | undefined {

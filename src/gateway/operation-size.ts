@@ -37,7 +37,7 @@ const directivesMax = 50
 // graphql compares every selection of a name with every other, so 500 of them would hold the process for 75 ms.
 const selectionsMax = 300
 const unsizedListObjects = 10 // what a list without a size argument counts as
-const sizeArguments = ['first', 'last', 'limit']
+const sizeArguments = ['first', 'last', 'limit', 'ids'] // `ids` asks for as many as it names
 
 /**
  * Refuses an operation beyond the limits of GraphQL (limits.ts).
@@ -96,13 +96,16 @@ export function measureOperation(
   )
   const numberOf = (value: ValueNode | undefined): number | undefined => {
     if (value?.kind === Kind.INT) return Number(value.value)
+    if (value?.kind === Kind.LIST) return value.values.length
     if (value?.kind !== Kind.VARIABLE) return undefined
     const given = variables[value.name.value]
     return typeof given === 'number'
       ? given
-      : given === undefined
-        ? numberOf(defaults.get(value.name.value))
-        : undefined
+      : Array.isArray(given)
+        ? given.length
+        : given === undefined
+          ? numberOf(defaults.get(value.name.value))
+          : undefined
   }
   const measure = new Measure(schema, fragments, numberOf)
   const size = measure.selections(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined, null)

@@ -125,19 +125,6 @@ export async function countRows(db: Db, rows: RawBuilder<unknown>): Promise<numb
   return (await getOne<{ count: number }>(db, sql`select count(*) from ${rows}`)).count
 }
 
-/** Reads limit and offset of a plain list. */
-export function listWindow(
-  limit: number | null | undefined,
-  offset: number | null | undefined,
-  most: number = limits.infraListMax,
-  usual: number = most,
-): { limit: number; offset: number } {
-  return {
-    limit: wholeNumber('limit', limit ?? usual, 1, most),
-    offset: wholeNumber('offset', offset ?? 0, 0, 2_147_483_647),
-  }
-}
-
 /** Makes the page of rows read with `limit first + 1`. A cursor is the public id of its row. */
 export function page<Node extends { id: string }>(
   kind: IdKind,

@@ -34,7 +34,7 @@ const otherMutations = /(?:Agent|Environment|Run|Session|SessionEvents|SessionSe
 const jsonMax = 61
 
 test('beside every id is the object that it names', () => {
-  const ids = objectFields.filter(({ field }) => /Id$/.test(field.name) && getNamedType(field.type).name === 'ID')
+  const ids = objectFields.filter(({ field }) => field.name.endsWith('Id') && getNamedType(field.type).name === 'ID')
   const alone = ids.filter(
     ({ at, type, field }) =>
       field.name !== 'deletedId' &&
@@ -47,7 +47,7 @@ test('beside every id is the object that it names', () => {
 })
 
 test('an object beside an id may be null: it may be deleted, or not the caller’s', () => {
-  const ids = objectFields.filter(({ field }) => /Id$/.test(field.name) && getNamedType(field.type).name === 'ID')
+  const ids = objectFields.filter(({ field }) => field.name.endsWith('Id') && getNamedType(field.type).name === 'ID')
   const wrong = ids.filter(({ type, field }) => {
     const beside = type.getFields()[field.name.replace(/Id$/, '')]
     return beside && isNonNullType(beside.type) && isObjectType(getNamedType(beside.type))

@@ -106,7 +106,7 @@ describe('the viewer', () => {
     expect(data).toMatchObject({
       viewer: { user: { id: userOf(callers.owner) }, key: null, organizationId: second, role: 'VIEWER' },
     })
-    const { organizations } = data?.['viewer'] as { organizations: { nodes: { id: string }[] } }
+    const { organizations } = data!['viewer'] as { organizations: { nodes: { id: string }[] } }
     expect(organizations.nodes.map(({ id }) => id).toSorted()).toEqual([second, target.organization].toSorted())
   })
 })
@@ -242,7 +242,7 @@ test('a list of VMs reads for each field what the VM itself says of it, whicheve
   const vm = data?.['vm'] as Record<string, unknown>
   for (const field of [...fields.split(' '), 'metadata']) {
     const listed = await ask(`{ vms(first: 100) { nodes { id ${field} } edges { node { id } } } }`, callers.owner)
-    const { nodes } = listed.data?.['vms'] as { nodes: Record<string, unknown>[] }
+    const { nodes } = listed.data!['vms'] as { nodes: Record<string, unknown>[] }
     expect(nodes.find(({ id }) => id === target.vm)).toEqual({ id: target.vm, [field]: vm[field] })
   }
 })
@@ -252,4 +252,12 @@ test('what would answer a million objects is refused before it runs', async () =
     '{ viewer { organizations(first: 100) { nodes { vms(first: 100) { nodes { processes(first: 100) { nodes { id } } } } } } } }'
   const { data, codes } = await ask(asked, callers.owner)
   expect([data ?? null, codes]).toEqual([null, ['INVALID_REQUEST']])
+  const ids = Array.from({ length: limits.nodesMax }, () => target.organization)
+  const inside = '{ ... on Organization { vms(first: 100) { nodes { id } } } }'
+  expect((await ask(`query ($ids: [ID!]!) { nodes(ids: $ids) ${inside} }`, callers.owner, { ids })).codes).toEqual([
+    'INVALID_REQUEST',
+  ])
+  expect((await ask(`{ nodes(ids: ${JSON.stringify(ids)}) ${inside} }`, callers.owner)).codes).toEqual([
+    'INVALID_REQUEST',
+  ])
 })

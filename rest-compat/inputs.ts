@@ -1,0 +1,55 @@
+/** What fills a mutation's input: the body's keys, or the whole body; the path; and the query. */
+import type { GraphQLInputObjectType } from 'graphql'
+import { memberWord, wireFields } from '#schema/wire.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import type { Route } from './routes.ts'
+
+/** The parameters of the path that fill fields of the input, and which: the same name unless the route says otherwise. */
+export function filledByPath(
+  inPath: readonly string[],
+  { into }: Route,
+  variables: ReadonlySet<string>,
+): { parameter: string; field: string }[] {
+  const free = inPath.filter((parameter) => !variables.has(parameter))
+  const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return free.map((parameter) => ({ parameter, field: into?.[parameter] ?? camelCase(parameter) }))
+}
+
+/** The parameters of the query that fill fields of the input, and which. */
+export function filledByQuery(
+  { query = [] }: Route,
+  type: GraphQLInputObjectType,
+  variables: ReadonlySet<string>,
+): { parameter: string; field: string }[] {
+  const free = query.filter((parameter) => !variables.has(parameter))
+  return free.map((parameter) => {
+    const field = wireFields(type).find(({ name }) => memberWord(type, name) === parameter)
+    if (!field) throw new Error(`${type.name} has no field for the parameter ${parameter}`)
+    return { parameter, field: field.name }
+  })
+}
+
+/** A body that is one JSON value. @throws BerthError invalid_request when there is none. */
+export function wholeBody(body: unknown): unknown {
+  if (body !== undefined && body !== null) return body
+  throw new BerthError('invalid_request', 'body is required: it must be a JSON value.')
+}
+
+/** A body that is an object of these keys, or nothing. @throws BerthError invalid_request. */
+export function bodyOf(body: unknown, taken: readonly string[]): object {
+  if (body === undefined || body === null) return {}
+  if (typeof body !== 'object' || Array.isArray(body))
+    throw new BerthError(
+      'invalid_request',
+      taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',
+    )
+  const unknown = findUnknownKey(body, new Set(taken))
+  if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken))
+  return body
+}
+
+/** The keys that REST takes of an input object. */
+export function wireKeys(type: GraphQLInputObjectType): string[] {
+  return wireFields(type).map(({ name }) => memberWord(type, name))
+}
