@@ -46,11 +46,15 @@ test('beside every id is the object that it names', () => {
   expect(ids.length).toBeGreaterThan(40)
 })
 
+/** Types whose objects were read with them, and are there. */
+const inHand = new Set(['VaultCredentialValidation'])
+
 test('an object beside an id may be null: it may be deleted, or not the caller’s', () => {
   const ids = objectFields.filter(({ field }) => field.name.endsWith('Id') && getNamedType(field.type).name === 'ID')
   const wrong = ids.filter(({ type, field }) => {
     const beside = type.getFields()[field.name.replace(/Id$/, '')]
-    return beside && isNonNullType(beside.type) && isObjectType(getNamedType(beside.type))
+    const isLoaded = beside && isNonNullType(beside.type) && isObjectType(getNamedType(beside.type))
+    return isLoaded && !inHand.has(type.name)
   })
   expect(wrong.map(({ at }) => at)).toEqual([])
 })
