@@ -87,6 +87,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>
  */
 export type HandWritten = {
   reason: string
+  /** Its name for OpenAPI, as a document has one. */
+  name: string
   status: 200
   errors: readonly number[]
   summary: string

@@ -9,6 +9,7 @@ import { infraRoutes } from './infra/routes.ts'
 import { errorType } from './error-types.ts'
 import { llmEnvelope, llmErrorHeaders } from './llm/envelope.ts'
 import { llmHandlers, llmRoutes } from './llm/routes.ts'
+import { serveDocsPage, type Documented } from './docs-page.ts'
 import { describeSurface } from './openapi.ts'
 import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
@@ -69,15 +70,15 @@ export const surfaces: readonly Surface[] = [
   },
 ]
 
-/** Adds every documented path, and each surface's description, to the app. */
+/** Adds every documented path, each surface's description, and the page of them all, to the app. */
 export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts): Promise<void> {
   const runner = await createRunner(wireSchema)
   app.addHook('onClose', () => runner.close())
+  const documented: Documented[] = []
   for (const surface of surfaces) {
-    const description = keepText(
-      'application/json; charset=utf-8',
-      JSON.stringify(describeSurface(surface, runner, parts.services.config.publicUrl)),
-    )
+    const described = describeSurface(surface, runner, parts.services.config.publicUrl)
+    documented.push({ ...surface, description: described })
+    const description = keepText('application/json; charset=utf-8', JSON.stringify(described))
     await app.register(
       async (scope) => {
         serveRoutes(scope, surface, runner, parts)
@@ -88,6 +89,7 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
       { prefix: surface.prefix },
     )
   }
+  serveDocsPage(app, documented)
 }
 
 /** The body of an error at an address for which no route could be looked up: that of its surface, or undefined outside all of them. */

@@ -11,6 +11,7 @@ import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 export const chatCompletionsRoute: HandWritten = {
   reason:
     'Ten thousand requests and a hundred thousand chunks a second pass here, in a wire form that is no GraphQL answer: chunks, [DONE], errors in the middle.',
+  name: 'createChatCompletion',
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
   summary: 'One answer of a model: whole, or with stream: true as it is written',

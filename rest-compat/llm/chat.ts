@@ -11,6 +11,7 @@ const uiHeaders = { 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-str
 /** The route, which is a stream always. */
 export const chatRoute: HandWritten = {
   reason: 'A stream of typed chunks in the wire form of the AI SDK, which no GraphQL answer has.',
+  name: 'createChat',
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
   summary: 'One answer of a model to a conversation of UI messages, as it is written',

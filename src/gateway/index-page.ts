@@ -32,6 +32,7 @@ function makePage(withReadme: boolean): string {
   const places: readonly (readonly [path: string, what: string])[] = [
     ['/graphql', 'GraphQL, with GraphiQL to try it in the browser'],
     ['/graphql/schema.graphql', 'the GraphQL schema'],
+    ['/docs', 'REST: every path, to read'],
     ...surfaces.map(({ openapiPath, title }) => [openapiPath, `REST: ${title} (OpenAPI)`] as const),
     ['/healthz', 'whether the process lives'],
     ['/readyz', 'whether it can work, and what is missing'],

@@ -22,6 +22,8 @@ const understood = new Set([
   'maxItems',
   'pattern',
   'oneOf',
+  'anyOf',
+  'examples',
 ])
 
 const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -56,6 +58,10 @@ export function problemsOf(
   const choices = schema['oneOf'] as Schema[] | undefined
   if (choices && choices.filter((one) => problemsOf(value, one, document, { closed, at }).length === 0).length !== 1)
     return [`${at}: fits none of its forms, or more than one`]
+  const some = schema['anyOf'] as Schema[] | undefined
+  if (some && !some.some((one) => problemsOf(value, one, document, { closed, at }).length === 0))
+    return [`${at}: fits none of its forms`]
+  if (some) return []
   if (typeof value === 'number')
     return (typeof schema['minimum'] === 'number' && value < schema['minimum']) ||
       (typeof schema['maximum'] === 'number' && value > schema['maximum'])

@@ -9,6 +9,7 @@ import { gatewayRows, restRows } from './matrix.ts'
 
 type Operation = {
   operationId: string
+  tags: string[]
   summary: string
   parameters: { name: string; in: string; required: boolean; schema: Schema }[]
   requestBody?: { required: boolean; content: Record<string, { schema: Schema }> }
@@ -20,6 +21,7 @@ type Document = {
   info: { title: string; version: string; license: { identifier: string } }
   servers: { url: string }[]
   security: unknown[]
+  tags: { name: string; description?: string }[]
   paths: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> }
 }
@@ -44,6 +46,9 @@ const operationsOf = (document: Document): [string, Operation][] =>
     ]),
   )
 const infra = (): Document => documents['infra']!
+/** A schema, or what its reference leads to. */
+const whole = (schema: Schema | undefined, document: Document): Schema =>
+  typeof schema?.['$ref'] === 'string' ? follow(schema['$ref'], document as unknown as Schema) : (schema ?? {})
 
 /** The operations of the infrastructure interface that exist so far, as clients write them. */
 const documented = [
@@ -220,7 +225,11 @@ describe('the description', () => {
       for (const [key, { responses }] of operationsOf(document)) {
         for (const [status, { content = {} }] of Object.entries(responses))
           for (const { schema } of Object.values(content))
-            expect([key, status, schema['type']]).not.toEqual([key, status, expect.arrayContaining(['null'])])
+            expect([key, status, whole(schema, document)['type']]).not.toEqual([
+              key,
+              status,
+              expect.arrayContaining(['null']),
+            ])
       }
     }
   })
@@ -252,14 +261,19 @@ describe('the description', () => {
   test('has the documented keys of every request and every answer', () => {
     const byKey = Object.fromEntries(operationsOf(infra()))
     for (const [key, keys] of Object.entries(requestKeys)) {
-      const properties = Object.keys(byKey[key]?.requestBody?.content['application/json']?.schema['properties'] ?? {})
+      const properties = Object.keys(
+        whole(byKey[key]?.requestBody?.content['application/json']?.schema, infra())['properties'] ?? {},
+      )
       expect(properties.filter((name) => !(additiveKeys[key] ?? []).includes(name)).sort(), key).toEqual(
         [...keys].sort(),
       )
     }
     for (const [key, keys] of Object.entries(answerKeys)) {
       const success = Object.entries(byKey[key]?.responses ?? {}).find(([status]) => status.startsWith('2'))?.[1]
-      expect(Object.keys(success?.content?.['application/json']?.schema['properties'] ?? {}), key).toEqual(keys)
+      expect(
+        Object.keys(whole(success?.content?.['application/json']?.schema, infra())['properties'] ?? {}),
+        key,
+      ).toEqual(keys)
     }
   })
 
@@ -322,6 +336,48 @@ describe('the description', () => {
       for (const [status, { description }] of Object.entries(operation.responses))
         expect(description.length, `${key} ${status}`).toBeGreaterThan(3)
     }
+  })
+
+  test('of every surface has the nouns and bodies as components, and refers to each that it has', () => {
+    for (const [name, nouns] of Object.entries({
+      infra: ['Error', 'Vm', 'Build'],
+      agents: ['Error', 'Agent', 'Session', 'Vault', 'CreateVaultInput'],
+      llm: ['Error', 'Model'],
+    })) {
+      const document = documents[name]!
+      const said = JSON.stringify(document)
+      const { schemas } = document.components
+      expect(Object.keys(schemas), name).toEqual(expect.arrayContaining(nouns))
+      expect(
+        Object.keys(schemas).filter((one) => !said.includes(`"#/components/schemas/${one}"`)),
+        name,
+      ).toEqual([])
+    }
+    const { schemas } = documents['agents']!.components
+    expect(schemas['Vault']).toMatchObject({
+      required: ['id', 'type', 'display_name', 'metadata', 'created_at', 'updated_at', 'archived_at'],
+    })
+    expect(schemas['CreateVaultInput']).toMatchObject({ required: ['display_name'], additionalProperties: false })
+  })
+
+  test('names each operation shortly and once, and groups it by a noun that it describes', () => {
+    for (const document of Object.values(documents)) {
+      const operations = operationsOf(document)
+      const ids = operations.map(([, { operationId }]) => operationId)
+      expect(new Set(ids).size).toBe(ids.length)
+      for (const [key, { operationId, tags }] of operations) {
+        expect(operationId, key).toMatch(/^[a-z]+(?:[A-Z][a-z0-9]*)+$/)
+        expect(operationId.length, key).toBeLessThan(40)
+        const described = document.tags.filter((tag) => tags.includes(tag.name))
+        expect([key, described.length, described.every(({ description }) => description)]).toEqual([key, 1, true])
+      }
+    }
+    const agents = Object.fromEntries(operationsOf(documents['agents']!).map(([key, one]) => [key, one.operationId]))
+    expect(agents).toMatchObject({
+      'POST /v1/vaults': 'createVault',
+      'PUT /v1/vaults/{id}': 'updateVault',
+      'POST /v1/vaults/{id}': 'updateVaultByPost',
+    })
   })
 
   test('uses only words that a client generator knows, and references that lead somewhere', () => {

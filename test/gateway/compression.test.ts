@@ -32,6 +32,7 @@ describe('an answer', () => {
     '/api/v1/openapi.json',
     '/agents/openapi.json',
     '/graphql/schema.graphql',
+    '/docs',
     '/README.md',
     '/',
     '/graphql?query=%7B__schema%7Btypes%7Bname%20description%7D%7D%7D',

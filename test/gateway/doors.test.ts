@@ -82,6 +82,7 @@ describe('HEAD', () => {
     ...gets,
     ...surfaces.map(({ openapiPath }) => openapiPath),
     '/',
+    '/docs',
     '/README.md',
     '/healthz',
     '/readyz',

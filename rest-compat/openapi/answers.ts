@@ -1,0 +1,195 @@
+/** What callers are answered, for OpenAPI: made from what a document selects, so it cannot say anything else. */
+import {
+  getNamedType,
+  isAbstractType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+  Kind,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLNamedType,
+  type GraphQLOutputType,
+  type GraphQLSchema,
+  type SelectionSetNode,
+} from 'graphql'
+import type { RestList } from '../lists.ts'
+import type { Route } from '../routes.ts'
+import type { Operation } from '../run.ts'
+import { described, orNull, type Components, type Json } from './components.ts'
+import { leafSchema } from './leaves.ts'
+
+type Parts = {
+  schema: GraphQLSchema
+  components: Components
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>
+}
+
+/** The successful answer of a route. */
+export function describeSuccess(
+  route: Route,
+  { definition, document, bodyAt }: Operation,
+  schema: GraphQLSchema,
+  components: Components,
+): Json {
+  if (route.status === 204) return { description: 'Done; no body' }
+  const root = schema.getRootType(definition.operation)
+  if (!root) return { description: route.summary }
+  const named = document.definitions.filter((one) => one.kind === Kind.FRAGMENT_DEFINITION)
+  const parts = { schema, components, fragments: new Map(named.map((one) => [one.name.value, one])) }
+  const propertiesOf = (one: Json): Json => wholeOf(one, components)['properties'] as Json // of a selection, which has some
+  const selected = bodyAt.reduce<Json>(
+    (one, key) => propertiesOf(one)[key] as Json,
+    selectionSchema(root, definition.selectionSet, parts),
+  )
+  const body = withEntriesBy(
+    route.entriesBy,
+    route.list ? listSchema(route.list, selected, components) : selected,
+    components,
+  )
+  // A named frame has the event in its data, and the position in its id: see namedFrames in stream.ts.
+  const shown = route.frames === 'named' ? propertiesOf(body)['event'] : body
+  return {
+    description: 'Success',
+    content: {
+      [definition.operation === 'subscription' ? 'text/event-stream' : 'application/json']: { schema: shown },
+    },
+  }
+}
+
+/** An object, without its being null or elsewhere. */
+function wholeOf(schema: Json, components: Components): Json {
+  const [choice = schema] = (schema['anyOf'] ?? []) as Json[]
+  return components.resolve(choice)
+}
+
+/** The body with the entries of its `data` shown by one key of theirs. */
+function withEntriesBy(key: string | undefined, body: Json, components: Components): Json {
+  if (key === undefined) return body
+  const { data = {}, ...rest } = body['properties'] as Record<string, Json> // of a list
+  const entry = wholeOf(data['items'] as Json, components)['properties'] as Json // a list of objects
+  return { ...body, properties: { ...rest, data: { ...data, items: entry[key] } } }
+}
+
+/** The documented list of a connection, beside the other keys of the object that has it. */
+function listSchema(list: RestList, selected: Json, components: Components): Json {
+  if (list.at === undefined) return shownList(list, selected)
+  const whole = wholeOf(selected, components)
+  const { [list.at]: connection = {}, ...rest } = whole['properties'] as Record<string, Json>
+  const listed = shownList(list, connection)
+  const properties = { ...rest, ...(listed['properties'] as Json) }
+  return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+function shownList({ shape, key, echoes }: RestList, connection: Json): Json {
+  const { nodes: data } = connection['properties'] as { nodes: Json } // its document selects them
+  if (shape === 'rows' && key === undefined) return data
+  if (shape === 'rows') {
+    const used = echoes ? { limit: { type: 'integer' }, offset: { type: 'integer' } } : {}
+    const shown = { [key ?? '']: data, ...used }
+    return { type: 'object', properties: shown, required: Object.keys(shown) }
+  }
+  const place = { type: ['string', 'null'] }
+  const hasMore = { type: 'boolean' }
+  const properties =
+    shape === 'ids'
+      ? { object: { type: 'string', enum: ['list'] }, data, has_more: hasMore, first_id: place, last_id: place }
+      : { data, has_more: hasMore, next_page: place, ...(shape === 'page' ? {} : { prev_page: place }) }
+  return { type: 'object', properties, required: Object.keys(properties) }
+}
+
+/** Types that only carry what is shown: REST shows what is in them, and no client needs their names. */
+const carriers = /(?:Payload|Connection|Edge|PageInfo)$/
+
+/** What a selection of a type answers: a component where the type is a noun. */
+function selectionSchema(type: GraphQLNamedType, selections: SelectionSetNode, parts: Parts): Json {
+  const members = isAbstractType(type) ? membersOf(type, selections, parts) : []
+  if (members.length > 1) {
+    const shapes = members.map((member) => selectionSchema(member, selections, parts))
+    return parts.components.add(type.name, described({ anyOf: shapes }, type.description))
+  }
+  const of = members[0] ?? type
+  const fields = fieldsOf(of, selections, parts)
+  const properties = Object.fromEntries(fields.map((field) => [keyOf(field), fieldSchema(of, field, parts)]))
+  const whole = { type: 'object', properties, required: Object.keys(properties) }
+  const isRoot = [parts.schema.getQueryType(), parts.schema.getMutationType(), parts.schema.getSubscriptionType()]
+  if (isRoot.some((root) => root === of) || carriers.test(of.name)) return whole
+  return parts.components.add(nameOf(of, selections, parts), described(whole, of.description))
+}
+
+/** A component is called as its fragment, where the selection is one, and as its type elsewhere. */
+function nameOf(type: GraphQLNamedType, { selections }: SelectionSetNode, { fragments }: Parts): string {
+  const [only, ...others] = selections
+  const fragment =
+    only?.kind === Kind.FRAGMENT_SPREAD && others.length === 0 ? fragments.get(only.name.value) : undefined
+  return fragment?.typeCondition.name.value === type.name ? fragment.name.value : type.name
+}
+
+function keyOf({ alias, name }: FieldNode): string {
+  return alias?.value ?? name.value
+}
+
+/** The object types that a selection of a union or an interface has something to say of. */
+function membersOf(type: GraphQLNamedType, selections: SelectionSetNode, parts: Parts): GraphQLNamedType[] {
+  const named = conditionsOf(selections, parts).flatMap((name) => {
+    const member = parts.schema.getType(name)
+    return isObjectType(member) && name !== type.name ? [member] : []
+  })
+  return [...new Set(named)]
+}
+
+function conditionsOf({ selections }: SelectionSetNode, parts: Parts): string[] {
+  return selections.flatMap((one) => {
+    if (one.kind === Kind.FIELD) return []
+    const { condition, within } = targetOf(one, parts)
+    return [...(condition === undefined ? [] : [condition]), ...conditionsOf(within, parts)]
+  })
+}
+
+type Spread = Exclude<SelectionSetNode['selections'][number], FieldNode>
+
+function targetOf(spread: Spread, { fragments }: Parts): { condition: string | undefined; within: SelectionSetNode } {
+  if (spread.kind === Kind.INLINE_FRAGMENT)
+    return { condition: spread.typeCondition?.name.value, within: spread.selectionSet }
+  const fragment = fragments.get(spread.name.value)
+  if (!fragment) throw new Error(`no fragment ${spread.name.value}`)
+  return { condition: fragment.typeCondition.name.value, within: fragment.selectionSet }
+}
+
+/** The fields that a value of this type has: those of the selection, and of its fragments that fit. */
+function fieldsOf(type: GraphQLNamedType, { selections }: SelectionSetNode, parts: Parts): FieldNode[] {
+  return selections.flatMap((one) => {
+    if (one.kind === Kind.FIELD) return one.name.value === '__typename' && !one.alias ? [] : [one]
+    const { condition, within } = targetOf(one, parts)
+    return condition === undefined || fits(type, condition, parts) ? fieldsOf(type, within, parts) : []
+  })
+}
+
+function fits(type: GraphQLNamedType, condition: string, { schema }: Parts): boolean {
+  const wanted = schema.getType(condition)
+  return wanted === type || (isAbstractType(wanted) && isObjectType(type) && schema.isSubType(wanted, type))
+}
+
+function fieldSchema(parent: GraphQLNamedType, selection: FieldNode, parts: Parts): Json {
+  if (selection.name.value === '__typename') return { type: 'string' }
+  const field = 'getFields' in parent ? parent.getFields()[selection.name.value] : undefined
+  if (!field) throw new Error(`no field ${selection.name.value}`)
+  const type = field.type as GraphQLOutputType // documents are validated: this is an output field
+  const shape = described(valueSchema(type, selection.selectionSet, parts), field.description)
+  // A root field, and what stands beside others in a noun, may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
+  const isRoot =
+    parent === parts.schema.getQueryType() ||
+    parent === parts.schema.getMutationType() ||
+    selection.alias?.value === 'body'
+  return isNonNullType(type) || isRoot ? shape : orNull(shape)
+}
+
+function valueSchema(type: GraphQLOutputType, selections: SelectionSetNode | undefined, parts: Parts): Json {
+  if (isNonNullType(type)) return valueSchema(type.ofType, selections, parts)
+  if (isListType(type)) {
+    const item = type.ofType as GraphQLOutputType // a list of an output type
+    const items = valueSchema(item, selections, parts)
+    return { type: 'array', items: isNonNullType(item) ? items : orNull(items) }
+  }
+  return selections ? selectionSchema(getNamedType(type), selections, parts) : leafSchema(type, parts.components)
+}

@@ -1,0 +1,158 @@
+/** What callers send, for OpenAPI: bodies and their input objects, as REST spells them. */
+import {
+  getNamedType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  Kind,
+  typeFromAST,
+  type GraphQLInputField,
+  type GraphQLInputObjectType,
+  type GraphQLSchema,
+  type GraphQLType,
+  type VariableDefinitionNode,
+} from 'graphql'
+import { memberWord, tagOf, wireFields } from '#schema/wire.ts'
+import type { Route } from '../routes.ts'
+import { filledByPath, filledByQuery } from '../inputs.ts'
+import { described, orNull, type Components, type Json } from './components.ts'
+import { leafSchema } from './leaves.ts'
+
+/** What an input is described with. */
+export type InputParts = { schema: GraphQLSchema; components: Components }
+
+/** The type of a variable. */
+export function typeOf(variable: VariableDefinitionNode, schema: GraphQLSchema): GraphQLType {
+  const type = typeFromAST(schema, variable.type)
+  if (!type) throw new Error(`the variable ${variable.variable.name.value} has an unknown type`)
+  return type
+}
+
+/** The type of the variable `$input`, where there is one. */
+function inputTypeOf(
+  declared: readonly VariableDefinitionNode[],
+  schema: GraphQLSchema,
+): GraphQLInputObjectType | undefined {
+  const variable = declared.find((one) => one.variable.name.value === 'input')
+  const type = variable && getNamedType(typeOf(variable, schema))
+  return isInputObjectType(type) ? type : undefined
+}
+
+function namesOf(declared: readonly VariableDefinitionNode[]): Set<string> {
+  return new Set(declared.map((one) => one.variable.name.value))
+}
+
+/** The parameters of the query that fill fields of the input. */
+export function inputParameters(
+  route: Route,
+  declared: readonly VariableDefinitionNode[],
+  { schema, components }: InputParts,
+): Json[] {
+  const type = inputTypeOf(declared, schema)
+  if (!type) return []
+  return filledByQuery(route, type, namesOf(declared)).map(({ parameter, field }) => {
+    const { description, type: shape } = type.getFields()[field] ?? {}
+    const schemaOf = shape ? inputSchema(shape, components) : {}
+    return { name: parameter, in: 'query', required: false, description, schema: schemaOf }
+  })
+}
+
+/** The body of a route: its variable `$input`, its variable `$body`, or the variables that are read from the body. */
+export function requestBody(
+  inBody: readonly VariableDefinitionNode[],
+  inPath: readonly string[],
+  route: Route,
+  declared: readonly VariableDefinitionNode[],
+  parts: InputParts,
+): Json {
+  const named = inputTypeOf(inBody, parts.schema)
+  if (!named) {
+    if (inBody.length === 0) return {}
+    const required = inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE)
+    return { requestBody: { required, content: { 'application/json': { schema: bodySchema(inBody, route, parts) } } } }
+  }
+  if (route.bodyInto)
+    return { requestBody: { required: true, content: { 'application/json': { schema: route.body ?? {} } } } }
+  const filled = [...filledByPath(inPath, route, namesOf(declared)), ...filledByQuery(route, named, namesOf(declared))]
+  const whole = objectSchema(named, parts.components, new Set(filled.map(({ field }) => field)), route.neverNull)
+  if (Object.keys(whole['properties'] as Json).length === 0) return {}
+  const body = parts.components.add(named.name, described(whole, named.description))
+  return { requestBody: { required: 'required' in whole, content: { 'application/json': { schema: body } } } }
+}
+
+function bodySchema(
+  variables: readonly VariableDefinitionNode[],
+  { neverNull = [], body }: Route,
+  { schema, components }: InputParts,
+): Json {
+  const whole = variables.find((one) => one.variable.name.value === 'body')
+  if (whole) return { ...inputSchema(typeOf(whole, schema), components), ...body }
+  const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
+  const shapeOf = (one: VariableDefinitionNode): Json =>
+    neverNull.includes(one.variable.name.value)
+      ? inputSchema(typeOf(one, schema), components)
+      : fieldSchema(typeOf(one, schema), components)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  }
+}
+
+/** The schema of a value of an input type, its being null left out. */
+export function inputSchema(type: GraphQLType, components: Components): Json {
+  if (isNonNullType(type)) return inputSchema(type.ofType, components)
+  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType, components) }
+  if (!isInputObjectType(type)) return leafSchema(type, components)
+  const whole = tagOf(type) ? taggedSchema(type, components) : objectSchema(type, components)
+  return components.add(type.name, described(whole, type.description))
+}
+
+/** A field of a body: one that may be left out may be null too, which clears it where it is kept. */
+function fieldSchema(type: GraphQLType, components: Components): Json {
+  const shape = inputSchema(type, components)
+  return isNonNullType(type) ? shape : orNull(shape)
+}
+
+/** An input object as REST spells it. `without`: fields that the path fills. `neverNull`: keys that may be left out, but are no null. */
+function objectSchema(
+  type: GraphQLInputObjectType,
+  components: Components,
+  without: ReadonlySet<string> = new Set(),
+  neverNull: readonly string[] = [],
+): Json {
+  const fields = wireFields(type).filter((field) => !without.has(field.name))
+  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => memberWord(type, field.name))
+  const shapeOf = (field: GraphQLInputField): Json =>
+    neverNull.includes(memberWord(type, field.name))
+      ? inputSchema(field.type, components)
+      : fieldSchema(field.type, components)
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      fields.map((field) => [memberWord(type, field.name), described(shapeOf(field), field.description)]),
+    ),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  }
+}
+
+/** A `@oneOf` input that REST shows as one object with a tag. */
+function taggedSchema(type: GraphQLInputObjectType, components: Components): Json {
+  const tag = tagOf(type) ?? ''
+  return {
+    oneOf: Object.values(type.getFields()).map((field) => {
+      const named = getNamedType(field.type)
+      const word = { type: 'string', enum: [memberWord(type, field.name)] }
+      if (!isInputObjectType(named))
+        return { type: 'object', properties: { [tag]: word }, required: [tag], additionalProperties: false }
+      const whole = objectSchema(named, components)
+      return {
+        ...whole,
+        properties: { [tag]: word, ...(whole['properties'] as Json) },
+        required: [tag, ...((whole['required'] as string[] | undefined) ?? [])],
+      }
+    }),
+  }
+}

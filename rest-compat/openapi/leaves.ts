@@ -1,0 +1,36 @@
+/** Scalars and enums as JSON Schema has them: the same in bodies, parameters and answers. */
+import { isEnumType, isScalarType, type GraphQLEnumType, type GraphQLType } from 'graphql'
+import type { Components, Json } from './components.ts'
+
+const scalars: Readonly<Record<string, Json>> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Int: { type: 'integer' },
+  Float: { type: 'number' },
+  Boolean: { type: 'boolean' },
+  DateTime: { type: 'string', format: 'date-time', examples: ['2026-04-07T04:27:43.197Z'] },
+  TextMap: { type: 'object', additionalProperties: { type: 'string' } },
+  TextMapPatch: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
+  BigInt: { type: 'integer' },
+  Decimal: { type: 'string', examples: ['0.000125000'] },
+  JSON: {},
+  Bytes: { type: 'string', contentEncoding: 'base64' },
+  ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
+}
+
+/** The schema of a scalar or an enum; of anything else, that it may be anything. */
+export function leafSchema(type: GraphQLType, components: Components): Json {
+  if (isEnumType(type)) return components.add(type.name, enumSchema(type))
+  return isScalarType(type) ? (scalars[type.name] ?? {}) : {}
+}
+
+/** REST shows the words that are stored, which are the values here. */
+function enumSchema(type: GraphQLEnumType): Json {
+  const values = type.getValues()
+  const meanings = values.map(({ value, description }) => `\`${String(value)}\`: ${description ?? ''}`)
+  return {
+    type: 'string',
+    enum: values.map(({ value }) => value as unknown),
+    description: [type.description, ...meanings].filter(Boolean).join(' '),
+  }
+}

@@ -1,0 +1,64 @@
+/** How operations are named and grouped, for OpenAPI. */
+
+/** The nouns that operations are grouped by, and what each is. */
+const nouns: Readonly<Record<string, string>> = {
+  agents: 'Definitions of agents, with their versions.',
+  builds: 'Builds of repositories and uploads, with their logs.',
+  chat: 'Chats with models.',
+  environments: 'What the VMs of sessions are made from.',
+  models: 'The models that may be asked.',
+  runs: 'One task for an agent, made and begun at once.',
+  sessions: 'Conversations with agents, with their logs.',
+  tools: 'The tools that agents may be given.',
+  uploads: 'Archives to build from.',
+  usage: 'What VMs used and cost.',
+  vaults: 'Credentials for agents.',
+  vms: 'microVMs, and what goes on inside them.',
+}
+
+/** Where the first word of a path is not the noun. */
+const nounOfWord: Readonly<Record<string, string>> = {
+  build: 'builds',
+  compute: 'uploads',
+  'shared-sessions': 'sessions',
+}
+
+/** The noun of a path. */
+export function tagOfPath(path: string): string {
+  const word = wordsOf(path)[0] ?? ''
+  return nounOfWord[word] ?? word
+}
+
+/** The nouns that these operations have, each with its sentence. */
+export function describeTags(used: ReadonlySet<string>): { name: string; description?: string }[] {
+  return [...used].sort().map((name) => ({ name, ...(nouns[name] ? { description: nouns[name] } : {}) }))
+}
+
+/** The words of a path that are the same for every request. */
+function wordsOf(path: string): string[] {
+  return path.split('/').filter((word) => word && !word.startsWith('{') && !['api', 'v1'].includes(word))
+}
+
+const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'set', PATCH: 'change', DELETE: 'delete' }
+
+/** A name for an operation whose document has none: `listVms`, `getVm`, `createVm`. */
+export function nameOfPath(method: string, path: string): string {
+  const isOne = path.endsWith('}')
+  const words = wordsOf(path).flatMap((word) => word.split(/[-_]/))
+  const last = words.at(-1) ?? ''
+  const named = isOne || method === 'POST' ? [...words.slice(0, -1), last.replace(/(?<=ss)es$|s$/, '')] : words
+  const verb = method === 'GET' ? (isOne ? 'get' : 'list') : (verbs[method] ?? method.toLowerCase())
+  return verb + named.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
+/** Makes names unique: where two operations have one, the second says by which method it is asked. */
+export function uniqueNames(): (name: string, method: string) => string {
+  const taken = new Set<string>()
+  return (name, method) => {
+    const byMethod = `${name}By${method.charAt(0)}${method.slice(1).toLowerCase()}`
+    const free = [name, byMethod].find((one) => !taken.has(one))
+    if (free === undefined) throw new Error(`several operations are named ${name}`)
+    taken.add(free)
+    return free
+  }
+}
