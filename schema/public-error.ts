@@ -19,7 +19,7 @@ export function shownError(thrown: unknown, requestId: string): BerthError {
   return publicError(cause)
 }
 
-/** The error as a GraphQLError with `extensions.code`, `extensions.http.status` and `extensions.requestId`. */
+/** The error as a GraphQLError with `extensions` `code`, `http.status`, `requestId`, and `field` where one place is to blame. */
 export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
   if (isFinding(thrown)) {
     return new GraphQLError(shorten(thrown.message), {
@@ -31,7 +31,7 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
     })
   }
   const shown = shownError(thrown, requestId)
-  const { retryAfterSeconds, allowance: _allowance, ...details } = shown.details
+  const { retryAfterSeconds, allowance: _allowance, field, ...details } = shown.details
   const at =
     thrown instanceof GraphQLError
       ? { nodes: thrown.nodes, source: thrown.source, positions: thrown.positions, path: thrown.path }
@@ -43,9 +43,15 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
       http: { status: shown.status },
       requestId,
       ...details,
+      ...(typeof field === 'string' ? { field: camelCase(field) } : {}),
       ...(retryAfterSeconds ? { retryAfterSeconds } : {}),
     },
   })
+}
+
+/** A place as GraphQL names it: what REST calls `network_policy.allowed_hosts[0]`. */
+function camelCase(place: string): string {
+  return place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The whole schema: every noun's file is loaded, then built once. */
 import { defaultTypeResolver, getNullableType, isAbstractType, isEnumType, type GraphQLSchema } from 'graphql'
 import { builder } from './builder.ts'
+import './error-codes.ts'
 import './scalars.ts'
 import './agents/agents.ts'
 import './agents/built-in-tools.ts'

@@ -12,14 +12,16 @@ import {
   type GraphQLSchema,
   type VariableDefinitionNode,
 } from 'graphql'
+import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 
-/** A variable that does not fit: its definition, where in it (`name`, or `name.items[3].key`), and what should stand there. `unknown`: a key that its object does not have. */
+/** A variable that does not fit: its definition, where in it (`name`, or `name.items[3].key`), and what should stand there. `unknown`: a key that its object does not have. `near`: the key or word that was probably meant. */
 export type WrongVariable = {
   definition: VariableDefinitionNode
   name: string
   at: string
   fault: 'absent' | 'unknown' | 'wrong'
   type: GraphQLInputType
+  near?: string | undefined
 }
 
 const placeLength = 200 // characters of a place that are shown; its keys are the caller's text
@@ -80,17 +82,33 @@ function placeOf(
   name: string,
   whole: GraphQLInputType,
   { path, value }: Found,
-): Pick<WrongVariable, 'at' | 'fault' | 'type'> {
+): Pick<WrongVariable, 'at' | 'fault' | 'type' | 'near'> {
   const type = typeAt(whole, path)
   const at = path.reduce<string>(addStep, name)
   if (value === undefined || value === null) return { at: shorten(at), fault: 'absent', type }
   let inner = getNullableType(type)
   while (isListType(inner) && !Array.isArray(value)) inner = getNullableType(inner.ofType as GraphQLInputType) // one value stands for a list of one
+  if (isEnumType(inner) && typeof value === 'string')
+    return {
+      at: shorten(at),
+      fault: 'wrong',
+      type,
+      near: nearestKey(
+        value,
+        inner.getValues().map(({ name: word }) => word),
+      ),
+    }
   if (!isInputObjectType(inner) || typeof value !== 'object' || Array.isArray(value))
     return { at: shorten(at), fault: 'wrong', type }
   const fields = inner.getFields()
   for (const key in value)
-    if (!Object.hasOwn(fields, key)) return { at: shorten(addStep(at, key)), fault: 'unknown', type: inner }
+    if (!Object.hasOwn(fields, key))
+      return {
+        at: shorten(addStep(at, key)),
+        fault: 'unknown',
+        type: inner,
+        near: nearestKey(key, Object.keys(fields)),
+      }
   for (const field of Object.values(fields)) {
     const isMissing =
       isNonNullType(field.type) &&

@@ -61,8 +61,12 @@ export function wrongVariable({
   if (operation?.kind !== 'OperationDefinition') return undefined // graphql says what is wrong
   const wrong = findWrongVariable(schema, operation.variableDefinitions ?? [], variableValues ?? {})
   if (!wrong) return undefined
-  const { definition, name, at, fault } = wrong
+  const { definition, name, at, fault, near } = wrong
   const place =
     at === name ? '' : fault === 'unknown' ? `, which has no "${at.slice(name.length + 1)}"` : `; look at "${at}"`
-  return new GraphQLError(`Variable "$${name}" must be ${print(definition.type)}${place}.`, { nodes: definition })
+  const meant = near === undefined ? '' : ` Did you mean "${near}"?`
+  return new GraphQLError(`Variable "$${name}" must be ${print(definition.type)}${place}.${meant}`, {
+    nodes: definition,
+    extensions: { field: at },
+  })
 }
