@@ -78,7 +78,9 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
     ({ variable }) => !inPath.includes(variable.name.value) && !isSpecial(variable.name.value),
   )
   const hasBody = method !== 'GET' && method !== 'DELETE'
-  const inQuery = variables.filter((one) => !hasBody || route.query?.includes(one.variable.name.value))
+  const inQuery = variables.filter(
+    ({ variable: { name } }) => name.value !== 'input' && (!hasBody || route.query?.includes(name.value)),
+  )
   const inBody = variables.filter((one) => !inQuery.includes(one))
   const deleted = {
     description: 'Done, for a request with the header anthropic-beta',

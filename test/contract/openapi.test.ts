@@ -365,7 +365,11 @@ describe('the description', () => {
       const operations = operationsOf(document)
       const ids = operations.map(([, { operationId }]) => operationId)
       expect(new Set(ids).size).toBe(ids.length)
-      for (const [key, { operationId, tags }] of operations) {
+      for (const [key, { operationId, tags, parameters }] of operations) {
+        expect(
+          parameters.filter(({ name }) => ['input', 'filter'].includes(name)),
+          key,
+        ).toEqual([]) // variables of the document, which no caller sends
         expect(operationId, key).toMatch(/^[a-z]+(?:[A-Z][a-z0-9]*)+$/)
         expect(operationId.length, key).toBeLessThan(40)
         const described = document.tags.filter((tag) => tags.includes(tag.name))
