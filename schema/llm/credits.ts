@@ -2,7 +2,10 @@
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
+import { apiKeyType } from '../identity/api-keys.ts'
+import { organizationType } from '../identity/organizations.ts'
 import { mutationOf } from '../mutations.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import {
   getCredits,
   selfHostedPlan,
@@ -20,6 +23,7 @@ const keyBudget = builder.objectRef<KeyBudget>('KeyBudget').implement({
   description: 'What an organization key may spend on models in a month (UTC).',
   fields: (t) => ({
     keyId: t.exposeID('keyId', { description: 'The key.' }),
+    key: t.field({ type: apiKeyType, nullable: true, description: 'The same, whole.', resolve: ({ keyId }) => keyId }),
     monthlyUsd: t.expose('monthlyUsd', { type: 'Decimal', description: 'US dollars a month.' }),
     spentThisMonthUsd: t.expose('spentThisMonthUsd', {
       type: 'Decimal',
@@ -57,6 +61,15 @@ const credits = builder.objectRef<Credits>('InferenceCredits').implement({
     }),
   }),
 })
+
+builder.objectFields(organizationType, (t) => ({
+  inferenceCredits: t.field({
+    type: credits,
+    nullable: true,
+    description: 'What it may spend on models. Errors: FORBIDDEN.',
+    resolve: ({ id }, _arguments, call) => getCredits(call, encodeId('organization', id)),
+  }),
+}))
 
 builder.queryFields((t) => ({
   inferenceCredits: t.field({

@@ -18,6 +18,9 @@ import {
   type UsageGroup,
   type UsageGroupBy,
 } from '#src/resources/llm/usage.ts'
+import { apiKeyType } from '../identity/api-keys.ts'
+import { organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
 import { modelType } from './models.ts'
 
 const requestStatus = enumOf('InferenceRequestStatus', 'How a request to a model stands.', {
@@ -47,11 +50,33 @@ const requestType = nodeOf('InferenceRequest', '`infreq_` and 26 characters.', f
 builder.objectType(requestType, {
   description: 'One request to a model. What was asked and answered is not kept.',
   fields: (t) => ({
+    organizationId: t.id({
+      description: 'Who pays for it.',
+      resolve: ({ organizationId }) => encodeId('organization', organizationId),
+    }),
+    organization: t.field({
+      type: organizationType,
+      nullable: true,
+      description: 'The same, whole.',
+      resolve: ({ organizationId }) => organizationId,
+    }),
     keyId: t.exposeID('keyId', { nullable: true, description: 'The organization key that asked.' }),
+    key: t.field({
+      type: apiKeyType,
+      nullable: true,
+      description: 'The same, whole.',
+      resolve: ({ keyId }) => keyId,
+    }),
     userId: t.id({
       nullable: true,
       description: 'The person who asked.',
       resolve: ({ userId }) => userId && encodeId('user', userId),
+    }),
+    user: t.field({
+      type: userType,
+      nullable: true,
+      description: 'The same, whole.',
+      resolve: ({ userId }) => userId,
     }),
     modelId: t.exposeID('model', { description: 'The model that was asked.' }),
     model: t.field({
@@ -106,10 +131,17 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
   description: 'Sums of one key, person, model or day; what they are not by is null.',
   fields: (t) => ({
     keyId: t.exposeID('keyId', { nullable: true, description: 'The organization key.' }),
+    key: t.field({ type: apiKeyType, nullable: true, description: 'The same, whole.', resolve: ({ keyId }) => keyId }),
     userId: t.id({
       nullable: true,
       description: 'The person.',
       resolve: ({ userId }) => userId && encodeId('user', userId),
+    }),
+    user: t.field({
+      type: userType,
+      nullable: true,
+      description: 'The same, whole.',
+      resolve: ({ userId }) => userId,
     }),
     modelId: t.exposeID('model', { nullable: true, description: 'The model.' }),
     model: t.field({
@@ -186,6 +218,24 @@ builder.queryFields((t) => ({
     args: { ...organizationArguments, ...requestArguments },
     resolve: (_, { organizationId, filter, orderBy, ...window }, call) =>
       pageRequests(call, organizationId, window, filter, orderBy?.direction),
+  }),
+}))
+
+builder.objectFields(organizationType, (t) => ({
+  inferenceUsage: t.field({
+    type: usage,
+    nullable: true,
+    description: 'What its requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
+    args: usageArguments,
+    resolve: ({ id }, input, call) => sumUsage(call, { ...input, organizationId: encodeId('organization', id) }),
+  }),
+  inferenceRequests: t.field({
+    type: requestConnection,
+    nullable: true,
+    description: 'Its requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
+    args: requestArguments,
+    resolve: ({ id }, { filter, orderBy, ...window }, call) =>
+      pageRequests(call, encodeId('organization', id), window, filter, orderBy?.direction),
   }),
 }))
 

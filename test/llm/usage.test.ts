@@ -154,6 +154,28 @@ describe('inferenceRequests', () => {
       expect(await count(nobody)).toEqual([0, 0])
   })
 
+  it('are found from their organization, with whoever asked and what the organization has', async () => {
+    type Shown = {
+      organization: { inferenceRequests: { nodes: object[] }; inferenceUsage: object; inferenceCredits: object }
+    }
+    const { organization } = await data<Shown>(`{ organization(id: "${org}") {
+      inferenceRequests(first: 3) { nodes { key { id name } user { name } organization { name } } }
+      inferenceUsage(groupBy: KEY) { groups { key { id } user { name } } }
+      inferenceCredits { plan } } }`)
+    expect(organization.inferenceRequests.nodes).toEqual([
+      { key: { id: key.keyId, name: 'k' }, user: null, organization: { name: 'acme' } },
+      { key: { id: key.keyId, name: 'k' }, user: null, organization: { name: 'acme' } },
+      { key: null, user: { name: 'alice' }, organization: { name: 'acme' } },
+    ])
+    expect(organization.inferenceUsage).toEqual({
+      groups: [
+        { key: { id: key.keyId }, user: null },
+        { key: null, user: { name: 'alice' } },
+      ],
+    })
+    expect(organization.inferenceCredits).toEqual({ plan: 'SELF_HOSTED' })
+  })
+
   it('are nodes of their organization, and nobody else’s', async () => {
     const [one] = (await list('first: 1')).inferenceRequests.nodes
     const query = `{ node(id: "${one?.id}") { id ... on InferenceRequest { costUsd model { id } } } }`
