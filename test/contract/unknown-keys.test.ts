@@ -282,6 +282,7 @@ test('REST takes every argument that GraphQL has for the same thing', () => {
   /** Arguments that a REST path says in another way. */
   const elsewhere: Readonly<Record<string, string>> = {
     'GET /agents/v1/models/{model} provider': 'the path with two parts',
+    'GET /agents/v1/agents/{id}/versions version': 'all of them',
   }
   const missing = routes.flatMap(({ key, route }) => {
     const definition = definitionOf(route)

@@ -210,7 +210,7 @@ describe('a role', () => {
     try {
       const chat = client.iterate({
         query:
-          'subscription { chatCompletion(model: "berth/demo", messages: [{role: "user", content: "!pace 1000\\n!repeat 400 word"}]) { __typename } }',
+          'subscription { chatCompletionEvents(input: {model: "berth/demo", messages: [{user: {content: [{text: "!pace 1000\\n!repeat 400 word"}]}}]}) { __typename } }',
       })
       const events = client.iterate({ query: `subscription { vmEvents(id: "${vm}") { __typename } }` })
       expect((await chat.next()).value).toMatchObject({ data: {} })
