@@ -15,30 +15,19 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
   components.add('Error', errorSchema(surface))
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  const unique = uniqueNames()
-  const add = (key: string, nameOf: (method: string, path: string) => string, describe: Describe): void => {
+  const names = namesOf(surface, runner)
+  const add = (key: string, describe: Describe): void => {
     const [method = '', path = ''] = key.split(' ')
     const tag = tagOfPath(path)
     tags.add(tag)
-    const operationId = unique(nameOf(method, path), method)
-    const operation = { operationId, tags: [tag], ...describe(method, path) }
+    const operation = { operationId: names.get(key), tags: [tag], ...describe(method, path) }
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
   for (const [key, route] of Object.entries(surface.routes)) {
     const operation = runner.prepare(route.operation)
-    const name = operation.definition.name?.value
-    add(
-      key,
-      (method, path) => name ?? nameOfPath(method, path),
-      (method, path) => describeRoute(method, path, route, operation, { schema: runner.schema, components }),
-    )
+    add(key, (method, path) => describeRoute(method, path, route, operation, { schema: runner.schema, components }))
   }
-  for (const [key, written] of Object.entries(surface.handlers))
-    add(
-      key,
-      () => written.name,
-      () => describeHandWritten(written),
-    )
+  for (const [key, written] of Object.entries(surface.handlers)) add(key, () => describeHandWritten(written))
   const finished = components.finish(paths)
   return {
     openapi: '3.1.0',
@@ -63,6 +52,19 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
       schemas: finished.schemas,
     },
   }
+}
+
+/** The name of each operation: that of its document; where several have one, the interface that clients know goes before ours. */
+function namesOf({ routes, handlers }: Surface, runner: Runner): Map<string, string> {
+  const unique = uniqueNames()
+  const names = new Map(Object.entries(handlers).map(([key, { name }]) => [key, unique(name, '')]))
+  const entries = Object.entries(routes)
+  const isOurs = ([, { additive }]: (typeof entries)[number]): boolean => additive === true
+  for (const [key, { operation }] of [...entries.filter((one) => !isOurs(one)), ...entries.filter(isOurs)]) {
+    const [method = '', path = ''] = key.split(' ')
+    names.set(key, unique(runner.prepare(operation).definition.name?.value ?? nameOfPath(method, path), method))
+  }
+  return names
 }
 
 type Describe = (method: string, path: string) => Json
