@@ -144,7 +144,11 @@ const inVm = 'vmId: "{vm}"'
 export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...agentsGraphqlRows,
   'query viewer': { outcomes: ['200', '200', '200', '200', '200', '200'] },
-  'query organization': { outcomes: reads('200', foreign), args: 'id: "{org}"', foreignIs403: true },
+  'query organization': {
+    outcomes: ['200', '200', '200', foreign, '200', '200'],
+    args: 'id: "{org}"',
+    foreignIs403: true,
+  },
   'query node': { outcomes: reads('200', '200'), args: 'id: "{vm}"' },
   'query nodes': { outcomes: reads('200', '200'), args: 'ids: ["{vm}"]' },
   'query members': { outcomes: peopleRead('200'), args: 'first: 5' },
