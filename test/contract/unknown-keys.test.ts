@@ -12,7 +12,7 @@ import type { Route } from '#rest-compat/routes.ts'
 import { surfaces } from '#rest-compat/surfaces.ts'
 import { ignoredParameters } from '#rest-compat/variables.ts'
 import { schema } from '#schema/schema.ts'
-import { memberWord, wireFields } from '#schema/wire.ts'
+import { memberWord, snakeCase, wireFields } from '#schema/wire.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import { startBerth, type Answer, type Berth } from '../support/berth.ts'
@@ -55,7 +55,7 @@ function inputKeys(route: Route): string[] {
 }
 const bodyFields = (key: string, route: Route): string[] => {
   if (!hasBody(key) || route.bodyInto) return []
-  const filled = Object.values(route.into ?? {})
+  const filled = Object.values(route.into ?? {}).map(snakeCase)
   return variablesOf(route)
     .flatMap((name) => (name === 'input' ? inputKeys(route) : [name]))
     .filter((name) => !key.includes(`{${name}}`) && !route.query?.includes(name) && !filled.includes(name))
