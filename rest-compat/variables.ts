@@ -149,7 +149,10 @@ function readFilter(
   for (const [parameter, name] of Object.entries(filter)) {
     const field = type.getFields()[name]
     if (!field) throw new Error(`${type.name} has no field ${name}`)
-    const value = query[parameter] ?? query[parameter.replace(/\[\]$/, '')]
+    const plain = parameter.replace(/\[\]$/, '')
+    if (plain !== parameter && query[parameter] !== undefined && query[plain] !== undefined)
+      throw new BerthError('invalid_request', `${parameter} and ${plain} are one parameter; give one of them.`)
+    const value = query[parameter] ?? query[plain]
     if (value === undefined) continue
     const scalar = getNamedType(field.type).name
     read[name] = fromWire(

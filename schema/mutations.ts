@@ -1,5 +1,6 @@
 /** Mutations: each takes one `input` and answers a payload that can grow. Most change one noun, and answer it. */
 import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core'
+import type { GraphQLResolveInfo } from 'graphql'
 import type { Call } from '#src/platform/services.ts'
 import { builder } from './builder.ts'
 import { wiredFields } from './wire.ts'
@@ -36,10 +37,8 @@ export function mutationOf<Row, Map extends InputFieldMap>(
       description,
       resolve: async (_, arguments_, call, info) => {
         const { input } = arguments_ as unknown as { input: InputShapeFromFields<Map> } // Pothos cannot see through a type parameter
-        const [argument] = info.parentType.getFields()[info.fieldName]?.args ?? []
-        if (!argument) throw new Error(`${name} takes no input`)
         const wired = (): { [Key in keyof InputShapeFromFields<Map>]: unknown } =>
-          wiredFields(input as object, argument.type) as never // the same keys
+          wiredInput(input as object, info) as never // the same keys
         return { node: await resolve(call, input, resolve.length > wiredPlace ? wired() : (undefined as never)) } // nobody looks at it
       },
     },
@@ -50,6 +49,16 @@ export function mutationOf<Row, Map extends InputFieldMap>(
       }),
     },
   )
+}
+
+/** What a mutation of its own payload was given, with everything inside it as REST spells it. */
+export function wiredInput<Input extends object>(
+  input: Input,
+  { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
+): { [Key in keyof Input]: unknown } {
+  const [argument] = parentType.getFields()[fieldName]?.args ?? []
+  if (!argument) throw new Error(`${fieldName} takes no input`)
+  return wiredFields(input, argument.type)
 }
 
 /** The same for what takes nothing but the noun's id, such as to archive or to stop it. */

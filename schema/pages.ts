@@ -1,5 +1,5 @@
 /** Relay connections: one shape for every list that pages. */
-import type { InputObjectRef, ObjectRef } from '@pothos/core'
+import type { InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
 import type { Page, TwoWayList } from '#src/platform/pages.ts'
@@ -20,7 +20,10 @@ const pageInfo = builder.objectRef<Page<unknown>['pageInfo']>('PageInfo').implem
 })
 
 /** Makes `<Name>Connection` and `<Name>Edge` for a node type. */
-export function connectionOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, Page<Node>> {
+export function connectionOf<Node>(
+  name: string,
+  node: ObjectRef<Types, Node> | InterfaceRef<Types, Node>,
+): ObjectRef<Types, Page<Node>> {
   const edge = builder.objectRef<{ cursor: string; node: Node }>(`${name}Edge`).implement({
     description: `A node of a list of type ${name}, and its place there.`,
     fields: (t) => ({

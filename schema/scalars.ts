@@ -31,6 +31,15 @@ builder.scalarType('JSON', {
   parseValue: (value) => value,
 })
 
+builder.scalarType('WireEvent', {
+  description:
+    'An event of a session as REST shows it, `{"type": "agent.message", "id": "sevt_…", …}`: a JSON object whose shape its `type` decides.',
+  serialize: (value) => value,
+  parseValue: () => {
+    throw new GraphQLError('events are sent as SessionEventInput')
+  },
+})
+
 builder.scalarType('Bytes', {
   description: 'Bytes as base64 text.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc4648#section-4',
@@ -114,9 +123,12 @@ function readBigInt(value: unknown): number {
   return value as number // checked just above
 }
 
+const decimals = 9
 const decimal = /^-?\d{1,15}(?:\.\d{1,9})?$/
 
-function readDecimal(value: unknown): string {
+function readDecimal(given: unknown): string {
+  // REST's clients also write money as a number; as text a small one would have an exponent.
+  const value = typeof given === 'number' && Number.isFinite(given) ? given.toFixed(decimals) : given
   if (typeof value !== 'string' || !decimal.test(value))
     throw new GraphQLError('must be a decimal number as text, such as "12.50", with at most nine decimals')
   return value

@@ -2,7 +2,8 @@
  * Between REST and the schema's input types, by the type alone: keys (`memory_mb`, `memoryMb`), words of enums
  * (`running`, `RUNNING`), and REST's tagged objects (`{"type": "limited", "allowed_hosts": []}`), which are `@oneOf`
  * inputs here (`{limited: {allowedHosts: []}}`) whose extension `tag` names the key that says which. An input with the
- * extension `text` may be a plain text in REST, which stands for the field that `text` names.
+ * extension `text` may be a plain text in REST, which stands for the field that `text` names. A tagged object without its
+ * tag is of the member that the extension `usual` names. A list longer than the field's extension `most` goes no further.
  */
 import {
   getNullableType,
@@ -17,7 +18,8 @@ import {
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 
-type Shape = { byKey: Map<string, { name: string; type: GraphQLInputType }>; tag: string | undefined }
+type ShapeField = { name: string; type: GraphQLInputType; most: number }
+type Shape = { byKey: Map<string, ShapeField>; tag: string | undefined; usual: unknown }
 
 /** A key as REST spells it. */
 export function snakeCase(name: string): string {
@@ -51,9 +53,13 @@ function shapeOf(type: GraphQLInputObjectType): Shape {
   const tag = tagOf(type)
   const shape = {
     byKey: new Map(
-      wireFields(type).map((field) => [memberWord(type, field.name), { name: field.name, type: field.type }]),
+      wireFields(type).map(({ name, type: fieldType, extensions: { most } }) => [
+        memberWord(type, name),
+        { name, type: fieldType, most: typeof most === 'number' ? most : Infinity },
+      ]),
     ),
     tag,
+    usual: type.extensions['usual'],
   }
   shapes.set(type, shape)
   return shape
@@ -112,10 +118,19 @@ function fromObject(value: object, byKey: Shape['byKey'], place: string, except?
       field: before + unknown.slice(0, placeLength),
     })
   const read: Record<string, unknown> = {}
-  for (const [key, { name, type }] of byKey) {
-    if (Object.hasOwn(value, key)) read[name] = fromWire((value as Record<string, unknown>)[key], type, before + key)
+  for (const [key, { name, type, most }] of byKey) {
+    if (!Object.hasOwn(value, key)) continue
+    const given = (value as Record<string, unknown>)[key]
+    refuseMore(given, most, before + key)
+    read[name] = fromWire(given, type, before + key)
   }
   return read
+}
+
+/** Reading what will be refused anyhow would hold the process: a body may have millions of entries. */
+function refuseMore(value: unknown, most: number, place: string): void {
+  if (Array.isArray(value) && value.length > most)
+    throw new BerthError('invalid_request', `${place} may hold at most ${most} entries.`, { field: place })
 }
 
 const placeLength = 200 // characters of a caller's own key that are shown
@@ -132,13 +147,13 @@ function isErrorCode(code: unknown): code is ErrorCode {
 
 function fromTagged(
   value: object,
-  { byKey }: Shape,
+  { byKey, usual }: Shape,
   tag: string,
   place: string,
   unknownTag: ErrorCode,
 ): Record<string, unknown> {
   const before = place === '' ? '' : `${place}.`
-  const word: unknown = Object.hasOwn(value, tag) ? (value as Record<string, unknown>)[tag] : undefined
+  const word: unknown = (Object.hasOwn(value, tag) ? (value as Record<string, unknown>)[tag] : null) ?? usual
   const member = typeof word === 'string' ? byKey.get(word) : undefined
   if (!member) {
     const code = typeof word === 'string' ? unknownTag : 'invalid_request'
@@ -154,7 +169,7 @@ function fromTagged(
   return { [member.name]: true }
 }
 
-/** The same the other way: what a resolver was given, as REST spells it. */
+/** The same the other way: what a resolver was given, as REST spells it. @throws BerthError invalid_request for a member of a tagged input that is false. */
 export function toWire(value: unknown, type: GraphQLInputType): unknown {
   if (value === null || value === undefined) return value
   const inner = getNullableType(type)
@@ -168,6 +183,10 @@ export function toWire(value: unknown, type: GraphQLInputType): unknown {
   for (const [key, field] of byKey) {
     const given = (value as Record<string, unknown>)[field.name]
     if (given === undefined) continue
+    if (tag !== undefined && given === false)
+      throw new BerthError('invalid_request', `${field.name} says something by being true. Leave it out instead.`, {
+        field: field.name,
+      })
     const wired = toWire(given, field.type)
     if (tag === undefined) written[key] = wired
     else Object.assign(written, { [tag]: key }, typeof wired === 'object' ? wired : {})

@@ -7,7 +7,7 @@ export const runRoutes: Routes = {
     status: 202,
     errors: [400, 404, 409, 429, 503],
     summary: 'Begins a session with one of the caller’s agents, a built-in one, or a mode',
-    operation: `mutation ($agent: JSON, $builtin: String, $mode: String, $input: String, $vault_ids: [ID!], $environment_id: ID, $metadata: JSON) {
-      body: createRun(agent: $agent, builtin: $builtin, mode: $mode, input: $input, vaultIds: $vault_ids, environmentId: $environment_id, metadata: $metadata) { session_id: sessionId sandbox_id: sandboxId } }`,
+    operation:
+      'mutation createRun ($input: CreateRunInput!) { body: createRun(input: $input) { session_id: sessionId sandbox_id: vmId } }',
   },
 }

@@ -14,6 +14,7 @@ const scalars: Readonly<Record<string, Json>> = {
   BigInt: { type: 'integer' },
   Decimal: { type: 'string', examples: ['0.000125000'] },
   JSON: {},
+  RestObject: { type: 'object' },
   Bytes: { type: 'string', contentEncoding: 'base64' },
   ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
 }

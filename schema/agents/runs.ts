@@ -1,34 +1,53 @@
 /** Runs in GraphQL. */
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
+import { wiredInput } from '../mutations.ts'
+import { sessionAgentInput } from './sessions/inputs.ts'
+import { sessionType } from './sessions.ts'
 import { encodeId } from '#src/platform/ids.ts'
-import { createRun, type Run } from '#src/resources/agents/runs.ts'
+import { limits } from '#src/platform/limits.ts'
+import type { BuiltinName, ModeName } from '#src/resources/agents/agents/builtin-agents.ts'
+import { createRun } from '#src/resources/agents/runs.ts'
 
-const runType = builder.objectRef<Run>('Run').implement({
-  description: 'What was begun: a session, and its VM.',
-  fields: (t) => ({
-    sessionId: t.id({ description: 'The session.', resolve: ({ session }) => encodeId('session', session.id) }),
-    sandboxId: t.id({
-      nullable: true,
-      description: 'Its VM, which is on its way; null without one.',
-      resolve: ({ sandboxId }) => sandboxId && encodeId('vm', sandboxId),
+const builtinAgent = enumOf('BuiltinAgent', 'An agent of Berth’s own.', {
+  coder: 'Writes and mends programs, in a VM.',
+  reviewer: 'Reads changes and says what is wrong with them, in a VM.',
+  researcher: 'Looks things up and writes what it found.',
+} satisfies Record<BuiltinName, string>)
+const runMode = enumOf('RunMode', 'What a run without an agent works with.', {
+  chat: 'Words alone.',
+  computer: 'A fresh VM.',
+} satisfies Record<ModeName, string>)
+
+builder.relayMutationField(
+  'createRun',
+  {
+    description: 'What `createRun` takes: exactly one of `agent`, `builtin` and `mode`.',
+    inputFields: (t) => ({
+      agent: t.field({ type: sessionAgentInput, description: 'An agent of the caller’s.' }),
+      builtin: t.field({ type: builtinAgent, description: 'An agent of Berth’s own.' }),
+      mode: t.field({ type: runMode, description: 'No agent in particular.' }),
+      input: t.string({ description: 'What it is to do; it waits for a message without it.' }),
+      vaultIds: t.idList({ description: `Vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
+      environmentId: t.id({ description: 'Where it works.' }),
+      metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
     }),
-  }),
-})
-
-builder.mutationFields((t) => ({
-  createRun: t.field({
-    type: runType,
+  },
+  {
     description:
-      'Begins a session in one request; exactly one of `agent`, `builtin` and `mode`. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
-    args: {
-      agent: t.arg({ type: 'JSON', description: 'An agent of the caller’s, as `createSession` takes it.' }),
-      builtin: t.arg.string({ description: '`coder`, `reviewer` or `researcher`.' }),
-      mode: t.arg.string({ description: '`chat`, or `computer` with a fresh VM.' }),
-      input: t.arg.string({ description: 'What it is to do; it waits for a message without it.' }),
-      vaultIds: t.arg.idList({ description: 'Vaults whose credentials it may use, 50 at most.' }),
-      environmentId: t.arg.id({ description: 'Where it works.' }),
-      metadata: t.arg({ type: 'JSON', description: 'Up to 16 pairs of text.' }),
-    },
-    resolve: (_, order, call) => createRun(call, order),
-  }),
-}))
+      'Begins a session in one request. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
+    resolve: (_, { input }, call, info) => createRun(call, wiredInput(input, info) as Parameters<typeof createRun>[1]), // its ids are texts by their types
+  },
+  {
+    description: 'What `createRun` answers.',
+    outputFields: (t) => ({
+      sessionId: t.id({ description: 'The session.', resolve: ({ session }) => encodeId('session', session.id) }),
+      session: t.field({ type: sessionType, description: 'The session itself.', resolve: ({ session }) => session }),
+      vmId: t.id({
+        nullable: true,
+        description: 'Its VM, which is on its way; null without one.',
+        resolve: ({ sandboxId }) => sandboxId && encodeId('vm', sandboxId),
+      }),
+    }),
+  },
+)

@@ -1,82 +1,50 @@
-/** Sessions in GraphQL. */
-import { createdArguments, idArguments, listOrder } from '../arguments.ts'
+/** Sessions in GraphQL. Their logs are session-events.ts. */
+import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, listArguments, pageArguments, twoWayListTypeOf } from '../pages.ts'
+import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
+import { nodeOf } from '../nodes.ts'
+import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { budgetInput, sessionAgentChangeInput, sessionAgentInput, sessionEventInput } from './sessions/inputs.ts'
+import {
+  budget,
+  outcomeEvaluation,
+  sessionActivity,
+  sessionKind,
+  sessionSource,
+  sessionStats,
+  sessionStatus,
+  sessionUsage,
+  stopReason,
+} from './sessions/parts.ts'
+import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
 import { deleteSession } from '#src/resources/agents/sessions/deletion.ts'
-import { wireOutcomes } from '#src/resources/agents/outcomes/rows.ts'
-import { activityOf, markSeen, type Activity } from '#src/resources/agents/sessions/reading.ts'
-import { wireAgent, type Session, type SessionSource, type SessionStatus } from '#src/resources/agents/sessions/rows.ts'
+import { activityOf, markSeen } from '#src/resources/agents/sessions/reading.ts'
+import { wireAgent } from '#src/resources/agents/sessions/rows.ts'
+import { setSharing } from '#src/resources/agents/sessions/shared-sessions.ts'
 import { followSessionState, type SessionState } from '#src/resources/agents/sessions/streams.ts'
 import { budgetOf, statsOf, usageOf } from '#src/resources/agents/sessions/usage.ts'
 import {
   archiveSession,
   createSession,
+  findSessions,
   getSession,
-  listSessions,
   pageSessions,
   updateSession,
 } from '#src/resources/agents/sessions.ts'
-import { getSharedSession, setSharing, type SharedSession } from '#src/resources/agents/sessions/shared-sessions.ts'
 
-const sessionStatus = builder.enumType('SessionStatus', {
-  description: 'Where a session is.',
-  values: {
-    idle: { description: 'It waits for the client; `stopReason` says for what.' },
-    running: { description: 'It works.' },
-    rescheduling: { description: 'Something failed that may pass; it is tried again soon.' },
-    terminated: { description: 'It has ended for ever.' },
-  } satisfies Record<SessionStatus, { description: string }>,
-})
-const sessionKind = builder.enumType('SessionKind', {
-  description: 'What a session works with.',
-  values: { chat: { description: 'Words alone.' }, computer: { description: 'An environment.' } } satisfies Record<
-    Session['kind'],
-    { description: string }
-  >,
-})
-const sessionSource = builder.enumType('SessionSource', {
-  description: 'Who began a session.',
-  values: {
-    user: { description: 'A caller.' },
-    schedule: { description: 'A schedule.' },
-    trigger: { description: 'A trigger.' },
-    deployment: { description: 'A deployment.' },
-    run: { description: 'A run.' },
-    peer: { description: 'Another session.' },
-  } satisfies Record<SessionSource, { description: string }>,
-})
-const archivedFilter = builder.enumType('ArchivedFilter', {
-  description: 'Whether a list shows what is archived.',
-  values: {
-    exclude: { description: 'Not.' },
-    include: { description: 'Too.' },
-    only: { description: 'Nothing else.' },
-  },
-})
+/** A session. */
+export const sessionType = nodeOf('Session', '`sesn_` and 26 characters.', findSessions)
 
-const activityType = builder.objectRef<Activity>('SessionActivity').implement({
-  description: 'What happened in a session lately.',
-  fields: (t) => ({
-    lastEventId: t.exposeID('lastEventId', { nullable: true, description: 'Its newest event.' }),
-    lastEventAt: t.expose('lastEventAt', { type: 'DateTime', nullable: true, description: 'When that happened.' }),
-    lastReadEventId: t.exposeID('lastReadEventId', { nullable: true, description: 'How far the owner has read.' }),
-    unreadCount: t.exposeInt('unreadCount', {
-      description: 'How many events came after that, without those that the owner sent; 100 at most.',
-    }),
-    requiresAction: t.exposeBoolean('requiresAction', { description: 'Whether it waits for an answer.' }),
-  }),
-})
-
-const sessionType = builder.objectRef<Session>('Session').implement({
+builder.objectType(sessionType, {
   description: 'An agent at work, with the log of everything that happened.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'agentDefinition' in value,
   fields: (t) => ({
-    id: t.id({ description: '`sesn_` and 26 characters.', resolve: ({ id }) => encodeId('session', id) }),
     type: t.string({ description: 'Always `session`.', resolve: () => 'session' }),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
-    agent: t.field({
+    wireAgent: t.field({
       type: 'JSON',
       description: 'The agent as it was when the session began.',
       resolve: (session) => wireAgent(session),
@@ -96,50 +64,37 @@ const sessionType = builder.objectRef<Session>('Session').implement({
     source: t.field({ type: sessionSource, description: 'Who began it.', resolve: ({ source }) => source }),
     status: t.field({ type: sessionStatus, description: 'Where it is.', resolve: ({ status }) => status }),
     stopReason: t.field({
-      type: 'JSON',
+      type: stopReason,
       nullable: true,
-      description:
-        'Why it is idle: `{type}` is `end_turn`, `requires_action` with `event_ids`, `retries_exhausted` or `budget_reached`.',
-      resolve: ({ stopReason }) => stopReason,
+      description: 'Why it is idle; null while it is not.',
+      resolve: (session) => session.stopReason,
     }),
     vaultIds: t.idList({
       description: 'The vaults whose credentials it may use.',
       resolve: ({ vaultIds }) => vaultIds.map((id) => encodeId('vault', id)),
     }),
-    metadata: t.field({ type: 'TextMap', description: 'The caller’s own notes.', resolve: ({ metadata }) => metadata }),
-    resources: t.field({ type: 'JSON', description: 'Always empty.', resolve: () => [] }),
+    vaults: t.field({
+      type: [vaultType],
+      nullable: { list: false, items: true },
+      description: 'The same vaults; null for one that was deleted.',
+      resolve: ({ vaultIds }) => vaultIds,
+    }),
+    metadata: t.expose('metadata', { type: 'TextMap', description: 'Up to 16 pairs of text of your own.' }),
+    resources: t.field({ type: ['Reserved'], description: 'Always empty.', resolve: () => [] }),
     outcomeEvaluations: t.field({
-      type: 'JSON',
-      description:
-        'What it was given to reach, in order: `{outcome_id, description, result, iteration, explanation, completed_at}` each; `result` is `pending`, `running`, `evaluating`, `satisfied`, `max_iterations_reached`, `failed` or `interrupted`.',
-      resolve: (session) => wireOutcomes(session),
+      type: [outcomeEvaluation],
+      description: 'What it was given to reach, in order.',
+      resolve: ({ outcomes }) => outcomes,
     }),
-    budget: t.field({
-      type: 'JSON',
-      nullable: true,
-      description: 'What it may spend: `{type: "limit", max_list_cost: {amount, currency}}`.',
-      resolve: (session) => budgetOf(session),
-    }),
-    usage: t.field({
-      type: 'JSON',
-      description: 'What it used so far: tokens, requests, seconds and money.',
-      resolve: (session) => usageOf(session),
-    }),
-    stats: t.field({
-      type: 'JSON',
-      description: '`{active_seconds, duration_seconds}`.',
-      resolve: (session) => statsOf(session),
-    }),
+    budget: t.field({ type: budget, nullable: true, description: 'What it may spend.', resolve: budgetOf }),
+    usage: t.field({ type: sessionUsage, description: 'What it used so far.', resolve: usageOf }),
+    stats: t.field({ type: sessionStats, description: 'How long it has been there.', resolve: statsOf }),
     shared: t.boolean({
       description: 'Whether everybody with the link may read its transcript.',
       resolve: ({ sharedAt }) => sharedAt !== null,
     }),
     sharedAt: t.expose('sharedAt', { type: 'DateTime', nullable: true, description: 'Since when.' }),
-    activity: t.field({
-      type: activityType,
-      description: 'What happened lately.',
-      resolve: (session) => activityOf(session),
-    }),
+    activity: t.field({ type: sessionActivity, description: 'What happened lately.', resolve: activityOf }),
     eventCursor: t.string({
       description: 'Pass it as `after` to `sessionEvents` to hear what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
@@ -150,61 +105,23 @@ const sessionType = builder.objectRef<Session>('Session').implement({
   }),
 })
 
-const sharedSession = builder.objectRef<SharedSession>('SharedSession').implement({
-  description: 'What everybody may see of a shared session.',
+const archivedFilter = enumOf('ArchivedFilter', 'Whether a list shows what is archived.', {
+  exclude: 'Not.',
+  include: 'Too.',
+  only: 'Nothing else.',
+})
+const sessionFilter = builder.inputType('SessionFilter', {
+  description: 'Which sessions a list shows; conditions hold together.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `shared_session`.', resolve: () => 'shared_session' }),
-    id: t.id({ description: 'The session.', resolve: ({ id }) => encodeId('session', id) }),
-    title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
-    agentName: t.exposeString('agentName', { description: 'What its agent is called.' }),
-    agent: t.field({ type: 'JSON', description: '`{name}`.', resolve: ({ agentName }) => ({ name: agentName }) }),
-    sharedAt: t.expose('sharedAt', { type: 'DateTime', description: 'Since when it is shared.' }),
-    data: t.field({
-      type: 'JSON',
-      description: 'The transcript: what was said, and the names of the tools that were used.',
-      resolve: ({ data }) => data,
-    }),
-    hasMore: t.exposeBoolean('hasMore', { description: 'Whether there is more behind this page.' }),
-    nextPage: t.exposeString('nextPage', { nullable: true, description: 'Pass it as `page` for the next page.' }),
+    agentId: t.id({ description: 'Those of this agent.' }),
+    agentVersion: t.int({ description: 'With `agentId`: those that began with this version of it.' }),
+    deploymentId: t.id({ description: 'Those that this deployment began.' }),
+    archived: t.field({ type: archivedFilter, description: 'Whether archived ones are shown; not without it.' }),
+    includeArchived: t.boolean({ description: 'The same as `archived: INCLUDE`.' }),
+    statuses: t.field({ type: [sessionStatus], description: 'Those that are in one of these.' }),
+    ...createdFields(t),
   }),
 })
-
-const sessionState = builder.objectRef<SessionState>('SessionState').implement({
-  description: 'A session as it became.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'session' in value,
-  fields: (t) => ({
-    cursor: t.string({
-      description: 'Pass it as `after` to resume behind this state.',
-      resolve: ({ position }) => String(position),
-    }),
-    session: t.field({ type: sessionType, description: 'The session.', resolve: ({ session }) => session }),
-  }),
-})
-const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', {
-  description: 'A state of a session, or a sign of life.',
-  types: [sessionState, heartbeat],
-})
-
-const sessionConnection = connectionOf('Session', sessionType)
-const sessionList = twoWayListTypeOf('Session', sessionType)
-const filterArguments = builder.args((t) => ({
-  agentId: t.id({ description: 'Those of this agent.' }),
-  agentVersion: t.int({ description: 'With `agentId`: those that began with this version of it.' }),
-  deploymentId: t.id({ description: 'Those that this deployment began.' }),
-  archived: t.field({ type: archivedFilter, description: 'Whether archived ones are shown; not without it.' }),
-  includeArchived: t.boolean({ description: 'The same as `archived: include`.' }),
-  statuses: t.field({ type: [sessionStatus], description: 'Those that are in one of these.' }),
-  order: t.field({ type: listOrder, description: 'By creation; newest first without it.' }),
-}))
-const changeable = builder.args((t) => ({
-  title: t.string({ description: 'At most 255 characters.' }),
-  metadata: t.field({ type: 'JSON', description: 'Up to 16 pairs of text; in a change a null value deletes its key.' }),
-  budget: t.field({
-    type: 'JSON',
-    description: 'What it may spend: `{type: "limit", max_list_cost: {amount: "2.50", currency: "USD"}}`.',
-  }),
-  vaultIds: t.idList({ description: 'Vaults whose credentials it may use, 50 at most.' }),
-}))
 
 builder.queryFields((t) => ({
   session: t.field({
@@ -214,88 +131,97 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => getSession(call, id),
   }),
   sessions: t.field({
-    type: sessionConnection,
-    description: 'The caller’s sessions.',
-    args: { ...filterArguments, ...createdArguments, ...pageArguments },
-    resolve: (_, { first, after, ...filter }, call) => pageSessions(call, filter, { first, after }) as never,
-  }), // see pages.ts
-  sessionList: t.field({
-    type: sessionList,
-    description: 'The same as REST shows it.',
-    args: { ...filterArguments, ...createdArguments, ...listArguments },
-    resolve: (_, { limit, page, ...filter }, call) => listSessions(call, filter, { limit, page }) as never,
-  }), // see pages.ts
-  sharedSession: t.field({
-    type: sharedSession,
-    description: 'The transcript of a shared session; needs no credentials. Errors: NOT_FOUND.',
-    extensions: { open: true },
+    type: connectionOf('Session', sessionType),
+    description: 'The caller’s sessions. Errors: INVALID_REQUEST.',
     args: {
-      ...idArguments,
-      limit: t.arg.int({ description: 'How many events, 1 to 1000; 1000 without it.' }),
-      page: listArguments.page,
+      ...pageArguments,
+      filter: t.arg({ type: sessionFilter, description: 'Which ones.' }),
+      orderBy: t.arg({ type: orderOf('Session'), description: 'Newest first without it.' }),
     },
-    resolve: (_, { id, ...window }, call) => getSharedSession(call, id, window),
+    resolve: (_, { filter, orderBy, ...window }, call) => pageSessions(call, window, filter, orderBy?.direction),
   }),
 }))
 
-builder.mutationFields((t) => ({
-  createSession: t.field({
-    type: sessionType,
-    description:
-      'Begins a session. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
-    args: {
-      agent: t.arg({
-        type: 'JSON',
-        description: 'The agent’s id, `{type: "agent", id, version}`, or `{type: "agent_with_overrides", id, …}`.',
-      }),
-      agentId: t.arg.id({ description: 'The agent, instead of `agent`.' }),
-      environmentId: t.arg.id({ description: 'Where it works; words alone without it.' }),
-      initialEvents: t.arg({ type: 'JSON', description: 'What it begins with: at most 50 messages and outcomes.' }),
-      resources: t.arg({ type: 'JSON', description: 'Must be empty.' }),
-      ...changeable,
-    },
-    resolve: (_, order, call) => createSession(call, order),
+const session = { field: 'session', type: sessionType }
+mutationOf(
+  'createSession',
+  session,
+  'Begins a session. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
+  (t) => ({
+    agentId: t.id({ description: 'The agent as it is now; or say more by `agent`.' }),
+    agent: t.field({ type: sessionAgentInput, description: 'The agent, instead of `agentId`.' }),
+    environmentId: t.id({ description: 'Where it works; words alone without it.' }),
+    vaultIds: t.idList({ description: `Vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
+    title: t.string({ description: `At most ${limits.nameLength} characters.` }),
+    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+    budget: t.field({ type: budgetInput, description: 'What it may spend.' }),
+    initialEvents: t.field({
+      type: [sessionEventInput],
+      extensions: { most: limits.initialEventsMax },
+      description: `What it begins with: at most ${limits.initialEventsMax} messages and outcomes.`,
+    }),
+    resources: t.field({ type: ['Reserved'], description: 'Must be empty.' }),
   }),
-  updateSession: t.field({
-    type: sessionType,
-    description:
-      'Changes a session from its next turn on. Errors: INVALID_REQUEST, NOT_FOUND, SESSION_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_TOOL.',
-    args: {
-      ...idArguments,
-      agent: t.arg({ type: 'JSON', description: '`{tools, mcp_servers}`: each replaces what was.' }),
-      ...changeable,
-    },
-    resolve: (_, { id, ...change }, call) => updateSession(call, id, change),
+  (call, _, wired) => createSession(call, wired as Parameters<typeof createSession>[1]), // its ids are texts by their types
+)
+mutationOf(
+  'updateSession',
+  session,
+  'Changes a session from its next turn on: what is not given stays. Errors: INVALID_REQUEST, NOT_FOUND, SESSION_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_TOOL.',
+  (t) => ({
+    ...idField(t),
+    title: t.string({ description: `At most ${limits.nameLength} characters.` }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    budget: t.field({ type: budgetInput, description: 'What it may spend; null for no limit.' }),
+    vaultIds: t.idList({ description: `Vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
+    agent: t.field({ type: sessionAgentChangeInput, description: 'What is new of its agent.' }),
   }),
-  archiveSession: t.field({
-    type: sessionType,
-    description: 'Archives a session, which ends it for ever. Errors: NOT_FOUND, SESSION_RUNNING.',
-    args: idArguments,
-    resolve: (_, { id }, call) => archiveSession(call, id),
+  (call, { id }, wired) => updateSession(call, id, wired),
+)
+actionOn(
+  'archiveSession',
+  session,
+  'Archives a session, which ends it for ever. Errors: NOT_FOUND, SESSION_RUNNING.',
+  archiveSession,
+)
+deletionOf(
+  'deleteSession',
+  'Deletes a session with its log; one at work is interrupted first. Errors: NOT_FOUND.',
+  deleteSession,
+)
+mutationOf(
+  'setSessionSharing',
+  session,
+  'Shares a session’s transcript with everybody who has the link, or ends that. Errors: NOT_FOUND, URL_ONLY_ATTACHMENT.',
+  (t) => ({ ...idField(t), shared: t.boolean({ required: true, description: 'Whether it is shared.' }) }),
+  (call, { id, shared }) => setSharing(call, id, shared),
+)
+mutationOf(
+  'markSessionSeen',
+  session,
+  'Says how far the owner has read; back it never goes. Errors: NOT_FOUND, INVALID_REQUEST.',
+  (t) => ({
+    ...idField(t),
+    throughEventId: t.id({ required: true, description: 'The last event that was read.' }),
   }),
-  deleteSession: t.field({
-    type: 'ID',
-    description: 'Deletes a session with its log; one at work is interrupted first. Errors: NOT_FOUND.',
-    args: idArguments,
-    resolve: async (_, { id }, call) => (await deleteSession(call, id), id),
+  (call, { id, throughEventId }) => markSeen(call, id, throughEventId),
+)
+
+const sessionState = builder.objectRef<SessionState>('SessionState').implement({
+  description: 'A session as it became.',
+  isTypeOf: (value) => typeof value === 'object' && value !== null && 'session' in value,
+  fields: (t) => ({
+    cursor: t.string({
+      description: 'Pass it as `after` to resume behind this state.',
+      resolve: ({ position }) => String(position),
+    }),
+    session: t.field({ type: sessionType, description: 'The session.', resolve: (state) => state.session }),
   }),
-  setSessionSharing: t.field({
-    type: sessionType,
-    description:
-      'Shares a session’s transcript with everybody who has the link, or ends that. Errors: NOT_FOUND, URL_ONLY_ATTACHMENT.',
-    args: { ...idArguments, shared: t.arg.boolean({ required: true, description: 'Whether it is shared.' }) },
-    resolve: (_, { id, shared }, call) => setSharing(call, id, shared),
-  }),
-  markSessionSeen: t.field({
-    type: activityType,
-    description: 'Says how far the owner has read; back it never goes. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: {
-      ...idArguments,
-      throughEventId: t.arg.id({ required: true, description: 'The last event that was read.' }),
-    },
-    resolve: async (_, { id, throughEventId }, call) => activityOf(await markSeen(call, id, throughEventId)),
-  }),
-}))
+})
+const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', {
+  description: 'A state of a session, or a sign of life.',
+  types: [sessionState, heartbeat],
+})
 
 builder.subscriptionFields((t) => ({
   sessionState: t.field({

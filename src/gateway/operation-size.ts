@@ -6,6 +6,7 @@
 import {
   getNamedType,
   getNullableType,
+  isAbstractType,
   isCompositeType,
   isInterfaceType,
   isListType,
@@ -17,6 +18,7 @@ import {
   type GraphQLNamedType,
   type GraphQLSchema,
   type OperationDefinitionNode,
+  type SelectionNode,
   type SelectionSetNode,
   type ValueNode,
 } from 'graphql'
@@ -134,6 +136,7 @@ class Measure {
   /** `pageSize`: how many nodes the connection around these selections was asked for. */
   selections(set: SelectionSetNode, parent: GraphQLNamedType | undefined, pageSize: number | null): OperationSize {
     let sum = nothing
+    const alternatives = new Map<string, number>() // an object is of one type: only what is selected of one is answered
     for (const one of set.selections) {
       const own = one.directives?.length ?? 0
       const size =
@@ -146,16 +149,26 @@ class Measure {
                 one.typeCondition ? this.#schema.getType(one.typeCondition.name.value) : parent,
                 pageSize,
               )
+      const alternative = this.#alternativeOf(one, parent)
+      if (alternative !== undefined) alternatives.set(alternative, (alternatives.get(alternative) ?? 0) + size.objects)
       sum = {
         depth: Math.max(sum.depth, size.depth),
         aliases: sum.aliases + size.aliases,
         directives: sum.directives + size.directives + own,
-        objects: sum.objects + size.objects,
+        objects: sum.objects + (alternative === undefined ? size.objects : 0),
         schemaAliases: sum.schemaAliases + size.schemaAliases,
         readsSchema: sum.readsSchema || size.readsSchema,
       }
     }
-    return sum
+    return { ...sum, objects: sum.objects + Math.max(0, ...alternatives.values()) }
+  }
+
+  /** The one of several possible types that a fragment is about; undefined for whatever else is selected. */
+  #alternativeOf(one: SelectionNode, parent: GraphQLNamedType | undefined): string | undefined {
+    if (one.kind === Kind.FIELD || !isAbstractType(parent)) return undefined
+    const condition =
+      one.kind === Kind.FRAGMENT_SPREAD ? this.#fragments.get(one.name.value)?.typeCondition : one.typeCondition
+    return condition && isObjectType(this.#schema.getType(condition.name.value)) ? condition.name.value : undefined
   }
 
   #fragment(name: string, pageSize: number | null): OperationSize {

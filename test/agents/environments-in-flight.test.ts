@@ -60,7 +60,9 @@ test(`of many runs at once ${most} bring an environment up; the others are told 
   }
   expect(await inFlight()).toHaveLength(most)
   expect(await sessions()).toBe(most)
-  expect((await berth.ask('mutation { createRun(mode: "computer") { sessionId } }', { token })).body).toMatchObject({
+  expect(
+    (await berth.ask('mutation { createRun(input: {mode: COMPUTER}) { sessionId } }', { token })).body,
+  ).toMatchObject({
     errors: [{ message: refused.body.error.message, extensions: { code: 'RATE_LIMITED', http: { status: 429 } } }],
   })
   expect((await run(await berth.token('bob', 'another-fleet', 'owner'))).status).toBe(202)

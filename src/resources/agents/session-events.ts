@@ -3,17 +3,25 @@ import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { numberOfPage, wholeNumber, type ListWindow } from '#src/platform/pages.ts'
+import {
+  countRows,
+  pageSql,
+  readPageBy,
+  type Direction,
+  type Page,
+  type PageReading,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
 import { readEventBatch } from './sessions/event-shapes.ts'
-import { answerTypes, eventTypes, promptTypes } from './sessions/event-types.ts'
+import { answerTypes, promptTypes } from './sessions/event-types.ts'
 import { checkOutcomes, definedBy } from './outcomes/rows.ts'
 import { pendingOf } from './sessions/pending-work.ts'
 import { stepJob } from './sessions/jobs.ts'
-import { appendEvents, appendToWorking, wireEvent, type NewEvent } from './sessions/log.ts'
+import { appendEvents, appendToWorking, type NewEvent } from './sessions/log.ts'
 import {
   checkAtWork,
   eventColumns,
@@ -27,16 +35,13 @@ import { maskedEvents, sessionMasker } from './sessions/secrets.ts'
 import { moveSession, waitOn } from './sessions/states.ts'
 import { refuseSecretsToVmTokens } from './sessions/plans.ts'
 
-/** An event as callers see it. */
-export type WireEvent = Record<string, unknown>
-
 /**
  * Appends a batch of client's events, all or none. An idle session runs from then on when there is something to do; an
  * interrupt that stops nothing is processed at once.
  * @returns them as stored.
  * @throws BerthError not_found, session_archived, invalid_request, requires_action_pending. Each changes nothing.
  */
-export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<WireEvent[]> {
+export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:write')
   const batch = readEventBatch(given)
   const id = decodeId('session', publicId)
@@ -47,7 +52,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
       batch,
       sql`${ownedByCaller(scope)} and cardinality(vault_ids) = 0 and not keeps_secrets`,
     )
-    if (stored.length > 0) return stored.map(wireEvent)
+    if (stored.length > 0) return stored
   }
   return transaction(call.db, async (tx) => {
     const session = await readSession(tx, scope, publicId, sql`for no key update`)
@@ -57,7 +62,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     checkOutcomes(session, definedBy(batch))
     // Also what a client says: a log with a secret in it may be shared later.
     const masked = await maskedEvents(await sessionMasker({ db: tx, sealer: call.sealer }, session), batch)
-    return (await accept(call, tx, session, masked)).slice(0, batch.length).map(wireEvent)
+    return (await accept(call, tx, session, masked)).slice(0, batch.length)
   })
 }
 
@@ -163,45 +168,66 @@ function answeredText({ data = {} }: NewEvent): string {
   return typeof id === 'string' ? id : ''
 }
 
-/** Which events a list shows, and in which order; the oldest first without it. */
-export type EventFilter = CreatedFilter &
-  ListWindow & { order?: 'asc' | 'desc' | null; types?: readonly string[] | null }
+/** Which events a list shows. */
+export type EventFilter = CreatedFilter & { types?: readonly string[] | null }
 
-/** A page of a log. */
-export type EventList = { data: WireEvent[]; hasMore: boolean; nextPage: string | null }
-
-/** The session's events: each once, where it was sent. @throws BerthError not_found, invalid_request. */
-export async function listEvents(call: Call, publicId: string, filter: EventFilter): Promise<EventList> {
+/** A list of a log. @throws BerthError not_found, invalid_request. */
+export async function pageEvents(
+  call: Call,
+  publicId: string,
+  window: PageWindow,
+  filter?: EventFilter | null,
+  direction?: Direction,
+): Promise<Page<SessionEvent>> {
   const { id } = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
-  return readEventList(call, id, filter)
+  return pageLog(call, id, window, filter, direction)
 }
 
-/** The same for a session that may be read already. */
-export async function readEventList(
+/** The events of these stored ids that are in sessions of the caller’s. */
+export async function findEvents(call: Call, ids: readonly string[]): Promise<SessionEvent[]> {
+  const scope = allow(call.caller, 'sessions:read')
+  return findAll(
+    call.db,
+    sql`select ${eventColumns} from session_events where id = any(${ids}::uuid[]) and session_id in (select s.id from sessions s where ${ownedByCaller(scope)})`,
+  )
+}
+
+/** A page of a log that may be read already: each event once, where it was sent; the oldest first unless asked otherwise. @throws BerthError invalid_request. */
+export function pageLog(
   { db }: Pick<Call, 'db'>,
   sessionId: string,
-  filter: EventFilter,
-): Promise<EventList> {
-  const limit = wholeNumber('limit', filter.limit ?? limits.eventListDefault, 1, limits.eventListMax)
-  const strange = filter.types?.find((type) => !eventTypes.includes(type))
-  if (strange !== undefined) throw new BerthError('invalid_request', 'types names a type of event that there is not.')
-  const after = numberOfPage('p', filter.page)
-  const direction = filter.order === 'desc' ? sql`desc` : sql`asc`
-  const beyond = filter.order === 'desc' ? sql`position < ${after}` : sql`position > ${after}`
-  const types = filter.types ?? null
-  const rows = await findAll<SessionEvent & { found: number }>(
-    db,
-    sql`
-    select * from (
-      select next.*, sum(size_bytes) over (order by position ${direction}) - size_bytes as before, count(*) over () as found
-      from (
-        select ${eventColumns}, size_bytes from session_events
-        where session_id = ${sessionId} and (${after}::bigint is null or ${beyond}) and (${types}::text[] is null or type = any(${types}::text[]))
-          and ${createdWithin(filter)}
-        order by position ${direction} limit ${limit + 1}) next) page
-    where before = 0 or before + size_bytes <= ${limits.eventPageBytes} order by position ${direction} limit ${limit}`,
+  window: PageWindow,
+  filter: EventFilter | null | undefined,
+  direction: Direction = 'asc',
+): Promise<Page<SessionEvent>> {
+  const types = filter?.types ?? null
+  const chosen = sql`session_id = ${sessionId} and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
+  const read = async (reading: PageReading): Promise<{ rows: SessionEvent[]; isCut: boolean }> => {
+    const { within, cut } = pageSql(sql`position`, reading, direction)
+    const inOrder = sql`order by position ${(direction === 'asc') === reading.fromEnd ? sql`desc` : sql`asc`}`
+    // The next page begins where this one is full, by number or by size; one event is shown however large it is.
+    const rows = await findAll<SessionEvent & { found: number }>(
+      db,
+      sql`
+      select * from (
+        select next.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found
+        from (select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}) next) page
+      where before = 0 or before + size_bytes <= ${limits.eventPageBytes} ${inOrder}`,
+    )
+    return { rows, isCut: rows.length < (rows[0]?.found ?? 0) }
+  }
+  return readPageBy(
+    { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
+    window,
+    read,
+    () => countRows(db, sql`session_events where ${chosen}`),
+    limits.eventListMax,
   )
-  const last = rows.at(-1)
-  const hasMore = last !== undefined && last.found > rows.length
-  return { data: rows.map(wireEvent), hasMore, nextPage: hasMore ? `p${last.position}` : null }
+}
+
+const cursorLetter = 'p'
+
+/** The position that a cursor of a log stands for; undefined for a text that is none. */
+function positionOf(cursor: string): string | undefined {
+  return /^p\d{1,15}$/.test(cursor) ? cursor.slice(cursorLetter.length) : undefined
 }

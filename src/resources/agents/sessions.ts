@@ -6,17 +6,8 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  cursorId,
-  listBothWays,
-  page,
-  pageSize,
-  type ListWindow,
-  type Page,
-  type PageWindow,
-  type TwoWayList,
-} from '#src/platform/pages.ts'
-import { findAll, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
+import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -61,7 +52,7 @@ export type SessionChange = {
   vaultIds?: unknown
   agent?: unknown
 }
-/** Which sessions a list shows; conditions hold together. `order` is by creation, newest first without it. */
+/** Which sessions a list shows; conditions hold together. */
 export type SessionFilter = CreatedFilter & {
   agentId?: string | null
   agentVersion?: number | null
@@ -69,7 +60,6 @@ export type SessionFilter = CreatedFilter & {
   archived?: 'exclude' | 'include' | 'only' | null
   includeArchived?: boolean | null
   statuses?: readonly SessionStatus[] | null
-  order?: 'asc' | 'desc' | null
 }
 
 /** Begins a session. @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, unknown_tool. */
@@ -109,27 +99,30 @@ export async function getSession(call: Call, publicId: string): Promise<Session>
   return readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
 }
 
-/** The caller's sessions, as the documented list shows them. @throws BerthError invalid_request. */
-export async function listSessions(
-  call: Call,
-  filter: SessionFilter,
-  window: ListWindow,
-): Promise<TwoWayList<Session>> {
+/** The sessions of these stored ids that are the caller’s. */
+export async function findSessions(call: Call, ids: readonly string[]): Promise<Session[]> {
   const scope = allow(call.caller, 'sessions:read')
-  return listBothWays('session', window, ({ most, after, backwards }) =>
-    readSessions(call.db, scope, filter, most, after, backwards),
-  )
+  return findAll(call.db, sql`select * from sessions where id = any(${ids}::uuid[]) and ${ownedByCaller(scope)}`)
 }
 
-/** The same as a page. */
+/** The caller’s sessions, newest first unless asked otherwise. @throws BerthError invalid_request. */
 export async function pageSessions(
   call: Call,
-  filter: SessionFilter,
-  { first, after }: PageWindow,
+  window: PageWindow,
+  filter?: SessionFilter | null,
+  direction: Direction = 'desc',
 ): Promise<Page<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  const size = pageSize(first)
-  return page('session', await readSessions(call.db, scope, filter, size + 1, cursorId('session', after)), size, after)
+  const chosen = chosenBy(scope, filter ?? {})
+  return readPage(
+    'session',
+    window,
+    (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading, direction)
+      return findAll(call.db, sql`select * from sessions where ${chosen} and ${within} ${cut}`)
+    },
+    () => countRows(call.db, sql`sessions where ${chosen}`),
+  )
 }
 
 const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()
@@ -229,31 +222,20 @@ function idIn(kind: 'agent' | 'deployment', given: string | null | undefined): s
   return given === null || given === undefined ? null : decodeId(kind, given)
 }
 
-async function readSessions(
-  db: Db,
-  scope: Scope,
-  filter: SessionFilter,
-  most: number,
-  after: string | null,
-  backwards = false,
-): Promise<Session[]> {
+/** The condition on the rows of a list. @throws BerthError invalid_request. */
+function chosenBy(scope: Scope, filter: SessionFilter): RawBuilder<unknown> {
   checkFilter(filter)
   const [agentId, deploymentId] = [idIn('agent', filter.agentId), idIn('deployment', filter.deploymentId)]
-  if (agentId === undefined || deploymentId === undefined) return [] // nothing has an id that is none
+  if (agentId === undefined || deploymentId === undefined) return sql`false` // nothing has an id that is none
   const archived = filter.archived ?? (filter.includeArchived ? 'include' : 'exclude')
-  const ascending = (filter.order === 'asc') !== backwards
   const conditions: RawBuilder<unknown>[] = [
-    sql`${ownedByCaller(scope)}`,
+    ownedByCaller(scope),
     sql`(${agentId}::uuid is null or agent_id = ${agentId} or builtin_agent = ${agentId && builtinNameOf(agentId)})`,
     sql`(${filter.agentVersion ?? null}::int is null or agent_version = ${filter.agentVersion ?? null})`,
     sql`(${deploymentId}::uuid is null or deployment_id = ${deploymentId})`,
     archived === 'include' ? sql`true` : archived === 'only' ? sql`archived_at is not null` : sql`archived_at is null`,
     sql`(${filter.statuses ?? null}::text[] is null or status = any(${filter.statuses ?? null}::text[]))`,
     createdWithin(filter),
-    ascending ? sql`(${after}::uuid is null or id > ${after})` : sql`(${after}::uuid is null or id < ${after})`,
   ]
-  return findAll<Session>(
-    db,
-    sql`select * from sessions where ${sql.join(conditions, sql` and `)} order by id ${ascending ? sql`asc` : sql`desc`} limit ${most}`,
-  )
+  return sql.join(conditions, sql` and `)
 }

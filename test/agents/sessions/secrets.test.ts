@@ -117,7 +117,7 @@ async function everythingOf(id: string): Promise<string> {
   stream.close()
   const graphql = await berth
     .ask(
-      'query ($id: ID!) { session(id: $id) { title } sessionEvents(sessionId: $id, first: 100) { nodes { data } } }',
+      'query ($id: ID!) { session(id: $id) { title } sessionEvents(sessionId: $id, first: 100) { nodes { wire } } }',
       { token, variables: { id } },
     )
     .catch((error: Error) => error.message)

@@ -262,10 +262,10 @@ describe('GraphQL', () => {
     const id = await make()
     await append(berth.services.db, uuid(id), answered('one'), answered('two'), answered('three'))
     const events = subscribe(
-      `subscription { sessionEvents(sessionId: "${id}", after: "1") { ... on SessionEvent { cursor event } } }`,
+      `subscription { sessionEvents(sessionId: "${id}", after: "1") { ... on SessionEmission { cursor event { type ... on AgentMessage { content { ... on TextBlock { text } } } } } } }`,
     )
     expect((await events.next()).value).toMatchObject({
-      sessionEvents: { cursor: '2', event: { type: 'agent.message', content: [{ text: 'two' }] } },
+      sessionEvents: { cursor: '2', event: { type: 'AGENT_MESSAGE', content: [{ text: 'two' }] } },
     })
     expect((await events.next()).value).toMatchObject({ sessionEvents: { cursor: '3' } })
     await events.return(undefined)
@@ -274,21 +274,21 @@ describe('GraphQL', () => {
   test('its state is told as it is, and whenever it changed, until it ends', async () => {
     const id = await make({ initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'x' }] }] })
     const states = subscribe(
-      `subscription { sessionState(id: "${id}") { ... on SessionState { cursor session { status stopReason } } } }`,
+      `subscription { sessionState(id: "${id}") { ... on SessionState { cursor session { status stopReason { type } } } } }`,
     )
     expect((await states.next()).value).toEqual({
-      sessionState: { cursor: '2', session: { status: 'running', stopReason: null } },
+      sessionState: { cursor: '2', session: { status: 'RUNNING', stopReason: null } },
     })
     await settle(id)
     expect((await states.next()).value).toEqual({
-      sessionState: { cursor: '3', session: { status: 'idle', stopReason: { type: 'end_turn' } } },
+      sessionState: { cursor: '3', session: { status: 'IDLE', stopReason: { type: 'END_TURN' } } },
     })
     const resumed = subscribe(
       `subscription { sessionState(id: "${id}", after: "3") { ... on SessionState { cursor session { status } } } }`,
     )
     const first = resumed.next()
     await call('POST', `/sessions/${id}/archive`)
-    expect((await first).value).toEqual({ sessionState: { cursor: '5', session: { status: 'terminated' } } }) // 4: the message that nobody took counts as processed
+    expect((await first).value).toEqual({ sessionState: { cursor: '5', session: { status: 'TERMINATED' } } }) // 4: the message that nobody took counts as processed
     expect((await states.next()).value).toMatchObject({ sessionState: { cursor: '5' } })
     expect(await states.next()).toMatchObject({ done: true })
   })

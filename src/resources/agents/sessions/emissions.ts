@@ -4,15 +4,18 @@ import { now, timestamp } from '#src/platform/clock.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
 import { wireEvent, type LogEntry } from './log.ts'
+import type { LoggedEvent } from './rows.ts'
 import type { PreviewPiece } from './previews.ts'
 
 /**
- * One thing that goes out. `position` resumes the stream behind it; null for what is not in the log. `preview` is the
- * public id of the event that it previews. `isLast`: nothing follows.
+ * One thing that goes out. `position` resumes the stream behind it; null for what is not in the log. `event`: as REST
+ * shows it. `logged`: the event, null for a preview. `preview` is the public id of the event that it previews. `isLast`:
+ * nothing follows.
  */
 export type Emission = {
   position: number | null
   event: Readonly<Record<string, unknown>>
+  logged: LoggedEvent | null
   sizeBytes: number
   preview: string | null
   isLast: boolean
@@ -31,10 +34,10 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
     select piece.* from sessions session left join lateral (
       select * from (
         select entry.*, sum(size_bytes) over (order by at) - size_bytes as before, count(*) over () as found from (
-          (select position as at, id, type, data, size_bytes, case when taken_position is null then processed_at end as processed_at
+          (select position as at, id, type, data, size_bytes, case when taken_position is null then processed_at end as processed_at, created_at
             from session_events where session_id = ${sessionId} and position > ${after} order by position limit ${pieceEventsMax})
           union all
-          (select taken_position, id, type, data, size_bytes, processed_at from session_events where session_id = ${sessionId} and taken_position > ${after} order by taken_position limit ${pieceEventsMax})
+          (select taken_position, id, type, data, size_bytes, processed_at, created_at from session_events where session_id = ${sessionId} and taken_position > ${after} order by taken_position limit ${pieceEventsMax})
           order by at limit ${pieceEventsMax}) entry) counted
       where before < ${pieceBytesMax}
     ) piece on true where session.id = ${sessionId} order by piece.at`,
@@ -42,7 +45,7 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
   if (rows.length === 0) return { items: [deletion(sessionId)], more: false }
   const logged = rows.filter((row): row is Row & LogEntry => row.at !== null)
   return {
-    items: logged.map(emit),
+    items: logged.map((row) => emit(sessionId, row)),
     more: logged.length > 0 && (logged.length >= pieceEventsMax || (logged[0]?.found ?? 0) > logged.length),
   }
 }
@@ -52,6 +55,7 @@ export function emitPreview({ eventId, data }: PreviewPiece): Emission {
   return {
     position: null,
     event: data,
+    logged: null,
     sizeBytes: JSON.stringify(data).length,
     preview: encodeId('sessionEvent', eventId),
     isLast: false,
@@ -59,10 +63,11 @@ export function emitPreview({ eventId, data }: PreviewPiece): Emission {
 }
 
 /** An entry of the log as it goes out. */
-export function emit(row: LogEntry): Emission {
+export function emit(sessionId: string, row: LogEntry): Emission {
   return {
     position: row.at,
     event: wireEvent(row),
+    logged: { ...row, sessionId },
     sizeBytes: row.sizeBytes,
     preview: null,
     isLast: row.type === 'session.status_terminated',
@@ -71,6 +76,7 @@ export function emit(row: LogEntry): Emission {
 
 /** The log went with its session, so this event is in none; its id is made of the session's, the same for everybody. */
 function deletion(sessionId: string): Emission {
-  const event = { id: encodeId('sessionEvent', sessionId), type: 'session.deleted', processed_at: timestamp(now()) }
-  return { position: null, event, sizeBytes: 100, preview: null, isLast: true }
+  const at = timestamp(now())
+  const logged = { id: sessionId, sessionId, type: 'session.deleted', data: {}, processedAt: at, createdAt: at }
+  return { position: null, event: wireEvent(logged), logged, sizeBytes: 100, preview: null, isLast: true }
 }

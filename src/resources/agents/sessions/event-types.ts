@@ -1,7 +1,7 @@
 /** The types of events, and the kinds among them that decide what a session does. */
 
 /** Every type of event that a log may hold. */
-export const eventTypes: readonly string[] = [
+const eventTypes = [
   'user.message',
   'user.interrupt',
   'user.tool_confirmation',
@@ -29,7 +29,10 @@ export const eventTypes: readonly string[] = [
   'span.model_request_end',
   'span.outcome_evaluation_start',
   'span.outcome_evaluation_end',
-]
+] as const
+
+/** A type of event that a log may hold. */
+export type SessionEventType = (typeof eventTypes)[number]
 
 /** What a client says that begins a turn. */
 export const promptTypes: readonly string[] = ['user.message', 'user.define_outcome']

@@ -26,7 +26,7 @@ export const interruptTopic = 'session_interrupt'
 /** What tells that there is more of a preview. */
 export const previewTopic = 'session_preview'
 
-/** What the notice of an entry says beside its data: position, id, type, size and moment, with commas and quotes. */
+/** What the notice of an entry says beside its data: position, id, type, size and moments, with commas and quotes. */
 const saidBesidesDataBytes = 250
 
 /**
@@ -65,7 +65,7 @@ async function appendWhere(
   const fromService = rows.filter(({ type }) => !isClientType(type)).length
   const outcomes = definedBy(rows)
   const interrupts = rows.some(({ type }) => type === 'user.interrupt')
-  const entry = sql`'[' || position || (${rows.map(({ said }) => said)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ']'`
+  const entry = sql`'[' || position || (${rows.map(({ said }) => said)}::text[])[position - (select before from counted)] || coalesce('"' || processed_at::text || '"', 'null') || ',"' || created_at::text || '"]'`
   const stored = await findAll<Pick<SessionEvent, 'position' | 'processedAt' | 'createdAt'>>(
     db,
     sql`
@@ -157,22 +157,34 @@ export async function queuedEvents(db: Db, sessionId: string): Promise<SessionEv
   )
 }
 
-const takenEntry = sql`json_build_array(taken_position, id, type, data, size_bytes, processed_at::text)::text`
+const takenEntry = sql`json_build_array(taken_position, id, type, data, size_bytes, processed_at::text, created_at::text)::text`
 
 /** An entry of the log: an event where it was sent, or where it was taken. */
-export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'> & { at: number; sizeBytes: number }
+export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt' | 'createdAt'> & {
+  at: number
+  sizeBytes: number
+}
 
 /** The entry that a notice of sessionTopic tells of. */
 export function readNotice(said: string): LogEntry {
-  const [at, id, type, data, sizeBytes, processedAt] = JSON.parse(said) as [
+  const [at, id, type, data, sizeBytes, processedAt, createdAt] = JSON.parse(said) as [
     number,
     string,
     string,
     Record<string, unknown>,
     number,
     string | null,
+    string,
   ] // appendWhere and takeEvents made it
-  return { at, id, type, data, sizeBytes, processedAt: processedAt && readTimestamp(processedAt) }
+  return {
+    at,
+    id,
+    type,
+    data,
+    sizeBytes,
+    processedAt: processedAt && readTimestamp(processedAt),
+    createdAt: readTimestamp(createdAt),
+  }
 }
 
 /** Whether events of this type come from clients; they wait until they are taken. */

@@ -14,11 +14,16 @@ import { previewTopic } from './log.ts'
 export const previewTypes = ['agent.message', 'agent.thinking'] as const
 export type PreviewType = (typeof previewTypes)[number]
 
-/** A preview as it goes out; `type` is that of the event which it becomes. */
-export type PreviewPiece = Pick<
-  Row<'session_previews', { data: Readonly<Record<string, unknown>> }>,
-  'seq' | 'eventId' | 'data'
->
+/** A preview as it goes out: its beginning, with the type of the event which it becomes; and what follows. */
+export type ShownPreview =
+  | { type: 'event_start'; event: { type: PreviewType; id: string } }
+  | {
+      type: 'event_delta'
+      event_id: string
+      delta: { type: 'content_delta'; index: number; content: { type: 'text'; text: string } }
+    }
+/** A piece of a preview. */
+export type PreviewPiece = Pick<Row<'session_previews', { data: ShownPreview }>, 'seq' | 'eventId' | 'data'>
 
 const pieceMax = 500
 
@@ -28,7 +33,7 @@ const pieceMax = 500
  */
 export async function startPreview(db: Db, sessionId: string, type: PreviewType): Promise<string> {
   const eventId = newUuid()
-  const data = { type: 'event_start', event: { type, id: encodeId('sessionEvent', eventId) } }
+  const data: ShownPreview = { type: 'event_start', event: { type, id: encodeId('sessionEvent', eventId) } }
   await transaction(db, async (tx) => {
     await change(tx, sql`delete from session_previews where session_id = ${sessionId}`)
     await insertPiece(tx, sessionId, eventId, data)
@@ -41,7 +46,7 @@ export async function startPreview(db: Db, sessionId: string, type: PreviewType)
  * @param index which entry of the event's content the text belongs to.
  */
 export async function addToPreview(db: Db, sessionId: string, eventId: string, text: string, index = 0): Promise<void> {
-  const data = {
+  const data: ShownPreview = {
     type: 'event_delta',
     event_id: encodeId('sessionEvent', eventId),
     delta: { type: 'content_delta', index, content: { type: 'text', text } },
@@ -69,7 +74,7 @@ export async function lastPreview(db: Db, sessionId: string): Promise<number> {
   )
 }
 
-async function insertPiece(db: Db, sessionId: string, eventId: string, data: Record<string, unknown>): Promise<void> {
+async function insertPiece(db: Db, sessionId: string, eventId: string, data: ShownPreview): Promise<void> {
   await change(
     db,
     sql`insert into session_previews (session_id, event_id, data) select id, ${eventId}, ${JSON.stringify(data)}::jsonb from sessions where id = ${sessionId}`,

@@ -45,6 +45,9 @@ export type SessionEvent = Pick<
   'sessionId' | 'position' | 'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'takenPosition' | 'createdAt'
 >
 
+/** An event as callers are shown it. */
+export type LoggedEvent = Pick<SessionEvent, 'id' | 'sessionId' | 'type' | 'data' | 'processedAt' | 'createdAt'>
+
 /** The columns of a SessionEvent. */
 export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`
 

@@ -2,20 +2,29 @@
 import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import { limits } from '#src/platform/limits.ts'
-import type { ListWindow } from '#src/platform/pages.ts'
+import type { Page, PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
-import { readEventList, type EventList, type WireEvent } from '#src/resources/agents/session-events.ts'
+import { pageLog } from '#src/resources/agents/session-events.ts'
+import type { SessionEventType } from './event-types.ts'
 import { sessionTopic } from './log.ts'
-import { readSession, type Session } from './rows.ts'
+import { readSession, type Session, type SessionEvent } from './rows.ts'
 
 /** What everybody may see of a shared session. */
-export type SharedSession = { id: string; title: string | null; agentName: string; sharedAt: string } & EventList
+export type SharedSession = { id: string; title: string | null; agentName: string; sharedAt: string }
+
+/** An entry of a transcript: what was said, in full and with its public id; or a tool that was used, by name. */
+export type TranscriptEntry = {
+  type: SessionEventType
+  id: string | null
+  content: readonly unknown[] | null
+  toolName: string | null
+  processedAt: string | null
+}
 
 /** The types of events that a transcript shows: what was said in full, tools by name. */
-const shownTypes = ['user.message', 'agent.message', 'agent.tool_use', 'agent.tool_result']
+const shownTypes = ['user.message', 'agent.message', 'agent.tool_use', 'agent.tool_result'] as const
 
 /**
  * Shares a session, or ends that. Again changes nothing.
@@ -39,42 +48,48 @@ export async function setSharing(call: Call, publicId: string, shared: boolean):
   })
 }
 
-/**
- * A page of the transcript of a shared session. Needs no caller.
- * @throws BerthError not_found for one that is absent or not shared.
- */
-export async function getSharedSession({ db }: Call, publicId: string, window: ListWindow): Promise<SharedSession> {
+/** The shared session of this id. Needs no caller. @throws BerthError not_found for one that is absent or not shared. */
+export async function getSharedSession({ db }: Call, publicId: string): Promise<SharedSession> {
   const id = decodeId('session', publicId)
   const session = id
     ? await findOne<Session>(db, sql`select * from sessions where id = ${id} and shared_at is not null`)
     : undefined
   if (!session?.sharedAt) throw notFound('shared session')
-  const list = await readEventList({ db }, session.id, {
-    ...window,
-    limit: window.limit ?? limits.eventListMax,
-    types: shownTypes,
-  })
-  const names = await toolNames({ db }, session.id, list.data)
-  return {
-    id: session.id,
-    title: session.title,
-    agentName: session.agentDefinition.name,
-    sharedAt: session.sharedAt,
-    ...list,
-    data: list.data.map((event) => reduced(event, names)),
-  }
+  return { id: session.id, title: session.title, agentName: session.agentDefinition.name, sharedAt: session.sharedAt }
 }
 
-function reduced(event: WireEvent, names: ReadonlyMap<string, string>): WireEvent {
-  const { id, type, processed_at } = event
-  if (type === 'agent.tool_use') return { type, name: event['name'], processed_at }
-  if (type === 'agent.tool_result') return { type, name: names.get(String(event['tool_use_id'])) ?? null, processed_at }
-  return {
-    id,
-    type,
-    content: Array.isArray(event['content']) ? event['content'].filter((block) => !isUrlAttachment(block)) : [],
-    processed_at,
-  }
+/** A page of its transcript, oldest first. @throws BerthError invalid_request. */
+export async function pageTranscript(
+  { db }: Call,
+  { id }: SharedSession,
+  window: PageWindow,
+): Promise<Page<TranscriptEntry>> {
+  const page = await pageLog({ db }, id, window, { types: shownTypes })
+  const names = await toolNames({ db }, id, page.nodes)
+  const edges = page.edges.map(({ cursor, node }) => ({ cursor, node: reduced(node, names) }))
+  return { ...page, edges, nodes: edges.map(({ node }) => node) }
+}
+
+function reduced({ id, data, processedAt, ...row }: SessionEvent, names: ReadonlyMap<string, string>): TranscriptEntry {
+  const type = row.type as (typeof shownTypes)[number] // what was read
+  if (type === 'agent.tool_use') return { type, id: null, content: null, toolName: String(data['name']), processedAt }
+  if (type === 'agent.tool_result')
+    return { type, id: null, content: null, toolName: names.get(String(data['tool_use_id'])) ?? null, processedAt }
+  const content = Array.isArray(data['content']) ? data['content'].filter((block) => !isUrlAttachment(block)) : []
+  return { type, id: encodeId('sessionEvent', id), content, toolName: null, processedAt }
+}
+
+/** An entry of a transcript as REST shows it. */
+export function wireTranscriptEntry({
+  id,
+  type,
+  content,
+  toolName,
+  processedAt,
+}: TranscriptEntry): Record<string, unknown> {
+  return id === null
+    ? { type, name: toolName, processed_at: processedAt }
+    : { id, type, content, processed_at: processedAt }
 }
 
 /** What came by address after a session was shared is left out. */
@@ -94,10 +109,10 @@ function isUrlAttachment(block: unknown): boolean {
 async function toolNames(
   { db }: Pick<Call, 'db'>,
   sessionId: string,
-  events: readonly WireEvent[],
+  events: readonly SessionEvent[],
 ): Promise<ReadonlyMap<string, string>> {
-  const uses = events.flatMap((event) =>
-    event['type'] === 'agent.tool_result' ? (decodeId('sessionEvent', String(event['tool_use_id'])) ?? []) : [],
+  const uses = events.flatMap(({ type, data }) =>
+    type === 'agent.tool_result' ? (decodeId('sessionEvent', String(data['tool_use_id'])) ?? []) : [],
   )
   if (uses.length === 0) return new Map()
   const rows = await findAll<{ id: string; name: string }>(

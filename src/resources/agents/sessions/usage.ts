@@ -49,8 +49,28 @@ export function isBudgetReached({ budgetNanoUsd, costNanoUsd }: Session): boolea
   return budgetNanoUsd !== null && costNanoUsd >= budgetNanoUsd
 }
 
+/** An amount as callers see it. */
+type ShownMoney = { amount: string; currency: 'USD' }
+
 /** The usage as callers see it. */
-export function usageOf(session: Session): Record<string, unknown> {
+export type ShownUsage = {
+  input_tokens: number
+  output_tokens: number
+  cache_read_input_tokens: number
+  cache_creation: { ephemeral_5m_input_tokens: number; ephemeral_1h_input_tokens: number }
+  server_tool_use: { web_search_requests: number; web_fetch_requests: number }
+  active_seconds: number
+  list_cost: ShownMoney
+}
+
+/** The times as callers see them. */
+export type ShownStats = { active_seconds: number; duration_seconds: number }
+
+/** A budget as callers see it. */
+export type ShownBudget = { type: 'limit'; max_list_cost: ShownMoney }
+
+/** What a session used so far. */
+export function usageOf(session: Session): ShownUsage {
   return {
     input_tokens: session.inputTokens,
     output_tokens: session.outputTokens,
@@ -65,8 +85,8 @@ export function usageOf(session: Session): Record<string, unknown> {
   }
 }
 
-/** The times as callers see them: seconds at work, and since it began; a session that is over has stopped counting. */
-export function statsOf(session: Session): Record<string, unknown> {
+/** Seconds at work, and since it began; a session that is over has stopped counting. */
+export function statsOf(session: Session): ShownStats {
   const endMs = session.status === 'terminated' ? Date.parse(session.updatedAt) : nowMs()
   return {
     active_seconds: activeSeconds(session),
@@ -74,8 +94,8 @@ export function statsOf(session: Session): Record<string, unknown> {
   }
 }
 
-/** The budget as callers see it. */
-export function budgetOf({ budgetNanoUsd }: Session): Record<string, unknown> | null {
+/** What a session may spend; null without a limit. */
+export function budgetOf({ budgetNanoUsd }: Session): ShownBudget | null {
   return budgetNanoUsd === null
     ? null
     : { type: 'limit', max_list_cost: { amount: dollars(budgetNanoUsd), currency: 'USD' } }

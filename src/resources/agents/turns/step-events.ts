@@ -57,7 +57,15 @@ export function spanEnd(spanId: string, isError: boolean, usage: Usage | null): 
 }
 
 /** The usage of one or more requests, as events tell it. */
-export function modelUsage(usage: Usage | null): Record<string, number> {
+export type ModelUsage = {
+  input_tokens: number
+  output_tokens: number
+  cache_read_input_tokens: number
+  cache_creation_input_tokens: number
+}
+
+/** Makes it of what the model said. */
+export function modelUsage(usage: Usage | null): ModelUsage {
   const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreation5mInputTokens } = usageOfRequest(usage)
   return {
     input_tokens: inputTokens,

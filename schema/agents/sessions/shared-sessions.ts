@@ -1,0 +1,70 @@
+/** Shared sessions in GraphQL: what everybody who has the link may read. */
+import { idArguments } from '../../arguments.ts'
+import { builder } from '../../builder.ts'
+import { connectionOf, pageArguments } from '../../pages.ts'
+import { blocksOf, contentBlock } from './content-blocks.ts'
+import { sessionEventType } from './events.ts'
+import { encodeId } from '#src/platform/ids.ts'
+import { limits } from '#src/platform/limits.ts'
+import {
+  getSharedSession,
+  pageTranscript,
+  wireTranscriptEntry,
+  type SharedSession,
+  type TranscriptEntry,
+} from '#src/resources/agents/sessions/shared-sessions.ts'
+
+const transcriptEntry = builder.objectRef<TranscriptEntry>('TranscriptEntry').implement({
+  description: 'Something that was said, in full; or a tool that was used, by name.',
+  fields: (t) => ({
+    id: t.exposeID('id', { nullable: true, description: 'The event, when something was said.' }),
+    type: t.field({ type: sessionEventType, description: 'What it is.', resolve: ({ type }) => type }),
+    content: t.field({
+      type: [contentBlock],
+      nullable: true,
+      description: 'What was said, without attachments that only an address names; null for a tool.',
+      resolve: ({ content }) => content && blocksOf(content),
+    }),
+    toolName: t.exposeString('toolName', { nullable: true, description: 'The tool that was used or that answered.' }),
+    processedAt: t.expose('processedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it was taken up; null while it waits for that.',
+    }),
+    wire: t.field({
+      type: 'WireEvent',
+      description: 'The same as REST shows it.',
+      resolve: (entry) => wireTranscriptEntry(entry),
+    }),
+  }),
+})
+const sharedAgent = builder.objectRef<SharedSession>('SharedAgent').implement({
+  description: 'What everybody may see of the agent of a shared session.',
+  fields: (t) => ({ name: t.exposeString('agentName', { description: 'What it is called.' }) }),
+})
+const sharedSession = builder.objectRef<SharedSession>('SharedSession').implement({
+  description: 'What everybody may see of a shared session.',
+  fields: (t) => ({
+    type: t.string({ description: 'Always `shared_session`.', resolve: () => 'shared_session' }),
+    id: t.id({ description: 'The session.', resolve: ({ id }) => encodeId('session', id) }),
+    title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
+    agent: t.field({ type: sharedAgent, description: 'Its agent.', resolve: (session) => session }),
+    sharedAt: t.expose('sharedAt', { type: 'DateTime', description: 'Since when it is shared.' }),
+    transcript: t.field({
+      type: connectionOf('Transcript', transcriptEntry),
+      description: `What was said, and the names of the tools that were used, oldest first; up to ${limits.eventListMax} entries on a page. Errors: INVALID_REQUEST.`,
+      args: pageArguments,
+      resolve: (session, window, call) => pageTranscript(call, session, window),
+    }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  sharedSession: t.field({
+    type: sharedSession,
+    description: 'The transcript of a shared session; needs no credentials. Errors: NOT_FOUND.',
+    extensions: { open: true },
+    args: idArguments,
+    resolve: (_, { id }, call) => getSharedSession(call, id),
+  }),
+}))
