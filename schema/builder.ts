@@ -26,7 +26,7 @@ export const builder = new SchemaBuilder<{
     TextMap: { Input: TextMap; Output: TextMap }
     TextMapPatch: { Input: TextMapPatch; Output: TextMapPatch }
     JSON: { Input: unknown; Output: unknown }
-    WireEvent: { Input: never; Output: unknown }
+    RestObject: { Input: never; Output: unknown }
     Reserved: { Input: unknown; Output: unknown }
     BigInt: { Input: number; Output: number }
     Decimal: { Input: string; Output: string }

@@ -31,12 +31,11 @@ builder.scalarType('JSON', {
   parseValue: (value) => value,
 })
 
-builder.scalarType('WireEvent', {
-  description:
-    'An event of a session as REST shows it, `{"type": "agent.message", "id": "sevt_…", …}`: a JSON object whose shape its `type` decides.',
+builder.scalarType('RestObject', {
+  description: 'A JSON object exactly as REST shows it; the description of the REST interface has its shape.',
   serialize: (value) => value,
   parseValue: () => {
-    throw new GraphQLError('events are sent as SessionEventInput')
+    throw new GraphQLError('it is never sent')
   },
 })
 

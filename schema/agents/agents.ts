@@ -21,7 +21,8 @@ import {
   updateAgent,
 } from '#src/resources/agents/agents.ts'
 
-const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
+/** The model that an agent asks. */
+export const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
   description: 'The model that an agent asks, and how.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'As the list of models names it.' }),
@@ -40,7 +41,8 @@ const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
     speed: t.field({ type: speed, description: 'The class of service.', resolve: (one) => one.speed }),
   }),
 })
-const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
+/** A skill that an agent has. */
+export const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
   description: 'A skill that an agent has.',
   fields: (t) => ({
     type: t.exposeString('type', { description: '`anthropic` or `custom`.' }),
@@ -57,7 +59,8 @@ const identity = builder.objectRef<typeof executionIdentity>('ExecutionIdentity'
     type: t.exposeString('type', { description: 'Always `service_account`: as whoever began them.' }),
   }),
 })
-const mcpServer = builder.objectRef<McpServer>('McpServer').implement({
+/** A tool server that an agent connects to. */
+export const mcpServer = builder.objectRef<McpServer>('McpServer').implement({
   description: 'A tool server that an agent connects to.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `url`.' }),
@@ -65,7 +68,8 @@ const mcpServer = builder.objectRef<McpServer>('McpServer').implement({
     url: t.exposeString('url', { description: 'Its address.' }),
   }),
 })
-const mcpService = builder.objectRef<McpService>('AgentMcpService').implement({
+/** A connector that an agent uses. */
+export const mcpService = builder.objectRef<McpService>('AgentMcpService').implement({
   description: 'A connector that an agent uses.',
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The connector, such as `linear`.' }),

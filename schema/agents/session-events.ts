@@ -144,7 +144,7 @@ const emission = builder.objectRef<Emission>('SessionEmission').implement({
       resolve: ({ logged, event }) => (logged ? null : (event as ShownPreview)), // what is not logged is one
     }),
     wire: t.field({
-      type: 'WireEvent',
+      type: 'RestObject',
       description: 'The event, `{id, type, processed_at, …}`, or the preview, as REST shows it.',
       resolve: ({ event }) => event,
     }),

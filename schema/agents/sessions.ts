@@ -6,6 +6,9 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { agentType } from './agents.ts'
+import { environmentType } from './environments.ts'
+import { sessionAgent } from './sessions/agent.ts'
 import { budgetInput, sessionAgentChangeInput, sessionAgentInput, sessionEventInput } from './sessions/inputs.ts'
 import {
   budget,
@@ -44,16 +47,33 @@ builder.objectType(sessionType, {
   fields: (t) => ({
     type: t.string({ description: 'Always `session`.', resolve: () => 'session' }),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
+    agentId: t.id({ description: 'The agent.', resolve: (session) => String(wireAgent(session)['id']) }),
+    agent: t.field({
+      type: agentType,
+      nullable: true,
+      description: 'The agent as it is now; null for one of Berth’s own.',
+      resolve: ({ agentId }) => agentId,
+    }),
+    definition: t.field({
+      type: sessionAgent,
+      description: 'The agent as it was when the session began, with what was replaced of it.',
+      resolve: (session) => session,
+    }),
     wireAgent: t.field({
-      type: 'JSON',
-      description: 'The agent as it was when the session began.',
+      type: 'RestObject',
+      description: 'The same as REST shows it.',
       resolve: (session) => wireAgent(session),
     }),
-    agentId: t.id({ description: 'The agent.', resolve: (session) => String(wireAgent(session)['id']) }),
     environmentId: t.id({
       nullable: true,
       description: 'Where it works; null for words alone.',
       resolve: ({ environmentId }) => environmentId && encodeId('environment', environmentId),
+    }),
+    environment: t.field({
+      type: environmentType,
+      nullable: true,
+      description: 'The same environment; null for words alone.',
+      resolve: ({ environmentId }) => environmentId,
     }),
     deploymentId: t.id({
       nullable: true,
@@ -123,6 +143,18 @@ const sessionFilter = builder.inputType('SessionFilter', {
   }),
 })
 
+const sessionConnection = connectionOf('Session', sessionType)
+const sessionOrder = orderOf('Session')
+builder.objectField(agentType, 'sessions', (t) =>
+  t.field({
+    type: sessionConnection,
+    description: 'The caller’s sessions with it, archived ones too, newest first.',
+    args: pageArguments,
+    resolve: ({ id }, window, call) =>
+      pageSessions(call, window, { agentId: encodeId('agent', id), archived: 'include' }),
+  }),
+)
+
 builder.queryFields((t) => ({
   session: t.field({
     type: sessionType,
@@ -131,12 +163,12 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => getSession(call, id),
   }),
   sessions: t.field({
-    type: connectionOf('Session', sessionType),
+    type: sessionConnection,
     description: 'The caller’s sessions. Errors: INVALID_REQUEST.',
     args: {
       ...pageArguments,
       filter: t.arg({ type: sessionFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: orderOf('Session'), description: 'Newest first without it.' }),
+      orderBy: t.arg({ type: sessionOrder, description: 'Newest first without it.' }),
     },
     resolve: (_, { filter, orderBy, ...window }, call) => pageSessions(call, window, filter, orderBy?.direction),
   }),

@@ -81,7 +81,7 @@ sessionEvent.implement({
       description: 'When it was taken up; null for what a client sent while it waits for that.',
     }),
     wire: t.field({
-      type: 'WireEvent',
+      type: 'RestObject',
       description: 'The event as REST shows it: `{id, type, processed_at, …}`.',
       resolve: (event) => wireEvent(event),
     }),

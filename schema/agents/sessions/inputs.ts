@@ -2,6 +2,7 @@
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { limits } from '#src/platform/limits.ts'
+import { definitionFields, modelInput } from '../agents/inputs.ts'
 import { contentBlockInput, systemBlockInput } from './content-blocks.ts'
 
 const blocksMost = { most: limits.contentBlocksMax }
@@ -163,17 +164,18 @@ const agentReference = builder.inputType('AgentReferenceInput', {
     version: t.int({ description: 'Which version of it; the newest without it.' }),
   }),
 })
+/** What a session may have otherwise than its agent. */
+const overridableFields = (t: Parameters<typeof definitionFields>[0]) => {
+  const { system, tools, mcpServers, mcpServices, skills } = definitionFields(t)
+  const model = t.field({ type: modelInput, description: 'The model that it asks.' })
+  return { model, system, tools, mcpServers, mcpServices, skills }
+}
 const agentWithOverrides = builder.inputType('AgentWithOverridesInput', {
   description: 'An agent, with some of its definition replaced for this session.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'Which agent.' }),
     version: t.int({ description: 'Which version of it; the newest without it.' }),
-    model: t.field({ type: 'JSON', description: 'The model it asks.' }),
-    system: t.string({ description: 'What it is told before anything else.' }),
-    tools: t.field({ type: 'JSON', description: 'Its tools.' }),
-    mcpServers: t.field({ type: 'JSON', description: 'The tool servers it connects to.' }),
-    mcpServices: t.field({ type: 'JSON', description: 'The connectors it uses.' }),
-    skills: t.field({ type: 'JSON', description: 'Its skills.' }),
+    ...overridableFields(t),
   }),
 })
 
@@ -191,8 +193,8 @@ export const sessionAgentInput = builder.inputType('SessionAgentInput', {
 /** What may be changed of the agent of a session. */
 export const sessionAgentChangeInput = builder.inputType('SessionAgentChangeInput', {
   description: 'What is new of the agent of a session; each list replaces what was.',
-  fields: (t) => ({
-    tools: t.field({ type: 'JSON', description: 'Its tools.' }),
-    mcpServers: t.field({ type: 'JSON', description: 'The tool servers it connects to.' }),
-  }),
+  fields: (t) => {
+    const { tools, mcpServers } = definitionFields(t)
+    return { tools, mcpServers }
+  },
 })

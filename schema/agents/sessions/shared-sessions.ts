@@ -32,7 +32,7 @@ const transcriptEntry = builder.objectRef<TranscriptEntry>('TranscriptEntry').im
       description: 'When it was taken up; null while it waits for that.',
     }),
     wire: t.field({
-      type: 'WireEvent',
+      type: 'RestObject',
       description: 'The same as REST shows it.',
       resolve: (entry) => wireTranscriptEntry(entry),
     }),

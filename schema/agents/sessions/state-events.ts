@@ -179,7 +179,7 @@ eventOf(
       description: 'What it came to.',
       resolve: ({ data }) => data['result'] as OutcomeEnd | 'needs_revision', // evaluations.ts made it
     }),
-    explanation: t.string({ description: 'Why.', resolve: ({ data }) => String(data['explanation']) }),
+    explanation: t.string({ description: 'What the grader said.', resolve: ({ data }) => String(data['explanation']) }),
     modelUsage: t.field({
       type: modelUsageType,
       description: 'What it used.',
