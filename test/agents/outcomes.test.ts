@@ -116,11 +116,17 @@ test('work that is not there yet is revised until it is', async () => {
   expect(JSON.stringify(grader?.messages[1])).toMatch(/A poem.*It has a title\..*agent:.*roses/)
   expect(revising?.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'user'])
   expect(JSON.stringify(revising?.messages[3])).toContain('The title is missing.')
-  const { body } = await berth.call<{ data: { session: { outcomeEvaluations: unknown } } }>('POST', '/graphql', {
+  type Evaluations = { outcomeEvaluations: { result: string }[] }
+  const { body } = await berth.call<{ data: { session: Evaluations } }>('POST', '/graphql', {
     token,
-    body: { query: 'query ($id: ID!) { session(id: $id) { outcomeEvaluations } }', variables: { id } },
+    body: {
+      query:
+        'query ($id: ID!) { session(id: $id) { outcomeEvaluations { type outcome_id: outcomeId description result iteration explanation completed_at: completedAt } } }',
+      variables: { id },
+    },
   })
-  expect(body.data.session.outcomeEvaluations).toEqual(await outcomesOf(id))
+  const evaluated = body.data.session.outcomeEvaluations.map((one) => ({ ...one, result: one.result.toLowerCase() }))
+  expect(evaluated).toEqual(await outcomesOf(id))
 })
 
 test('an outcome is shown from the answer on that took it', async () => {

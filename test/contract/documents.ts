@@ -42,12 +42,12 @@ export function rootFields(): string[] {
 
 function selectionOf(type: GraphQLNamedType, depth: number, insideNode = false): string {
   if (isInterfaceType(type) && type.name === 'Node') return ' { __typename id }'
-  if (isUnionType(type) || isInterfaceType(type))
+  if (isUnionType(type))
     return ` { __typename ${schema
       .getPossibleTypes(type)
       .map((one) => `... on ${one.name}${selectionOf(one, depth, insideNode)}`)
       .join(' ')} }`
-  if (!isObjectType(type)) return ''
+  if (!isObjectType(type) && !isInterfaceType(type)) return '' // of an interface what all its types have
   const isInside = insideNode || isNode(type)
   const isWhole = type.name !== 'Organization' // what it has beside its name is other nouns’
   const fields = Object.values(type.getFields()).filter(
