@@ -12,21 +12,7 @@ export const organizationArguments = builder.args((t) => ({
   organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }),
 }))
 
-/** Oldest or newest first. */
-export const listOrder = builder.enumType('ListOrder', {
-  description: 'The order of a list.',
-  values: { asc: { description: 'Oldest first.' }, desc: { description: 'Newest first.' } },
-})
-
-/** When what a list shows was made. */
-export const createdArguments = builder.args((t) => ({
-  createdAfter: t.field({ type: 'DateTime', description: 'Made after this moment.' }),
-  createdFrom: t.field({ type: 'DateTime', description: 'Made at this moment or later.' }),
-  createdBefore: t.field({ type: 'DateTime', description: 'Made before this moment.' }),
-  createdUntil: t.field({ type: 'DateTime', description: 'Made at this moment or earlier.' }),
-}))
-
-/** The same for the filter of a list. */
+/** When what a list shows was made, for its filter. */
 export const createdFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
   createdAfter: t.field({ type: 'DateTime', description: 'Made after this moment.' }),
   createdFrom: t.field({ type: 'DateTime', description: 'Made at this moment or later.' }),

@@ -2,7 +2,7 @@
 import type { InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
-import type { Page, TwoWayList } from '#src/platform/pages.ts'
+import type { Page } from '#src/platform/pages.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -76,35 +76,6 @@ export function orderOf(name: string): InputObjectRef<Types, { field: 'created_a
       direction: t.field({ type: orderDirection, required: true, description: 'In which direction.' }),
     }),
   }) as never // Pothos cannot see through a type parameter
-}
-
-/** Makes `<Name>List`, which tells the page before, too. */
-export function twoWayListTypeOf<Node>(name: string, node: ObjectRef<Types, Node>): ObjectRef<Types, TwoWayList<Node>> {
-  return builder.objectRef<TwoWayList<Node>>(`${name}List`).implement({
-    description: `A page of ${name}s as REST shows it.`,
-    fields: (t) => ({
-      data: t.field({
-        type: [node] as never,
-        description: 'What is on this page.',
-        resolve: (parent) => parent.data as never,
-      }), // as above
-      hasMore: t.exposeBoolean('hasMore', { description: 'Whether there are more behind this page.' }),
-      nextPage: t.exposeString('nextPage', {
-        nullable: true,
-        description: 'Pass it as `page` for the next page; null behind the last.',
-      }),
-      prevPage: t.exposeString('prevPage', {
-        nullable: true,
-        description: 'Pass it as `page` for the page before; null on the first.',
-      }),
-    }),
-  }) as never // one ref type for every name
-}
-
-/** The arguments of every such list. */
-export const listArguments = {
-  limit: builder.args((t) => ({ limit: t.int({ description: 'How many, 1 to 100; 100 without it.' }) })).limit,
-  page: builder.args((t) => ({ page: t.string({ description: '`nextPage` of the page before.' }) })).page,
 }
 
 /** The arguments of every connection. */

@@ -5,9 +5,7 @@ import { limits } from './limits.ts'
 import type { RawBuilder } from 'kysely'
 import { getOne, sql, type Db } from './postgres.ts'
 
-/** Which part of a list is asked for, as the agents service asks: how many, and `nextPage` of the page before. */
-export type ListWindow = { limit?: number | null; page?: string | null }
-/** The same as Relay asks: how many from the beginning or the end, and the cursors between which they lie. */
+/** Which part of a list is asked for, as Relay asks: how many from the beginning or the end, and the cursors between which they lie. */
 export type PageWindow = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
 /** A page of a Relay connection. `count` counts the whole list, for whoever asks. */
@@ -154,92 +152,6 @@ export function pageBy<Node>(
       endCursor: edges.at(-1)?.cursor ?? null,
     },
   }
-}
-
-/** A page as the agents service shows its lists: `nextPage` is opaque, null behind the last page. */
-export type List<Row> = { data: Row[]; hasMore: boolean; nextPage: string | null }
-
-/**
- * Reads `limit` (1 to 100, default 100) and `page` of a list of the agents service.
- * @returns how many, and the stored id behind which the page begins, or null for the first.
- * @throws BerthError invalid_request.
- */
-export function readListPage(kind: IdKind, { limit, page }: ListWindow): { limit: number; after: string | null } {
-  const most = limits.agentsListMax
-  const after = page ? decodeId(kind, page) : null
-  if (after === undefined) throw wrongPage()
-  return { limit: wholeNumber('limit', limit ?? most, 1, most), after }
-}
-
-/** Makes the list of rows read with `limit + 1`. */
-export function listOf<Row extends { id: string }>(kind: IdKind, rows: Row[], limit: number): List<Row> {
-  return listBy(({ id }) => encodeId(kind, id), rows, limit)
-}
-
-/** A list that also tells the page before: `prevPage` is opaque, null on the first page. */
-export type TwoWayList<Row> = List<Row> & { prevPage: string | null }
-
-/** Which rows of a list are wanted: `most` of them behind `after`, or `backwards` before it, nearest first. */
-export type TwoWayWindow = { most: number; after: string | null; backwards: boolean }
-
-const backwardsMark = '-'
-
-/**
- * Makes the page of a list that can be walked both ways. A page that is reached from the one behind it is marked.
- * @throws BerthError invalid_request.
- */
-export async function listBothWays<Row extends { id: string }>(
-  kind: IdKind,
-  window: ListWindow,
-  read: (window: TwoWayWindow) => Promise<Row[]>,
-): Promise<TwoWayList<Row>> {
-  const backwards = window.page?.startsWith(backwardsMark) ?? false
-  const unmarked = window.page?.slice(backwardsMark.length) || backwardsMark // the mark alone is no page
-  const { limit, after } = readListPage(kind, { ...window, page: backwards ? unmarked : window.page })
-  const rows = await read({ most: limit + 1, after, backwards })
-  const before = (first: Row | undefined): string | null => (first && backwardsMark + encodeId(kind, first.id)) || null
-  if (!backwards) return { ...listOf(kind, rows, limit), prevPage: after === null ? null : before(rows[0]) }
-  const data = rows.slice(0, limit).reverse()
-  const last = data.at(-1)
-  return {
-    data,
-    hasMore: last !== undefined,
-    nextPage: last ? encodeId(kind, last.id) : null,
-    prevPage: rows.length > limit ? before(data[0]) : null,
-  }
-}
-
-/** The same for rows whose page is something else. */
-export function listBy<Row>(pageOf: (row: Row) => string, rows: Row[], limit: number): List<Row> {
-  const data = rows.slice(0, limit)
-  const last = rows.length > limit ? data.at(-1) : undefined
-  return { data, hasMore: last !== undefined, nextPage: last === undefined ? null : pageOf(last) }
-}
-
-/**
- * The number in a page that is a letter and a number, such as `v12`; null for the first page.
- * @throws BerthError invalid_request.
- */
-export function numberOfPage(letter: string, page: string | null | undefined): number | null {
-  if (!page) return null
-  if (!page.startsWith(letter) || !/^\d{1,15}$/.test(page.slice(letter.length))) throw wrongPage()
-  return Number(page.slice(letter.length))
-}
-
-function wrongPage(): BerthError {
-  return new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.')
-}
-
-/**
- * The stored id that a cursor stands for, or null for none.
- * @throws BerthError invalid_request for a text that is no cursor.
- */
-export function cursorId(kind: IdKind, after: string | null | undefined): string | null {
-  if (after === null || after === undefined) return null
-  const id = decodeId(kind, after)
-  if (!id)
-    throw new BerthError('invalid_request', 'after is not a cursor of this list; pass endCursor of the page before.')
-  return id
 }
 
 /**

@@ -48,11 +48,6 @@ export function openOutcome({ outcomes }: WithOutcomes): Outcome | undefined {
   return outcomes.find(({ completed_at }) => completed_at === null)
 }
 
-/** The outcomes as callers see them. */
-export function wireOutcomes({ outcomes }: WithOutcomes): Record<string, unknown>[] {
-  return outcomes.map(({ max_iterations: _cycles, ...shown }) => ({ type: 'outcome_evaluation', ...shown }))
-}
-
 /** Refuses outcomes that are too many for a session, or too long together: every list of sessions shows them. @throws BerthError invalid_request. */
 export function checkOutcomes({ outcomes }: WithOutcomes, added: readonly Outcome[]): void {
   const all = [...outcomes, ...added]
