@@ -121,6 +121,7 @@ const validationType = builder.objectRef<CredentialValidation>('VaultCredentialV
     }),
     credential: t.field({
       type: credentialType,
+      nullable: true,
       description: 'The credential.',
       resolve: ({ credential }) => credential as Credential, // the row that was tried
     }),

@@ -4,6 +4,7 @@ import { enumOf } from '../enums.ts'
 import { wiredInput } from '../mutations.ts'
 import { sessionAgentInput } from './sessions/inputs.ts'
 import { sessionType } from './sessions.ts'
+import { vmType } from '../infra/vms.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { BuiltinName, ModeName } from '#src/resources/agents/agents/builtin-agents.ts'
@@ -42,11 +43,22 @@ builder.relayMutationField(
     description: 'What `createRun` answers.',
     outputFields: (t) => ({
       sessionId: t.id({ description: 'The session.', resolve: ({ session }) => encodeId('session', session.id) }),
-      session: t.field({ type: sessionType, description: 'The session itself.', resolve: ({ session }) => session }),
+      session: t.field({
+        type: sessionType,
+        nullable: true,
+        description: 'The session itself.',
+        resolve: ({ session }) => session,
+      }),
       vmId: t.id({
         nullable: true,
         description: 'Its VM, which is on its way; null without one.',
         resolve: ({ sandboxId }) => sandboxId && encodeId('vm', sandboxId),
+      }),
+      vm: t.field({
+        type: vmType,
+        nullable: true,
+        description: 'The same VM.',
+        resolve: ({ sandboxId }) => sandboxId,
       }),
     }),
   },

@@ -20,18 +20,18 @@ const objectFields = types
 
 /** Ids without the object beside them, and why. */
 const aloneIds: Readonly<Record<string, string>> = {
-  'Run.sandboxId': 'always null: a documented field of something that there is not',
   'Session.deploymentId': 'always null: there are no deployments',
-  'SessionActivity.lastEventId': 'a place in the log, which is read by its cursor',
-  'SessionActivity.lastReadEventId': 'a place in the log, which is read by its cursor',
+  'OutcomeEvaluation.outcomeId': 'an outcome is no noun: it stands in its session',
+  'SpanOutcomeEvaluationEnd.outcomeId': 'an outcome is no noun: it stands in its session',
+  'SpanOutcomeEvaluationStart.outcomeId': 'an outcome is no noun: it stands in its session',
+  'UserDefineOutcome.outcomeId': 'an outcome is no noun: it stands in its session',
 }
 
 /** Nouns that are not in this form. */
-const otherNouns =
-  /^(?:Agent|Environment|InferenceRequest|InferenceUsage|KeyBudget|Run|Session|VaultCredential|VaultEvent)/
-const otherEnums = /^(?:ArchivedFilter|EnvironmentStatus|ListOrder|McpServerStatus|Session)/
-const otherMutations = /(?:Agent|Environment|Run|Session|SessionEvents|SessionSeen|SessionSharing|VaultCredential)$/
-const jsonMax = 61
+const otherNouns = /^(?:Agent|Environment|InferenceRequest|InferenceUsage|KeyBudget|VaultCredential|VaultEvent)/
+const otherEnums = /^(?:EnvironmentStatus|McpServerStatus)/
+const otherMutations = /(?:Agent|Environment|VaultCredential)$/
+const jsonMax = 14
 
 test('beside every id is the object that it names', () => {
   const ids = objectFields.filter(({ field }) => field.name.endsWith('Id') && getNamedType(field.type).name === 'ID')
