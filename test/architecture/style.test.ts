@@ -9,7 +9,7 @@ const linesMax = { product: 300, tests: 500, function: 70 }
 const folderFilesMax = 30
 
 /** What is longer for now, and its owners are splitting. */
-const longFiles: readonly string[] = ['rest-compat/llm/chat-schemas.ts', 'schema/agents/sessions.ts']
+const longFiles: readonly string[] = ['rest-compat/llm/chat-schemas.ts']
 const longerFunctions: readonly string[] = [
   // The page's script is one function because it is sent to the browser as its text.
   'src/gateway/graphiql-bar.ts: barScript',
