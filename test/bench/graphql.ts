@@ -27,14 +27,14 @@ const oneField = 'query ($id: ID!) { vm(id: $id) { status } }'
 const list = '{ vms(first: 100) { nodes { id name status ipAddress vcpuCount memoryMb diskMb createdAt } } }'
 const change = 'mutation ($input: UpdateVaultInput!) { updateVault(input: $input) { vault { id displayName } } }'
 const deep =
-  'query ($id: ID!) { organization(id: $id) { vms(first: 20) { nodes { id name status template { id name } node { id name } } } } }'
+  'query ($id: ID!) { organization(id: $id) { vms(first: 20) { nodes { id name status template { id name } createdBy { id name } } } } }'
 
 // The same in the names that PostGraphile gives to Berth's tables.
 const postgraphileOne = 'query ($id: UUID!) { vmByRowId(rowId: $id) { status } }'
 const postgraphileList =
   'query ($organization: UUID!) { allVms(first: 100, condition: {organizationId: $organization}, orderBy: [CREATED_AT_DESC, ROW_ID_DESC]) { nodes { rowId name status ipAddress vcpuCount memoryMb diskMb createdAt } } }'
 const postgraphileDeep =
-  'query ($id: UUID!) { organizationByRowId(rowId: $id) { vmsByOrganizationId(first: 20, orderBy: [CREATED_AT_DESC, ROW_ID_DESC]) { nodes { rowId name status templateByTemplateId { rowId name } nodeByNodeId { rowId name } } } } }'
+  'query ($id: UUID!) { organizationByRowId(rowId: $id) { vmsByOrganizationId(first: 20, orderBy: [CREATED_AT_DESC, ROW_ID_DESC]) { nodes { rowId name status templateByTemplateId { rowId name } userByUserId { rowId name } } } } }'
 
 /** Reads and changes by GraphQL and REST. */
 export const graphql: Benchmark = {
@@ -114,7 +114,7 @@ async function loadsOf({ database: { db } }: World, servers: Servers): Promise<A
     ...(isInSchema('organization', 'vms')
       ? [
           {
-            what: 'GraphQL: three levels, an organization’s 20 VMs with template and node',
+            what: 'GraphQL: three levels, an organization’s 20 VMs with template and maker',
             questions: [
               ...[ours, yoga].map((server) => graph(server, deep, { id: organization })),
               graph(postgraphile, postgraphileDeep, { id: organizationId }),

@@ -14,7 +14,7 @@ const pool = new pg.Pool({ connectionString: databaseUrl ?? '', max: Number(conn
 
 type Row = Record<string, string>
 type Load = { load: (id: string) => Promise<Row> }
-type Context = { templates: Load; nodes: Load }
+type Context = { templates: Load; users: Load }
 
 const typeDefs = `
   type Query { vm(id: ID!): Vm  vms(first: Int): VmConnection!  organization(id: ID!): Organization }
@@ -25,11 +25,11 @@ const typeDefs = `
   type Organization { id: ID!  vms(first: Int): VmConnection! }
   type VmConnection { nodes: [Vm!]! }
   type Template { id: ID!  name: String! }
-  type Node { id: ID!  name: String! }
+  type User { id: ID!  name: String! }
   enum VmStatus { RUNNING STOPPED }
   type Vm {
     id: ID!  name: String!  status: VmStatus!  ipAddress: String  vcpuCount: Int!  memoryMb: Int!  diskMb: Int!
-    createdAt: String!  template: Template!  node: Node!
+    createdAt: String!  template: Template!  createdBy: User
   }`
 
 const vmId = ({ id }: Row): string => encodeId('vm', id ?? '')
@@ -94,7 +94,7 @@ const yoga = createYoga<object, Context>({
         displayName: (vault: Row) => vault['display_name'],
       },
       Template: { id: ({ id }: Row) => encodeId('template', id ?? '') },
-      Node: { id: ({ id }: Row) => encodeId('node', id ?? '') },
+      User: { id: ({ id }: Row) => encodeId('user', id ?? '') },
       Vm: {
         id: vmId,
         status: (vm: Row) => vm['status']?.toUpperCase(),
@@ -104,11 +104,11 @@ const yoga = createYoga<object, Context>({
         diskMb: (vm: Row) => vm['disk_mb'],
         createdAt: (vm: { created_at: Date }) => vm.created_at.toISOString(),
         template: (vm: Row, _, { templates }) => templates.load(vm['template_id'] ?? ''),
-        node: (vm: Row, _, { nodes }) => nodes.load(vm['node_id'] ?? ''),
+        createdBy: (vm: Row, _, { users }) => users.load(vm['user_id'] ?? ''),
       },
     },
   }),
-  context: () => ({ templates: loadAll('templates'), nodes: loadAll('nodes') }),
+  context: () => ({ templates: loadAll('templates'), users: loadAll('users') }),
   logging: false,
   graphiql: false,
   landingPage: false,
