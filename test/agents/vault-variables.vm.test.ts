@@ -118,7 +118,10 @@ test.each(Object.keys(clients))(
 
 test('stopped and started again, the VM trusts the same authority, and holds it once', async () => {
   const become = async (action: string, status: string): Promise<void> => {
-    await berth.ask(`mutation ($id: ID!) { ${action}(id: $id) { status } }`, { token, variables: { id: vm } })
+    await berth.ask(`mutation ($id: ID!) { ${action}(input: { id: $id }) { vm { status } } }`, {
+      token,
+      variables: { id: vm },
+    })
     await until(
       `it is ${status}`,
       async () => (await berth.call('GET', `/api/v1/vms/${vm}`, { token })).body['status'] === status,

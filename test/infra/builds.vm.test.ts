@@ -154,7 +154,7 @@ test(
     )
     expect(log).toContain('hello from /home/user/build, true\nbuilt on files of main\n')
     expect(await outputOf(job.id)).toMatchObject({
-      type: 'artifact',
+      type: 'ARTIFACT',
       name: 'site',
       templateId: null,
       sizeBytes: expect.any(Number),

@@ -67,7 +67,7 @@ test('a guest that powers off is stopped, and says so', async () => {
         token,
         variables: { id: ids[1] },
       })
-      return JSON.stringify(body.data).includes('"stopped"')
+      return JSON.stringify(body.data).includes('"STOPPED"')
     },
     60_000,
   )

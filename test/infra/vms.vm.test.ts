@@ -362,12 +362,16 @@ test('a sandbox runs code in every language, answers a failing one as a result, 
 
 test('stopped, started, paused and resumed: the disk is kept, and with a pause the memory too', async () => {
   const act = async (name: string) =>
-    (await berth.ask(`mutation ($id: ID!) { ${name}(id: $id) { status } }`, { token, variables: { id: vm.vm_id } }))
-      .body
+    (
+      await berth.ask(`mutation ($id: ID!) { ${name}(input: { id: $id }) { vm { status } } }`, {
+        token,
+        variables: { id: vm.vm_id },
+      })
+    ).body
   const status = async () => (await berth.call<Vm>('GET', `/api/v1/vms/${vm.vm_id}`, { token })).body.status
   await exec('echo kept > on-disk')
   const { process_id } = await exec('sleep 1000', { background: true })
-  expect((await act('pauseVm')).data).toEqual({ pauseVm: { status: 'pausing' } })
+  expect((await act('pauseVm')).data).toEqual({ pauseVm: { vm: { status: 'PAUSING' } } })
   await until('it is paused', async () => (await status()) === 'paused')
   expect(
     await berth.call('POST', `/api/v1/vms/${vm.vm_id}/envd/exec`, { token, body: { command: 'true' } }),
