@@ -61,6 +61,9 @@ const pasteForm = `
     <span class="soft">From your identity provider or, on the machine that runs Berth: <code>${command}</code></span>
   </form>`
 
+const getAdvice = 'Press "Get a token" in the bar above, then play this again.'
+const pasteAdvice = 'Paste your token in the bar above and press "Use it", then play this again.'
+
 /** The bar and its script: with the form for a new token, or with a field for one that was made elsewhere. */
 export function signInBar(withSignIn: boolean): string {
   return `<div id="berth-bar" role="region" aria-label="Sign in">
@@ -70,11 +73,11 @@ export function signInBar(withSignIn: boolean): string {
   <button id="berth-out" class="plain" type="button" hidden>Forget token</button>
   <span role="alert" id="berth-problem"></span>
 </div>
-<script>(${barScript.toString()})(${JSON.stringify({ signInPath, signInHeader })})</script>`
+<script>(${barScript.toString()})(${JSON.stringify({ signInPath, signInHeader, advice: withSignIn ? getAdvice : pasteAdvice })})</script>`
 }
 
 /** Runs in the browser, as text: it may use nothing from outside itself. */
-function barScript(names: { signInPath: string; signInHeader: string }): void {
+function barScript(names: { signInPath: string; signInHeader: string; advice: string }): void {
   type Held = { token: string; user: string; organization: string; role: string; expiresAt: string }
   type Element = {
     hidden: boolean
@@ -91,7 +94,6 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
   }
   type Browser = {
     sessionStorage: Storage
-    localStorage: Storage
     document: { getElementById(id: string): Element | null; querySelector(selector: string): Element | null }
     location: { href: string; reload(): void }
     history: { replaceState(state: null, unused: string, url: string): void }
@@ -102,7 +104,6 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
   const page = globalThis as unknown as Browser // a browser, which this project's types do not know
   const kept = 'berth-token'
   const keptCode = 'berth-code'
-  mendTabs(page.localStorage, page.location.href)
   const find = (id: string) => page.document.getElementById(id)
   const form = find('berth-sign-in') ?? find('berth-paste')
   let held: Held | null = JSON.parse(page.sessionStorage.getItem(kept) ?? 'null') as Held | null
@@ -138,11 +139,11 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     const headers = new Headers(init?.headers)
     if (held && !headers.has('authorization')) headers.set('authorization', `Bearer ${held.token}`)
     const answer = await send(input, { ...init, headers })
-    if (answer.status === 401 && held) {
-      hold(null)
-      show('Your token is no longer valid. Get a new one.')
-    }
-    return answer
+    if (answer.status !== 401) return answer
+    const isOver = held !== null
+    hold(null)
+    show(isOver ? 'Your token is no longer valid. Get a new one.' : names.advice)
+    return isOver ? answer : Response.json({ errors: [{ message: names.advice }] }, { status: 401 })
   }
 
   form?.addEventListener('submit', (event) => {
@@ -206,32 +207,4 @@ function barScript(names: { signInPath: string; signInHeader: string }): void {
     page.history.replaceState(null, '', address.href)
   }
   show()
-
-  /**
-   * GraphiQL looks for a tab with the text that it keeps beside its tabs, and opens an empty one when none has it; but it
-   * keeps that text only once something was typed. So before it looks, the text is made that of the tab that was open,
-   * and tabs without any text are left out.
-   */
-  function mendTabs(storage: Storage, address: string): void {
-    type Tab = { query: string | null; variables: string | null; headers: string | null }
-    const key = 'graphiql:tabState'
-    try {
-      const state = JSON.parse(storage.getItem(key) ?? 'null') as { tabs: Tab[]; activeTabIndex: number } | null
-      if (!state) return
-      const open = state.tabs[state.activeTabIndex]
-      const tabs = state.tabs.filter(({ query, variables, headers }) => query || variables || headers)
-      const shown = tabs.find((tab) => tab === open) ?? tabs.at(-1)
-      if (!shown) return storage.removeItem(key) // it opens with the example again
-      storage.setItem(key, JSON.stringify({ ...state, tabs, activeTabIndex: tabs.indexOf(shown) }))
-      const asked = new URL(address).searchParams.get('query')
-      if (asked && asked !== shown.query) return
-      for (const name of ['query', 'variables', 'headers'] as const) {
-        const text = shown[name]
-        if (text) storage.setItem(`graphiql:${name}`, text)
-        else storage.removeItem(`graphiql:${name}`)
-      }
-    } catch {
-      storage.removeItem(key) // not as GraphiQL writes it; it would not read it either
-    }
-  }
 }

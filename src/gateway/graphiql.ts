@@ -4,49 +4,7 @@ import type { Config } from '#src/platform/config.ts'
 import { addVary, keepText, sendKept, type KeptText } from '#src/platform/compression.ts'
 import { mayServeSignIn } from '#src/identity/sign-in.ts'
 import { signInBar, signInStyle } from './graphiql-bar.ts'
-
-/** The first tab: a query that runs at once, and hints for what to try next. */
-export const exampleQuery = `# Welcome to Berth!
-# 1. Get a token in the bar above.
-# 2. Press the play button (Ctrl-Enter).
-query Welcome {
-  viewer {
-    user { name }
-    organization { name }
-    role
-  }
-  vms(first: 5) {
-    nodes { id name status createdAt }
-  }
-}
-
-# 3. Run Python in a fresh microVM: take the #
-#    away below, press play, choose Python.
-#
-# mutation Python {
-#   runSandbox(input: {
-#     language: "python"
-#     code: "print(sum(range(10)))"
-#   }) {
-#     sandbox {
-#       command { stdout stderr exitCode }
-#       vm { id expiresAt }
-#     }
-#   }
-# }
-
-# 4. Or keep a machine, and follow it.
-#
-# mutation Machine {
-#   createVm(input: { name: "my-first-vm" }) {
-#     vm { id name status }
-#   }
-# }
-#
-# subscription Follow {
-#   vmEvents(id: "vm_...") { __typename }
-# }
-`
+import { tabs, tabsScript } from './graphiql-tabs.ts'
 
 const logo =
   '<svg viewBox="0 0 24 24" width="22" height="22" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M12 3v18M8 7h8M4 13c0 5 4 8 8 8s8-3 8-8"/></svg>'
@@ -99,15 +57,15 @@ async function makePage(withSignIn: boolean): Promise<KeptText> {
     title: 'Berth',
     logo,
     endpoint: '/graphql',
-    defaultQuery: exampleQuery,
+    defaultQuery: tabs[0] ?? '',
     shouldPersistHeaders: false, // a token is not to be kept on disk
-    defaultEditorToolsVisibility: false, // the example needs the room
+    defaultEditorToolsVisibility: false, // the tabs need the room
   })
   const root = '<div id="root"></div>'
   const at = whole.indexOf(root)
   if (at < 0) throw new Error('the page of GraphiQL has no root to put the bar above')
   return keepText(
     'text/html; charset=utf-8',
-    `${whole.slice(0, at)}<style>${signInStyle}</style>${signInBar(withSignIn)}${whole.slice(at)}`,
+    `${whole.slice(0, at)}<style>${signInStyle}</style>${tabsScript()}${signInBar(withSignIn)}${whole.slice(at)}`,
   )
 }

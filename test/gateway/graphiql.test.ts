@@ -1,8 +1,8 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
-import { getOperationAST, parse, validate } from 'graphql'
+import { Kind, parse, validate } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { schema } from '#schema/schema.ts'
-import { exampleQuery } from '#src/gateway/graphiql.ts'
+import { tabs } from '#src/gateway/graphiql-tabs.ts'
 import { measureOperation, refuseLarge } from '#src/gateway/operation-size.ts'
 import { becomesTrue } from '#src/start/wait.ts'
 import { startApp, type RunningApp } from './running-app.ts'
@@ -49,7 +49,7 @@ async function offlinePage(): Promise<{ page: Page; outside: string[]; problems:
 }
 
 describe('the page at /graphql', () => {
-  it('gives a newcomer a token and an answer, without internet', async () => {
+  it('gives a newcomer a token and an answer, with no internet', async () => {
     const { page, outside, problems } = await offlinePage()
     await page.goto(`http://localhost:${running.port}/graphql`)
     await page.getByRole('button', { name: 'Get a token' }).click()
@@ -64,16 +64,58 @@ describe('the page at /graphql', () => {
     expect([outside, problems]).toEqual([[], []])
   })
 
-  it('opens with its example, and keeps what was written over every reload', async () => {
+  it('without a token says where one is got, and shows it in place of an answer', async () => {
+    const { page } = await offlinePage()
+    await page.goto(`http://localhost:${running.port}/graphql`)
+    await page.locator('.graphiql-execute-button').click()
+    await page.locator('.result-window').getByText('Get a token').waitFor()
+    await page.locator('#berth-problem').getByText('Press "Get a token" in the bar above').waitFor()
+  })
+
+  it('plays its tabs as they are: a chat, a build and a session, and what each of them is followed by', async () => {
+    const { page, problems } = await offlinePage()
+    await page.goto(`http://localhost:${running.port}/graphql`)
+    await page.getByRole('button', { name: 'Get a token' }).click()
+    await page.getByText('Signed in as alice').waitFor()
+    page.setDefaultTimeout(8_000)
+    const result = page.locator('.result-window')
+    const play = async (name: string): Promise<void> => {
+      // Tabs can be dragged, so a click that meets a moving one is none.
+      await page.locator('.graphiql-tab-button').getByText(name, { exact: true }).press('Enter')
+      await page
+        .locator('.graphiql-query-editor .view-lines')
+        .getByText(new RegExp(`${name}\\b`))
+        .first()
+        .waitFor()
+      await page.getByRole('button', { name: /^Execute query/ }).click()
+    }
+    const sent = async (name: string, field: string): Promise<void> => {
+      const isSent = (url: string): boolean => decodeURIComponent(url).includes(field)
+      const [request] = await Promise.all([page.waitForRequest((one) => isSent(one.url())), play(name)])
+      expect(decodeURIComponent(request.url())).toMatch(/Id:"[a-z]+_[0-9a-z]{26}"/)
+      await page.getByRole('button', { name: /^Stop query/ }).click()
+    }
+    await play('Chat')
+    await result.getByText('"STOP"').waitFor()
+    await play('Session')
+    await result.getByText('sesn_').waitFor()
+    await sent('SessionLog', 'sessionEvents(')
+    await play('Build')
+    await result.getByText('"QUEUED"').waitFor()
+    await sent('BuildLog', 'buildLog(')
+    expect(problems).toEqual([])
+  })
+
+  it('opens with its tabs, and keeps what was written over every reload', async () => {
     const { page, problems } = await offlinePage()
     const editor = page.locator('.graphiql-query-editor .view-lines')
-    const tabs = page.locator('.graphiql-tabs .graphiql-tab')
+    const shown = page.locator('.graphiql-tabs .graphiql-tab')
     await page.goto(`http://localhost:${running.port}/graphql`)
     await editor.getByText('Welcome to Berth!').waitFor()
     for (let reload = 1; reload <= 3; reload++) {
       await page.reload()
       await editor.getByText('Welcome to Berth!').waitFor()
-      expect([reload, await tabs.count()]).toEqual([reload, 1])
+      expect([reload, await shown.count()]).toEqual([reload, tabs.length])
     }
     await editor.click()
     await page.keyboard.press('Control+A')
@@ -84,12 +126,12 @@ describe('the page at /graphql', () => {
     for (let reload = 1; reload <= 2; reload++) {
       await page.reload()
       await editor.getByText('query Mine').waitFor()
-      expect([reload, await tabs.count()]).toEqual([reload, 1])
+      expect([reload, await shown.count()]).toEqual([reload, tabs.length])
     }
     expect(problems).toEqual([])
   }, 60_000)
 
-  it('removes tabs without text that an earlier reload left', async () => {
+  it('mends what an earlier reload left: tabs without any text', async () => {
     const { page } = await offlinePage()
     const empty = {
       id: 'x',
@@ -162,7 +204,7 @@ describe('the page at /graphql', () => {
     await page.locator('.result-window').getByText('"other"').waitFor()
   })
 
-  it('is for browsers, cannot be framed, and is compressed and cached', async () => {
+  it('is for browsers, is not framed, and comes small and once', async () => {
     const answer = await fetch(`${running.url}/graphql`, { headers: { accept: 'text/html' } })
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(answer.headers.get('content-encoding')).toMatch(/^(?:br|gzip)$/)
@@ -182,27 +224,16 @@ describe('the page at /graphql', () => {
   })
 })
 
-describe('the example that the page opens with', () => {
-  const examples = [
-    exampleQuery,
-    ...exampleQuery
-      .split(/\n\n/)
-      .slice(1)
-      .map((block) =>
-        block
-          .split('\n')
-          .map((line) => line.replace(/^# ?/, ''))
-          .filter((line) => !/^\d\.|^ {3}away|^$/.test(line))
-          .join('\n'),
-      ),
-  ]
-  it('fits the schema, its comments included', () => {
-    expect(examples).toHaveLength(3)
-    for (const example of examples)
-      expect([example, validate(schema, parse(example)).map((problem) => problem.message)]).toEqual([example, []])
-  })
-  it('stays within the limits', () => {
-    const document = parse(exampleQuery)
-    refuseLarge(measureOperation(schema, document, getOperationAST(document)!, {}))
+describe('the prepared tabs', () => {
+  it('fit the schema and stay within the limits, each of their operations', () => {
+    expect(tabs).toHaveLength(7)
+    for (const tab of tabs) {
+      const document = parse(tab)
+      expect([tab, validate(schema, document).map((problem) => problem.message)]).toEqual([tab, []])
+      for (const operation of document.definitions) {
+        if (operation.kind !== Kind.OPERATION_DEFINITION) throw new Error('a tab has operations only')
+        refuseLarge(measureOperation(schema, document, operation, {}))
+      }
+    }
   })
 })

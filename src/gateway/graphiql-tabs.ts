@@ -1,0 +1,179 @@
+/**
+ * What GraphiQL opens with: prepared tabs that run as they are, one after the other. Where a tab needs the id of what the
+ * tab before it made, it says `bld_latest` and the like: the page puts the newest id of that kind there that it was answered.
+ */
+
+/** The prepared tabs, each with one operation, after which it is named. */
+export const tabs: readonly string[] = [
+  `# Welcome to Berth!
+# 1. Get a token in the bar above.
+# 2. Press the play button (Ctrl-Enter).
+# The tabs beside this one run as they are, too.
+query Welcome {
+  viewer {
+    user { name }
+    organization { id name }
+    role
+  }
+  vms(first: 5) {
+    nodes { id name status createdAt }
+  }
+}
+`,
+  `# Python in a microVM of its own, which deletes itself.
+mutation Sandbox {
+  runSandbox(input: {
+    language: "python"
+    code: "print(sum(range(10)))"
+    ttlSeconds: 60
+  }) {
+    sandbox {
+      command { stdout stderr exitCode }
+      vm { id expiresAt }
+    }
+  }
+}
+`,
+  `# A model that is built in, costs nothing, and does
+# not think. 'models' lists what else may be asked.
+subscription Chat {
+  chatCompletionEvents(input: {
+    model: "berth/demo"
+    messages: [{ user: { content: { text: "Hello!" } } }]
+  }) {
+    ... on ChatCompletionEvent {
+      text
+      finishReason
+      usage { inputTokens outputTokens }
+    }
+  }
+}
+`,
+  `# A build. It clones from the internet.
+mutation Build {
+  createBuild(input: {
+    organizationId: "org_latest"
+    repoUrl: "https://github.com/octocat/Hello-World"
+    spec: { commands: ["ls -l", "cat README"] }
+  }) {
+    build { id status }
+  }
+}
+`,
+  `# The log of the build that was made last.
+subscription BuildLog {
+  buildLog(buildId: "bld_latest", after: "0") {
+    ... on BuildLogEntry { output done }
+  }
+}
+`,
+  `# A session of an agent, which begins at once.
+mutation Session {
+  createRun(mode: "chat", input: "Hello!") {
+    sessionId
+  }
+}
+`,
+  `# What happens in the session that was made last.
+subscription SessionLog {
+  sessionEvents(sessionId: "sesn_latest", replay: true) {
+    ... on SessionEvent { event }
+  }
+}
+`,
+]
+
+/** The script that makes the tabs ready; it goes before the bar's, and that before GraphiQL. */
+export function tabsScript(): string {
+  return `<script>(${prepareTabs.toString()})(${JSON.stringify(tabs)});(${fillLatest.toString()})()</script>`
+}
+
+/** Runs in the browser, as text: it may use nothing from outside itself. */
+function prepareTabs(queries: readonly string[]): void {
+  type Tab = { query: string | null; variables: string | null; headers: string | null }
+  type Storage = {
+    getItem(key: string): string | null
+    setItem(key: string, value: string): void
+    removeItem(key: string): void
+  }
+  type Browser = {
+    localStorage: Storage
+    location: { href: string }
+  }
+  const page = globalThis as unknown as Browser // a browser, which this project's types do not know
+  const key = 'graphiql:tabState'
+
+  /**
+   * GraphiQL looks for a tab with the text that it keeps beside its tabs, and opens an empty one when none has it; but it
+   * keeps that text only once something was typed. So before it looks, the text is made that of the tab that was open,
+   * and tabs without any text are left out. Where nothing is kept, the prepared tabs are.
+   */
+  const mendTabs = (storage: Storage): void => {
+    const asked = new URL(page.location.href).searchParams.get('query')
+    const state = JSON.parse(storage.getItem(key) ?? 'null') as { tabs: Tab[]; activeTabIndex: number } | null
+    const open = state?.tabs[state.activeTabIndex]
+    const kept = (state?.tabs ?? []).filter(({ query, variables, headers }) => query || variables || headers)
+    const made = kept.length > 0 || asked ? kept : queries.map(preparedTab)
+    const shown = made.find((tab) => tab === open) ?? (kept.length > 0 ? made.at(-1) : made[0])
+    if (!shown) return storage.removeItem(key)
+    storage.setItem(key, JSON.stringify({ ...state, tabs: made, activeTabIndex: made.indexOf(shown) }))
+    if (asked && asked !== shown.query) return
+    for (const name of ['query', 'variables', 'headers'] as const) {
+      const text = shown[name]
+      if (text) storage.setItem(`graphiql:${name}`, text)
+      else storage.removeItem(`graphiql:${name}`)
+    }
+  }
+  const preparedTab = (query: string, index: number): Tab & Record<string, unknown> => {
+    const name = /^(?:query|mutation|subscription) (\w+)/m.exec(query)?.[1] ?? ''
+    return {
+      id: `berth-${index}`,
+      hash: null,
+      title: name,
+      query,
+      variables: null,
+      headers: null,
+      operationName: name,
+      response: null,
+    }
+  }
+  try {
+    mendTabs(page.localStorage)
+  } catch {
+    page.localStorage.removeItem(key) // not as GraphiQL writes it; it would not read it either
+  }
+}
+
+/** Runs in the browser, as text, too: puts the newest ids into what GraphiQL sends. */
+function fillLatest(): void {
+  type Browser = {
+    sessionStorage: { getItem(key: string): string | null; setItem(key: string, value: string): void }
+    location: { href: string }
+    fetch: typeof fetch
+  }
+  const page = globalThis as unknown as Browser // a browser, which this project's types do not know
+  const latest = 'berth-latest'
+  const send = page.fetch.bind(globalThis)
+  const known = (): Record<string, string> =>
+    JSON.parse(page.sessionStorage.getItem(latest) ?? '{}') as Record<string, string>
+  const note = (text: string): void => {
+    const found: Record<string, string> = {} // lists begin with the newest
+    for (const [id, kind = ''] of text.matchAll(/\b([a-z]{2,10})_[0-9a-hjkmnp-tv-z]{26}\b/g)) found[kind] ??= id
+    page.sessionStorage.setItem(latest, JSON.stringify({ ...known(), ...found }))
+  }
+  const noteOrganization = async (headers: HeadersInit | undefined): Promise<void> => {
+    const body = JSON.stringify({ query: '{ viewer { organization { id } } }' })
+    note(await (await send('/graphql', { method: 'POST', headers: headers ?? {}, body })).text())
+  }
+  page.fetch = async (input, init) => {
+    const address = typeof input === 'string' ? input : input instanceof URL ? input.href : ''
+    if (new URL(address, page.location.href).pathname !== '/graphql') return send(input, init)
+    const text = typeof init?.body === 'string' ? init.body : '' // a subscription stands in the address
+    if ((address + text).includes('org_latest') && !known()['org']) await noteOrganization(init?.headers)
+    const filled = (one: string): string =>
+      one.replace(/(org|bld|sesn)_latest/g, (word, kind: string) => known()[kind] ?? word)
+    const answer = await send(filled(address), text === '' ? init : { ...init, body: filled(text) })
+    if (answer.headers.get('content-type')?.includes('json')) note(await answer.clone().text())
+    return answer
+  }
+}
