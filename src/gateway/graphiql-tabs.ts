@@ -69,7 +69,7 @@ subscription BuildLog {
 `,
   `# A session of an agent, which begins at once.
 mutation Session {
-  createRun(mode: "chat", input: "Hello!") {
+  createRun(input: { mode: CHAT, input: "Hello!" }) {
     sessionId
   }
 }
@@ -77,7 +77,9 @@ mutation Session {
   `# What happens in the session that was made last.
 subscription SessionLog {
   sessionEvents(sessionId: "sesn_latest", replay: true) {
-    ... on SessionEvent { event }
+    ... on SessionEmission {
+      event { type createdAt ... on AgentMessage { content { ... on TextBlock { text } } } }
+    }
   }
 }
 `,
