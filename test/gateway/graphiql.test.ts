@@ -87,6 +87,16 @@ describe('the page at /graphql', () => {
         .getByText(new RegExp(`${name}\\b`))
         .first()
         .waitFor()
+      // GraphiQL reads which operation a tab has a moment after the tab is shown, and runs what it read last.
+      const isRead = async (): Promise<boolean> => {
+        const text = String(await page.evaluate('localStorage.getItem("graphiql:tabState")'))
+        const { tabs: kept, activeTabIndex } = JSON.parse(text) as {
+          tabs: { operationName: string | null }[]
+          activeTabIndex: number
+        }
+        return kept[activeTabIndex]?.operationName === name
+      }
+      expect(await becomesTrue(isRead, { limitMs: 8_000, everyMs: 50 }), `the tab ${name} is read`).toBe(true)
       await page.getByRole('button', { name: /^Execute query/ }).click()
     }
     const sent = async (name: string, field: string): Promise<void> => {
