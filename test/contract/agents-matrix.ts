@@ -58,7 +58,7 @@ export const agentsGraphqlRows: Readonly<Record<string, GraphqlRow>> = {
   ...sessionsGraphqlRows,
   ...vaultsGraphqlRows,
   'query agent': { outcomes: readsDefinition('200'), args: agent },
-  'query agents': { outcomes: listsDefinitions('200'), args: 'first: 5' },
+  'query agents': { outcomes: listsDefinitions('200'), args: 'first: 2' },
   'query agentMcpTools': { outcomes: reads('200'), args: agent },
   'query builtInTools': { outcomes: lists('200') },
   'query environment': { outcomes: reads('200'), args: environment },

@@ -212,11 +212,11 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query model': { outcomes: ['200', '200', '200', '200', '200', noScope], args: 'id: "berth/demo"' },
   'mutation createChatCompletion': {
     outcomes: chats,
-    args: 'input: {model: "berth/demo", messages: {user: {content: {text: "Hello"}}}}',
+    args: 'model: "berth/demo", messages: {user: {content: {text: "Hello"}}}',
   },
   'subscription chatCompletionEvents': {
     outcomes: chats,
-    args: 'input: {model: "berth/demo", messages: {user: {content: {text: "Hello"}}}}',
+    args: 'model: "berth/demo", messages: {user: {content: {text: "Hello"}}}',
   },
   'subscription buildEvents': { outcomes: reads('200', foreign), args: 'id: "{build}"', foreignIs403: true },
   'subscription buildLog': {
@@ -237,12 +237,12 @@ export const graphqlRows: Readonly<Record<string, GraphqlRow>> = {
   'query inferenceCredits': { outcomes: peopleReadTheirs, args: 'organizationId: "{org}"', foreignIs403: true },
   'mutation setOrganizationBudget': {
     outcomes: adminsWrite('200', foreign),
-    args: 'input: {organizationId: "{org}", monthlyUsd: 5}',
+    args: 'organizationId: "{org}", monthlyUsd: 5',
     foreignIs403: true,
   },
   'mutation setKeyBudget': {
     outcomes: adminsWrite('200', foreign),
-    args: 'input: {organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5}',
+    args: 'organizationId: "{org}", keyId: "{apikey}", monthlyUsd: 5',
     foreignIs403: true,
   },
   'subscription inferenceRequestEvents': {
