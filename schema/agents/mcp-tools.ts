@@ -1,8 +1,6 @@
 /** The tools of agents' tool servers in GraphQL. */
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
-import { agentType } from './agents.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { listMcpTools, type McpServerTools } from '#src/resources/agents/mcp-tools.ts'
 
@@ -42,11 +40,3 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => listMcpTools(call, id),
   }),
 }))
-
-builder.objectField(agentType, 'mcpTools', (t) =>
-  t.field({
-    type: [mcpServerTools],
-    description: 'Asks every tool server of the agent for its tools, 10 s each.',
-    resolve: ({ id }, _, call) => listMcpTools(call, encodeId('agent', id)),
-  }),
-)
