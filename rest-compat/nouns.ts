@@ -1,4 +1,5 @@
 /** The six routes that a noun has: list, make, read, change, delete, archive. */
+import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from './lists.ts'
 import type { Route, Routes } from './routes.ts'
 
@@ -35,7 +36,7 @@ export function usualRoutes(noun: RoutedNoun): Routes {
       status: 200,
       errors: [400],
       summary: summaries.list,
-      list: { shape: 'page', most: 100, usual: 100 },
+      list: { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax },
       ...(filter ? { filter } : {}),
       operation: `query list${capital(list)} ($first: Int, $after: String, $filter: ${type}Filter) {
         body: ${list}(first: $first, after: $after, filter: $filter) { nodes { ${fields} } ${pageInfo} } }`,

@@ -1,4 +1,5 @@
 /** Agents over REST. */
+import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 import { createdFilter } from './created-filters.ts'
@@ -7,7 +8,7 @@ const agent = `id type name description model: wireModel system tools: wireTools
   mcp_services: mcpServices { id disabled_tools: disabledTools } skills { type skill_id: skillName version } multiagent
   execution_identity: executionIdentity { type } metadata version org_id: organizationId owner_user_id: ownerId
   created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
-const list = { shape: 'page', most: 100, usual: 100 } as const
+const list = { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax } as const
 const update = `mutation updateAgent ($input: UpdateAgentInput!) { updateAgent(input: $input) { body: agent { ${agent} } } }`
 
 /** Agents and their versions. */

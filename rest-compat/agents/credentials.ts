@@ -1,4 +1,5 @@
 /** The credentials in vaults over REST. */
+import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 
@@ -20,7 +21,7 @@ export const credentialRoutes: Routes = {
     status: 200,
     errors: [400, 404],
     summary: 'A vault’s credentials without their secrets, newest first',
-    list: { shape: 'page', most: 100, usual: 100 },
+    list: { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax },
     filter: { include_archived: 'includeArchived' },
     operation: `query listVaultCredentials ($id: ID!, $first: Int, $after: String, $filter: VaultCredentialFilter) {
       body: vaultCredentials(vaultId: $id, first: $first, after: $after, filter: $filter) { nodes { ${credential} } ${pageInfo} } }`,

@@ -10,15 +10,10 @@ export type PageWindow = { first?: number | null; after?: string | null; last?: 
 
 /** A page of a Relay connection. `count` counts the whole list, for whoever asks. */
 export type Page<Node> = {
-  count?: () => Promise<number>
+  count: () => Promise<number>
   edges: { cursor: string; node: Node }[]
   nodes: Node[]
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
-}
-
-/** Reads `first`: 1 to 100, default 50. */
-export function pageSize(first: number | null | undefined): number {
-  return wholeNumber('first', first ?? limits.connectionFirstDefault, 1, limits.connectionFirstMax)
 }
 
 /** Which rows of a list a page needs: `most` of those between two keys, counted from the end of the list or from its beginning. */
@@ -121,37 +116,6 @@ export function readOffset(offset: number | null | undefined): number {
 /** Counts the rows of `<table> where …`. */
 export async function countRows(db: Db, rows: RawBuilder<unknown>): Promise<number> {
   return (await getOne<{ count: number }>(db, sql`select count(*) from ${rows}`)).count
-}
-
-/** Makes the page of rows read with `limit first + 1`. A cursor is the public id of its row. */
-export function page<Node extends { id: string }>(
-  kind: IdKind,
-  rows: Node[],
-  first: number,
-  after: string | null | undefined,
-): Page<Node> {
-  return pageBy(({ id }) => encodeId(kind, id), rows, first, after)
-}
-
-/** The same for rows whose cursor is something else. */
-export function pageBy<Node>(
-  cursorOf: (node: Node) => string,
-  rows: Node[],
-  first: number,
-  after: string | null | undefined,
-): Page<Node> {
-  const nodes = rows.slice(0, first)
-  const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }))
-  return {
-    edges,
-    nodes,
-    pageInfo: {
-      hasNextPage: rows.length > first,
-      hasPreviousPage: Boolean(after),
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
-  }
 }
 
 /**
