@@ -89,7 +89,7 @@ test('an event that its notice says is told once, without reading, when it is th
   const session = await makeSessionRow(db, await berth.token())
   const { ring, types, close } = await follow(session)
   const say = (position: number, type: string): void =>
-    ring(sessionTopic, JSON.stringify([position, newUuid(), type, {}, 2, null]))
+    ring(sessionTopic, JSON.stringify([position, newUuid(), type, {}, 2, null, '2026-11-22 12:00:00+00']))
   say(2, 'said.only') // stands in no table
   say(2, 'said.again')
   say(1, 'said.before')

@@ -64,10 +64,11 @@ export function emitPreview({ eventId, data }: PreviewPiece): Emission {
 
 /** An entry of the log as it goes out. */
 export function emit(sessionId: string, row: LogEntry): Emission {
+  const { id, type, data, processedAt, createdAt } = row
   return {
     position: row.at,
     event: wireEvent(row),
-    logged: { ...row, sessionId },
+    logged: { id, sessionId, type, data, processedAt, createdAt },
     sizeBytes: row.sizeBytes,
     preview: null,
     isLast: row.type === 'session.status_terminated',

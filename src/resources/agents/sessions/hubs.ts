@@ -22,7 +22,11 @@ export const { follow: followEmissions } = createFanOut<Emission, number>({
       previewed = Promise.resolve(pieces.at(-1)?.seq ?? since)
       return pieces.map(emitPreview)
     }
-    listen(sessionTopic, (said) => (said === null ? ring() : tell([emit(id, readNotice(said))]))) // before the position is read: nothing can be missed
+    listen(sessionTopic, (said) => {
+      const entry = said === null ? undefined : readNotice(said)
+      if (entry) tell([emit(id, entry)])
+      else ring()
+    }) // before the position is read: nothing can be missed
     return {
       start: patiently(
         () =>

@@ -165,8 +165,8 @@ export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt'
   sizeBytes: number
 }
 
-/** The entry that a notice of sessionTopic tells of. */
-export function readNotice(said: string): LogEntry {
+/** The entry that a notice of sessionTopic tells of; undefined for one of a Berth before this one, which said less. */
+export function readNotice(said: string): LogEntry | undefined {
   const [at, id, type, data, sizeBytes, processedAt, createdAt] = JSON.parse(said) as [
     number,
     string,
@@ -174,8 +174,9 @@ export function readNotice(said: string): LogEntry {
     Record<string, unknown>,
     number,
     string | null,
-    string,
+    string | undefined,
   ] // appendWhere and takeEvents made it
+  if (createdAt === undefined) return undefined
   return {
     at,
     id,
