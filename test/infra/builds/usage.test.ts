@@ -46,8 +46,8 @@ test('a build that has its machine has one open session, with the price of its s
       cost_per_hour: 0.09,
     }),
   ])
-  expect((await berth.ask('{ usage { sessions { vmId buildId } } }', { token })).body.data).toEqual({
-    usage: { sessions: [{ vmId, buildId: job.id }] },
+  expect((await berth.ask('{ usage { nodes { vmId buildId } } }', { token })).body.data).toEqual({
+    usage: { nodes: [{ vmId, buildId: job.id }] },
   })
   expect(await sessions(await berth.token('bob', 'bolt'))).toEqual([])
 })
