@@ -38,8 +38,8 @@ export function wholeBody(body: unknown): unknown {
 
 /** A body that is an object of these keys, or nothing. @throws BerthError invalid_request. */
 export function bodyOf(body: unknown, taken: readonly string[]): object {
-  if (body === undefined || body === null) return {}
-  if (typeof body !== 'object' || Array.isArray(body))
+  if (body === undefined || (body === null && taken.length === 0)) return {}
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new BerthError(
       'invalid_request',
       taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',

@@ -74,7 +74,11 @@ export function requestBody(
   if (route.bodyInto)
     return { requestBody: { required: true, content: { 'application/json': { schema: route.body ?? {} } } } }
   const filled = [...filledByPath(inPath, route, namesOf(declared)), ...filledByQuery(route, named, namesOf(declared))]
-  const whole = objectSchema(named, parts.components, new Set(filled.map(({ field }) => field)), route.neverNull)
+  const { always = [], neverNull = [] } = route
+  const without = new Set(filled.map(({ field }) => field))
+  const taken = objectSchema(named, parts.components, without, [...neverNull, ...always])
+  const required = [...((taken['required'] as string[] | undefined) ?? []), ...always]
+  const whole: Json = { ...taken, ...(required.length > 0 ? { required } : {}) }
   if (Object.keys(whole['properties'] as Json).length === 0) return {}
   const body = parts.components.add(named.name, described(whole, named.description))
   return { requestBody: { required: 'required' in whole, content: { 'application/json': { schema: body } } } }

@@ -18,20 +18,21 @@ beforeAll(async () => {
   callers = await makeCallers(berth)
   node = await makeRefusingNode(berth)
   target = await makeTarget(berth, callers.owner, node)
+  type Shape = { properties?: Record<string, { type?: unknown }> }
   type Described = {
     paths: Record<
       string,
-      Record<
-        string,
-        { requestBody?: { content: Record<string, { schema: { properties?: Record<string, { type?: unknown }> } }> } }
-      >
+      Record<string, { requestBody?: { content: Record<string, { schema: Shape & { $ref?: string } }> } }>
     >
+    components: { schemas: Record<string, Shape> }
   }
   const { body } = await berth.call<Described>('GET', '/agents/openapi.json')
   for (const [path, methods] of Object.entries(body.paths)) {
     for (const [method, { requestBody }] of Object.entries(methods)) {
       const key = `${method.toUpperCase()} /agents${path}`
-      const described = Object.entries(requestBody?.content['application/json']?.schema.properties ?? {})
+      const schema = requestBody?.content['application/json']?.schema
+      const shape = schema?.$ref ? body.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : schema
+      const described = Object.entries(shape?.properties ?? {})
       properties[key] = described.map(([name]) => name)
       const typed = (isNullable: boolean): string[] =>
         described

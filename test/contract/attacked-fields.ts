@@ -56,10 +56,10 @@ export function graphqlFields(target: Target, bytes: number): Field[] {
         const others = fill(graphqlRows[rootField]?.args ?? '', target)
           .split(/, (?=\w+:)/)
           .filter((one) => one && !one.startsWith(`${argument.name}:`))
-        const query = documentOf(rootField, [...others, `${argument.name}: $value`].join(', ')).replace(
-          /^(\w+)/,
-          `$1 ($value: ${String(argument.type)})`,
-        )
+        const given = argument.name === 'input' ? 'ATTACKED' : [...others, `${argument.name}: $value`].join(', ')
+        const query = documentOf(rootField, given)
+          .replace('input: {ATTACKED}', 'input: $value')
+          .replace(/^(\w+)/, `$1 ($value: ${String(argument.type)})`)
         const attack = (text: string): Attack => ({
           method: 'POST',
           path: '/graphql',

@@ -26,17 +26,18 @@ beforeAll(async () => {
         string,
         {
           parameters: { name: string; in: string }[]
-          requestBody?: { content: Record<string, { schema: { properties?: object } }> }
+          requestBody?: { content: Record<string, { schema: { properties?: object; $ref?: string } }> }
         }
       >
     >
+    components: { schemas: Record<string, { properties?: object }> }
   }
   const { body } = await berth.call<Described>('GET', '/api/v1/openapi.json')
   for (const [path, methods] of Object.entries(body.paths)) {
     for (const [method, { requestBody, parameters }] of Object.entries(methods)) {
-      properties[`${method.toUpperCase()} ${path}`] = Object.keys(
-        requestBody?.content['application/json']?.schema.properties ?? {},
-      )
+      const schema = requestBody?.content['application/json']?.schema
+      const shape = schema?.$ref ? body.components.schemas[schema.$ref.split('/').at(-1) ?? ''] : schema
+      properties[`${method.toUpperCase()} ${path}`] = Object.keys(shape?.properties ?? {})
       queries[`${method.toUpperCase()} ${path}`] = parameters.filter((one) => one.in === 'query').map((one) => one.name)
     }
   }
@@ -90,6 +91,10 @@ const stored = async (): Promise<string> => {
   )
   return `${JSON.stringify(rows)}\n${await picture(berth, target)}`
 }
+
+test('the description says what the fields of bodies are', () => {
+  expect(properties['POST /api/v1/vms']?.length).toBeGreaterThan(10)
+})
 
 describe('a body', () => {
   beforeEach(async () => {
