@@ -100,8 +100,8 @@ describe('a body', () => {
       for (const name of mayNot) expect(await refused(key, row, name), `${key} ${name}`).toBe(true)
     }
     expect(nullable['PATCH /agents/v1/agents/{id}']).toEqual([
-      ['description', 'system'],
-      ['version', 'name'],
+      ['description', 'mcp_servers', 'mcp_services', 'metadata', 'skills', 'system', 'tools'],
+      ['name', 'version'],
     ])
   })
 
