@@ -68,15 +68,18 @@ export async function readPageBy<Row, Key>(
   const rows = Array.isArray(found) ? found : found.rows
   const isCut = rows.length > size || (!Array.isArray(found) && found.isCut)
   const nodes = fromEnd ? rows.slice(0, size).reverse() : rows.slice(0, size)
-  const edges = nodes.map((node) => ({ cursor: cursorOf(node), node }))
+  const cursorAt = (row: Row | undefined): string | null => (row === undefined ? null : cursorOf(row))
   return {
-    edges,
+    // Made only for those who ask: REST's lists do not, and a cursor for each row costs as much as its id.
+    get edges() {
+      return nodes.map((node) => ({ cursor: cursorOf(node), node }))
+    },
     nodes,
     pageInfo: {
       hasNextPage: fromEnd ? isGiven(before) : isCut,
       hasPreviousPage: fromEnd ? isCut : isGiven(after),
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      startCursor: cursorAt(nodes[0]),
+      endCursor: cursorAt(nodes.at(-1)),
     },
     count,
   }
