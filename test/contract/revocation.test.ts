@@ -54,9 +54,9 @@ describe('an organization key', () => {
     const stranger = idsOf(await berth.token('mallory', 'evil', 'owner'))
     expect(await endApiKey(berth.services.db, stranger.organizationId, keyId)).toBeUndefined()
     expect(await everywhere(key)).toEqual([200, 200])
-    expect(await endApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toMatchObject({ keyId })
+    expect(await endApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toMatchObject({ id: keyId })
     expect(await refusedSoon(key)).toBe(true)
-    expect(await endApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toMatchObject({ keyId })
+    expect(await endApiKey(berth.services.db, idsOf(owner).organizationId, keyId)).toMatchObject({ id: keyId })
     expect(await everywhere(key)).toEqual([401, 401])
   })
 
