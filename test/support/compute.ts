@@ -44,7 +44,7 @@ export async function startNode(poolSize: number): Promise<TestNode> {
       runDir: join(dataDir, 'run'),
       poolSize,
       vmUids,
-      log: pino({ level: 'error' }),
+      log: pino({ level: 'warn' }), // why a machine could not be started
       onEgress: (id, connection) => node.egress(id, connection),
       onExit: (id, how) => ended.push({ id, how }),
     })

@@ -34,6 +34,7 @@ import { baseDiskMb, currentTemplate, ensureTemplate } from './templates.ts'
 const defaultSize: Size = { vcpuCount: 2, memoryMb: 2048 }
 const warmShape = { ...defaultSize, template: 'base', diskMb: baseDiskMb, hostname: 'berth', folder: 'new' } as const
 const firstCommandLimitMs = 15_000
+const startTriesMax = 2
 /** An emulated guest on a busy host loses some 30 ms in 5 s, so it is told the host's time. */
 const setClocksEveryMs = 10_000
 /** prepare() spends this share of its progress on the template; the rest on the snapshot. */
@@ -249,16 +250,22 @@ function residentsOf(fleet: Fleet): Resident[] {
   )
 }
 
-/** A machine that does not come up is the node's fault, not the caller's. */
+/**
+ * A machine that does not come up is the node's fault, not the caller's. It is tried twice, because a host that was busy, or
+ * an address that another machine took meanwhile, is no reason to fail.
+ */
 async function asCapacity<T>(node: ComputeNode, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof BerthError && error.code !== 'vm_unreachable') throw error
-    node.log.warn({ err: error }, 'a machine could not be started')
-    throw new BerthError('capacity_unavailable', 'The node could not start the VM. Try again in a few seconds.', {
-      retryAfterSeconds: 5,
-    })
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof BerthError && error.code !== 'vm_unreachable') throw error
+      node.log.warn({ err: error, tries }, 'a machine could not be started')
+      if (tries < startTriesMax) continue
+      throw new BerthError('capacity_unavailable', 'The node could not start the VM. Try again in a few seconds.', {
+        retryAfterSeconds: 5,
+      })
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** The warm pool: taking a machine is writing its name down. */
+/** Machines that start: at once from the warm pool, whose machine is only given a name; and those that do not come up at first. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -108,4 +108,38 @@ test(
     for (const { machine } of taken) expect((await bash(machine, 'echo up')).stdout).toBe('up\n')
   },
   warmLimitMs * 2,
+)
+
+/** Kills the QEMU of each of the next machines that start, so many of them. */
+async function killStarting(count: number): Promise<void> {
+  const seen = new Set((await node.qemus()).values())
+  for (let killed = 0; killed < count; killed++) {
+    let pid: number | undefined
+    await until(
+      'another machine starts',
+      async () => {
+        pid = [...(await node.qemus()).values()].find((one) => !seen.has(one))
+        return pid !== undefined
+      },
+      warmLimitMs,
+    )
+    seen.add(pid!)
+    process.kill(pid!, 'SIGKILL')
+  }
+}
+
+test(
+  'a machine that does not come up is started once more; when it dies again, the caller is told to try later',
+  async () => {
+    await poolIsFull()
+    const spec = newSpec({ folder: { folderId: await node.compute.createFolder() } }) // the pool has none such
+    const [{ machine }] = await Promise.all([node.compute.take(spec), killStarting(1)])
+    expect((await bash(machine, 'echo up')).stdout).toBe('up\n')
+    await node.compute.stop(spec.id)
+    const both = killStarting(2)
+    await expect(node.compute.boot(spec)).rejects.toMatchObject({ code: 'capacity_unavailable' })
+    await both
+    expect((await bash(await node.compute.boot(spec), 'echo up')).stdout).toBe('up\n')
+  },
+  2 * warmLimitMs,
 )
