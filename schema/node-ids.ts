@@ -30,6 +30,11 @@ const names = new Map<string, { name: string; kind: IdKind }>(
 )
 const keyId = /^[A-Za-z0-9]{16}$/
 
+/** Whether a type is a node. */
+export function isNodeName(name: string): name is NodeName {
+  return name in kinds
+}
+
 /** The public id of a node. */
 export function encodeNodeId(name: string, id: string): string {
   const kind = kinds[name as NodeName] // only nodes are encoded

@@ -1,6 +1,14 @@
 /** The whole schema: every noun's file is loaded, then built once. */
-import { defaultTypeResolver, getNullableType, isAbstractType, isEnumType, type GraphQLSchema } from 'graphql'
+import {
+  defaultTypeResolver,
+  getNullableType,
+  isAbstractType,
+  isEnumType,
+  isObjectType,
+  type GraphQLSchema,
+} from 'graphql'
 import { builder } from './builder.ts'
+import { encodeNodeId, isNodeName } from './node-ids.ts'
 import './error-codes.ts'
 import './scalars.ts'
 import './agents/agents.ts'
@@ -46,7 +54,16 @@ export const schema: GraphQLSchema = built()
 export const wireSchema: GraphQLSchema = withWords(built())
 
 function built(): GraphQLSchema {
-  return withTypeOfValues(withNullableRoots(builder.toSchema()))
+  return withTypeOfValues(withPlainIds(withNullableRoots(builder.toSchema())))
+}
+
+/** Ids of nodes as values at once. Pothos answers each with a promise, and a hundred of them cost a list a fifth of its time. */
+function withPlainIds(made: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(made.getTypeMap())) {
+    const id = isObjectType(type) && isNodeName(type.name) ? type.getFields()['id'] : undefined
+    if (id) id.resolve = (row: { id: string }) => encodeNodeId(type.name, row.id)
+  }
+  return made
 }
 
 /** Every field of Query and Mutation may be null: one that fails then leaves what its siblings did or found in the answer. */
