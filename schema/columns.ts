@@ -23,6 +23,24 @@ export function nodeColumns(
   return found ?? undefined
 }
 
+/**
+ * The columns behind the fields that a single object is asked for.
+ * @param columnsOf the columns of its fields that have some; every other field needs its id alone.
+ */
+export function ownColumns(
+  info: GraphQLResolveInfo,
+  columnsOf: Readonly<Record<string, readonly string[]>>,
+): readonly string[] {
+  const [first] = info.fieldNodes
+  const remembered = first && known.get(first)
+  if (remembered && info.fieldNodes.length === 1) return remembered
+  const names = new Set<string>()
+  for (const { selectionSet } of info.fieldNodes) collect(selectionSet, info, [], names)
+  const found = [...names].flatMap((name) => columnsOf[name] ?? [])
+  if (first && info.fieldNodes.length === 1) known.set(first, found)
+  return found
+}
+
 /** Adds the names of the fields of the nodes below; `at` names the fields that lead to them, none where it is them. */
 function collect(
   set: SelectionSetNode | undefined,

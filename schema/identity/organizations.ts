@@ -1,6 +1,7 @@
 /** Organizations in GraphQL: the root of most of the graph. What an organization has is added by the file of each noun. */
 import { idArguments } from '#schema/arguments.ts'
 import { builder, type Context } from '#schema/builder.ts'
+import { ownColumns } from '#schema/columns.ts'
 import { nodeOf } from '#schema/nodes.ts'
 import { actingIn } from '#src/platform/access.ts'
 import { findOrganizations, getOrganization, type Organization } from '#src/resources/identity/organizations.ts'
@@ -16,16 +17,20 @@ builder.objectType(organizationType, {
   }),
 })
 
+/** The columns of its own fields; what it has beside them is found by its id. */
+const columnsOf = { name: ['name'], createdAt: ['created_at'] }
+
 builder.queryFields((t) => ({
   organization: t.field({
     type: organizationType,
     description: 'An organization that the caller belongs to. Errors: FORBIDDEN.',
     args: idArguments,
-    resolve: (_, { id }, call) => getOrganization(call, id),
+    resolve: (_, { id }, call, info) => getOrganization(call, id, ownColumns(info, columnsOf)),
   }),
 }))
 
 /** The same call, made in this organization instead of the active one of the caller’s token. */
 export function callIn(call: Context, { id }: Pick<Organization, 'id'>): Context {
-  return { ...call, caller: actingIn(call.caller, id) }
+  const caller = actingIn(call.caller, id)
+  return caller === call.caller ? call : { ...call, caller } // a copy makes the call's signal, which few need
 }

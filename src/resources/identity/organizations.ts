@@ -12,10 +12,19 @@ export type Organization = Pick<Row<'organizations'>, 'id' | 'name' | 'createdAt
 /** A person. */
 export type User = Pick<Row<'users'>, 'id' | 'name' | 'createdAt'>
 
-/** The organization of this id. @throws BerthError forbidden when the caller does not belong to it. */
-export async function getOrganization(call: Call, publicId: string): Promise<Organization> {
-  const scope = allowIn(call.caller, 'account:read', decodeId('organization', publicId))
-  return getOne(call.db, sql`select id, name, created_at from organizations where id = ${scope.organizationId}`)
+/**
+ * The organization of this id.
+ * @param columns those that are read beside the id; without any nothing is read, because whoever belongs to it knows that it is there.
+ * @throws BerthError forbidden when the caller does not belong to it.
+ */
+export async function getOrganization(
+  call: Call,
+  publicId: string,
+  columns: readonly string[] = ['name', 'created_at'],
+): Promise<Organization> {
+  const { organizationId: id } = allowIn(call.caller, 'account:read', decodeId('organization', publicId))
+  if (columns.length === 0) return { id } as Organization // nothing else of it is asked for
+  return getOne(call.db, sql`select id, name, created_at from organizations where id = ${id}`)
 }
 
 /** The organizations of these stored ids that the caller belongs to. */
