@@ -37,7 +37,7 @@ export const agentRoutes: Routes = {
   'PATCH /v1/agents/{id}': {
     status: 200,
     errors: [400, 404, 409],
-    neverNull: ['name'],
+    neverNull: ['name', 'model'],
     always: ['version'],
     summary: 'Changes an agent into a new version',
     operation: update,
@@ -45,7 +45,7 @@ export const agentRoutes: Routes = {
   'POST /v1/agents/{id}': {
     status: 200,
     errors: [400, 404, 409],
-    neverNull: ['name'],
+    neverNull: ['name', 'model'],
     additive: true,
     summary: 'The same, as Anthropic’s client asks for it; the version may be left out',
     operation: update,
