@@ -7,6 +7,7 @@ import { outboundFetch, type OutboundFetch } from '#src/drivers/outbound-fetch.t
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
 import { createMasker } from '#src/platform/masking.ts'
+import { isDatabaseAway } from '#src/platform/postgres.ts'
 import { refreshBearer, type BearerCredential } from '#src/resources/agents/credentials/use.ts'
 import { maskedValue } from '#src/resources/agents/sessions/masked-values.ts'
 import type { RefreshServices } from '#src/resources/agents/credentials/oauth-refresh.ts'
@@ -31,7 +32,7 @@ export type McpOrder = {
 const toolsMax = 1000 // of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
-/** Connects, works, and leaves; within `limitMs` in all. */
+/** Connects, works, and leaves; within `limitMs` in all. @throws what the database throws while it is away. */
 export async function askMcpServer<Result>(
   services: RefreshServices,
   { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder,
@@ -53,8 +54,12 @@ export async function askMcpServer<Result>(
       false,
     ) as Promise<Result>
   let credential: BearerCredential | null = null
+  let away: unknown
   try {
-    credential = await bearer()
+    credential = await bearer().catch((error: unknown) => {
+      if (isDatabaseAway(error)) away = error
+      throw error
+    })
     try {
       return { status: 'ok', result: await ask(credential?.token ?? null) }
     } catch (error) {
@@ -63,6 +68,7 @@ export async function askMcpServer<Result>(
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch {
+    if (away !== undefined) throw away // a fault of ours says nothing about the server
     if (noticed.refused())
       return {
         status: 'auth_required',
