@@ -17,6 +17,7 @@ import {
 } from 'graphql'
 import { BerthError, errorStatuses, type ErrorCode } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
+import { typeInWords } from './variables.ts'
 
 type ShapeField = { name: string; type: GraphQLInputType; most: number }
 type Shape = { byKey: Map<string, ShapeField>; tag: string | undefined; usual: unknown }
@@ -87,7 +88,11 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
     return Array.isArray(value) ? value.map((one, index) => fromWire(one, item, `${place}[${index}]`)) : value
   }
   if (isEnumType(inner)) return nameOf(inner, value, place)
-  if (!isInputObjectType(inner)) return value
+  if (!isInputObjectType(inner)) {
+    if (wordScalars.has(inner.name) && isNoWord(value))
+      throw new BerthError('invalid_request', `${place} must be ${typeInWords(inner)}.`, fieldAt(place))
+    return value
+  }
   const { text, unknownTag } = inner.extensions
   if (typeof text === 'string' && typeof value === 'string')
     return { [text]: fromWire(value, fieldType(inner, text), place) }
@@ -100,9 +105,18 @@ export function fromWire(value: unknown, type: GraphQLInputType, place: string):
 
 function nameOf(type: GraphQLEnumType, value: unknown, place: string): unknown {
   const names = namesByWord(type)
-  const name = names.get(value)
+  const name = isNoWord(value) ? undefined : names.get(value)
   if (name !== undefined) return name
   throw new BerthError('invalid_request', `${place} must be one of ${[...names.keys()].join(', ')}.`, fieldAt(place))
+}
+
+/** Scalars whose check quotes what it refuses. */
+const wordScalars = new Set(['Boolean', 'Int', 'Float'])
+const wordLengthMax = 200
+
+/** Text that is longer than any word: looking it up, or quoting it, holds the process when it has megabytes. */
+function isNoWord(value: unknown): boolean {
+  return typeof value === 'string' && value.length > wordLengthMax
 }
 
 function fieldAt(place: string): { field?: string } {
@@ -154,7 +168,7 @@ function fromTagged(
 ): Record<string, unknown> {
   const before = place === '' ? '' : `${place}.`
   const word: unknown = (Object.hasOwn(value, tag) ? (value as Record<string, unknown>)[tag] : null) ?? usual
-  const member = typeof word === 'string' ? byKey.get(word) : undefined
+  const member = typeof word === 'string' && !isNoWord(word) ? byKey.get(word) : undefined
   if (!member) {
     const code = typeof word === 'string' ? unknownTag : 'invalid_request'
     throw new BerthError(code, `${before}${tag} must be one of ${[...byKey.keys()].join(', ')}.`, {

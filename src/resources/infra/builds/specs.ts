@@ -27,7 +27,8 @@ export type BuildSpec = {
 /** The size of the machines that are kept warm. */
 const defaultResources = { vcpu: 2, memory_mb: 2048 }
 const noNul = (text: string): boolean => !text.includes('\0')
-const text = (most: number): z.ZodString => z.string().max(most).refine(noNul)
+/** What is too long is looked at no further: normalizing a path takes the square of its length. */
+const text = (most: number): z.ZodString => z.string().max(most, { abort: true }).refine(noNul)
 const path = text(limits.buildPathLength).refine(
   (given) => !posix.isAbsolute(given) && !posix.normalize(given).split('/').includes('..'),
 )
