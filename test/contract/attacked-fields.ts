@@ -1,5 +1,12 @@
 /** Every place where a caller may put text, found in the schema and in the descriptions of REST: new ones are in by themselves. */
-import { getNullableType, isInputObjectType, isLeafType, isListType, type GraphQLInputType } from 'graphql'
+import {
+  getNullableType,
+  isInputObjectType,
+  isLeafType,
+  isListType,
+  type GraphQLArgument,
+  type GraphQLInputType,
+} from 'graphql'
 import { schema } from '#schema/schema.ts'
 import { agentsRows } from './agents-matrix.ts'
 import { fill, type Target } from './callers.ts'
@@ -21,9 +28,12 @@ export type Described = {
       { parameters?: { name: string; in: string }[]; requestBody?: { content: Record<string, { schema: JsonShape }> } }
     >
   >
+  components: { schemas: Record<string, JsonShape> }
 }
 type JsonShape = {
+  $ref?: string
   type?: unknown
+  enum?: unknown[]
   properties?: Record<string, JsonShape>
   items?: JsonShape
   oneOf?: JsonShape[]
@@ -34,10 +44,19 @@ const deepest = 5
 /** Of the path and the query: the headers of a request have 16 KiB together. */
 const addressBytes = 12 * 1024
 
-type Step = string | 0
+/** A key, the one entry of a list, or a key of an object whose tag stands `beside` it. */
+type Step = string | 0 | { key: string; beside: Readonly<Record<string, unknown>> }
 /** A value with the text at its end. */
 function nest(steps: readonly Step[], text: string): unknown {
-  return steps.reduceRight<unknown>((inner, step) => (step === 0 ? [inner] : { [step]: inner }), text)
+  return steps.reduceRight<unknown>((inner, step) => {
+    if (step === 0) return [inner]
+    return typeof step === 'string' ? { [step]: inner } : { ...step.beside, [step.key]: inner }
+  }, text)
+}
+
+/** The name of a place for whoever reads of it. */
+function placeOf(steps: readonly Step[]): string {
+  return steps.map((step) => (typeof step === 'object' ? step.key : step)).join('.')
 }
 
 /** The arguments of every root field, and what is inside them. */
@@ -51,28 +70,34 @@ export function graphqlFields(target: Target, bytes: number): Field[] {
           ? schema.getMutationType()
           : schema.getSubscriptionType()
     const field = root?.getFields()[name]
-    return (field?.args ?? []).flatMap((argument) =>
-      stepsOf(argument.type, 0).map((steps): Field => {
+    return (field?.args ?? []).flatMap(placesOf).flatMap((place) =>
+      stepsOf(place.type, 0).map((steps): Field => {
         const others = fill(graphqlRows[rootField]?.args ?? '', target)
           .split(/, (?=\w+:)/)
-          .filter((one) => one && !one.startsWith(`${argument.name}:`))
-        const given = argument.name === 'input' ? 'ATTACKED' : [...others, `${argument.name}: $value`].join(', ')
-        const query = documentOf(rootField, given)
-          .replace('input: {ATTACKED}', 'input: $value')
-          .replace(/^(\w+)/, `$1 ($value: ${String(argument.type)})`)
+          .filter((one) => one && !one.startsWith(`${place.name}:`))
+        const query = documentOf(rootField, [...others, `${place.name}: $value`].join(', ')).replace(
+          /^(\w+)/,
+          `$1 ($value: ${String(place.type)})`,
+        )
         const attack = (text: string): Attack => ({
           method: 'POST',
           path: '/graphql',
           body: JSON.stringify({ query, variables: { value: nest(steps, text) } }),
         })
         return {
-          name: `${rootField} ${[argument.name, ...steps].join('.')}`,
+          name: `${rootField} ${placeOf([place.name, ...steps])}`,
           bytes: bytes - query.length - 200,
           attack,
         }
       }),
     )
   })
+}
+
+/** Where a caller may put a value: the argument, or each field of a mutation's input, so that the others are as its row has them. */
+function placesOf({ name, type }: GraphQLArgument): { name: string; type: GraphQLInputType }[] {
+  const inner = getNullableType(type)
+  return name === 'input' && isInputObjectType(inner) ? Object.values(inner.getFields()) : [{ name, type }]
 }
 
 /** Documents with the text where the language has a place for it. */
@@ -139,9 +164,9 @@ export function restFields(
       )
       const shape = requestBody?.content['application/json']?.schema
       const inBody = shape
-        ? [[], ...stepsOfShape(shape, 0)].map(
+        ? [[], ...stepsOfShape(described, shape, 0)].map(
             (steps): Field => ({
-              name: `${key} body ${steps.join('.')}`,
+              name: `${key} body ${placeOf(steps)}`,
               bytes: bytesOf(key),
               attack: (text) => ({
                 method,
@@ -158,17 +183,30 @@ export function restFields(
   )
 }
 
-function stepsOfShape(shape: JsonShape, depth: number): Step[][] {
+function stepsOfShape(described: Described, given: JsonShape, depth: number): Step[][] {
   if (depth >= deepest) return []
+  const shape = given.$ref === undefined ? given : described.components.schemas[given.$ref.split('/').at(-1) ?? '']
+  if (!shape) throw new Error(`${given.$ref} is not described`)
   const within = Object.entries(shape.properties ?? {}).flatMap(([name, inner]): Step[][] => [
     [name],
-    ...stepsOfShape(inner, depth + 1).map((steps) => [name, ...steps]),
+    ...stepsOfShape(described, inner, depth + 1).map((steps) => [name, ...steps]),
   ])
   const items = shape.items
-    ? [[0] as Step[], ...stepsOfShape(shape.items, depth + 1).map((steps): Step[] => [0, ...steps])]
+    ? [[0] as Step[], ...stepsOfShape(described, shape.items, depth + 1).map((steps): Step[] => [0, ...steps])]
     : []
-  const either = [...(shape.oneOf ?? []), ...(shape.anyOf ?? [])].flatMap((one) => stepsOfShape(one, depth + 1))
+  const either = [...(shape.oneOf ?? []), ...(shape.anyOf ?? [])].flatMap((one) =>
+    stepsOfShape(described, one, depth + 1).map((steps) => besideTag(one, steps)),
+  )
   return unique([...within, ...items, ...either])
+}
+
+/** Steps into one of several shapes, with the tag that says which: without it the rest is never looked at. */
+function besideTag({ properties = {} }: JsonShape, [first, ...rest]: Step[]): Step[] {
+  if (typeof first !== 'string') return first === undefined ? rest : [first, ...rest]
+  const beside = Object.entries(properties).flatMap(([name, { enum: words }]) =>
+    name !== first && words?.length === 1 ? [[name, words[0]] as const] : [],
+  )
+  return beside.length === 0 ? [first, ...rest] : [{ key: first, beside: Object.fromEntries(beside) }, ...rest]
 }
 
 function unique(all: Step[][]): Step[][] {
