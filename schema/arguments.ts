@@ -4,18 +4,18 @@ import { builder } from './builder.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
-/** Which one. */
+/** Names one node by its id. */
 export const idArguments = builder.args((t) => ({ id: t.id({ required: true, description: 'Its id.' }) }))
 
-/** The organization that something is asked of. */
+/** Names the organization that a field is about. */
 export const organizationArguments = builder.args((t) => ({
   organizationId: t.id({ required: true, description: 'An organization that the caller belongs to.' }),
 }))
 
-/** When what a list shows was made, for its filter. */
+/** Conditions on the creation time, for the filters of lists. */
 export const createdFields = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
-  createdAfter: t.field({ type: 'DateTime', description: 'Made after this moment.' }),
-  createdFrom: t.field({ type: 'DateTime', description: 'Made at this moment or later.' }),
-  createdBefore: t.field({ type: 'DateTime', description: 'Made before this moment.' }),
-  createdUntil: t.field({ type: 'DateTime', description: 'Made at this moment or earlier.' }),
+  createdAfter: t.field({ type: 'DateTime', description: 'Created after this moment.' }),
+  createdFrom: t.field({ type: 'DateTime', description: 'Created at or after this moment.' }),
+  createdBefore: t.field({ type: 'DateTime', description: 'Created before this moment.' }),
+  createdUntil: t.field({ type: 'DateTime', description: 'Created at or before this moment.' }),
 })

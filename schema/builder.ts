@@ -1,4 +1,4 @@
-/** The one Pothos builder and what it is typed with; no nouns. */
+/** The one Pothos builder and its types. It knows no nouns. */
 import SchemaBuilder from '@pothos/core'
 import DataloaderPlugin from '@pothos/plugin-dataloader'
 import RelayPlugin from '@pothos/plugin-relay'
@@ -13,10 +13,10 @@ export type Context = Call & { signal?: AbortSignal }
 /** A map of text to text, such as environment variables. */
 export type TextMap = Readonly<Record<string, string>>
 
-/** A change of such a map: null as a value takes the key away. */
+/** A change of such a map: a null value removes the key. */
 export type TextMapPatch = Readonly<Record<string, string | null>>
 
-/** Every noun adds its types and root fields to this. Fields are not null unless they say so. */
+/** Every noun adds its types and root fields to this. Fields are non-null unless they say otherwise. */
 export const builder = new SchemaBuilder<{
   Context: Context
   DefaultFieldNullability: false
@@ -43,18 +43,18 @@ export const builder = new SchemaBuilder<{
     nodeTypeOptions: { description: 'Anything that has an id. `node` finds it by that id.' },
     idFieldOptions: { description: 'The same id that REST shows; its prefix says what it is.' },
     nodeQueryOptions: {
-      description: 'Whatever has this id; null for what is absent or not yours.',
+      description: 'The node with this id; null when it does not exist or is not yours.',
       args: { id: { description: 'Its id.' } },
       resolve: async (_, { id }, __, ___, load) => (id.typename === nowhere ? null : load(id)),
     },
     nodesQueryOptions: {
-      description: `Whatever has these ids, in their order; null for what is absent or not yours. At most ${limits.nodesMax}.`,
+      description: `The nodes with these ids, in the same order; null for each that does not exist or is not yours. At most ${limits.nodesMax}.`,
       args: { ids: { description: 'Their ids.' } },
       resolve: async (_, { ids }, __, ___, load) => {
         if (ids.length > limits.nodesMax)
           throw new BerthError(
             'invalid_request',
-            `ids may name at most ${limits.nodesMax} nodes; ask in several requests.`,
+            `ids may name at most ${limits.nodesMax} nodes; send several requests for more.`,
           )
         // The loader reads the arguments themselves, and passes null over.
         for (const [index, id] of ids.entries()) if (id.typename === nowhere) ids[index] = null as never
@@ -62,7 +62,7 @@ export const builder = new SchemaBuilder<{
       },
     },
     defaultPayloadTypeOptions: {},
-    mutationInputArgOptions: { description: 'What it takes.' },
+    mutationInputArgOptions: { description: 'The mutation’s input.' },
   },
 })
 
@@ -73,5 +73,5 @@ builder.queryType({ description: 'Everything that can be read.' })
 builder.mutationType({ description: 'Everything that can be changed.' })
 builder.subscriptionType({
   description:
-    'Everything that can be followed. Each takes `after`, the cursor of the last event seen, and resumes without gap or repeat.',
+    'Everything that can be followed. Pass the cursor of the last event seen as `after` to resume without gaps or repeats.',
 })

@@ -1,11 +1,11 @@
-/** Which columns of a list an operation needs: what nobody asked for is not read. */
+/** Finds the columns that an operation needs of a list, so that columns nobody selected are not read. */
 import { Kind, type FieldNode, type GraphQLResolveInfo, type SelectionSetNode } from 'graphql'
 
 const known = new WeakMap<FieldNode, readonly string[] | null>()
 
 /**
- * The columns behind the fields that a connection's nodes are asked for; undefined when it takes whole rows.
- * @param columnsOf the columns of each field of the node that has them; a field that is not there takes the whole row.
+ * The columns behind the selected fields of a connection's nodes; undefined when whole rows are needed.
+ * @param columnsOf the columns that each field of the node reads; a field that is not listed needs the whole row.
  */
 export function nodeColumns(
   info: GraphQLResolveInfo,
@@ -41,7 +41,9 @@ export function ownColumns(
   return found
 }
 
-/** Adds the names of the fields of the nodes below; `at` names the fields that lead to them, none where it is them. */
+/**
+ * Adds the names of the nodes' selected fields. `at` names the fields that lead to the nodes; it is empty at the nodes.
+ */
 function collect(
   set: SelectionSetNode | undefined,
   info: GraphQLResolveInfo,

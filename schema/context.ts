@@ -1,4 +1,4 @@
-/** Who is calling: turns a bearer credential into a Caller, for GraphQL, web sockets and REST alike. */
+/** Authentication: turns a bearer credential into a Caller, for GraphQL, web sockets and REST alike. */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from 'jose'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { lesserRole, missingToken, type Caller } from '#src/platform/access.ts'
@@ -31,8 +31,8 @@ export function bearerOf(headers: Readonly<Record<string, string | string[] | un
 }
 
 /**
- * The credential in a query, as `token`: for event streams only, which browsers open by EventSource, without headers. A
- * header goes before it.
+ * The credential in the query parameter `token`, for event streams only: browsers open those with EventSource, which
+ * sends no headers. A header takes precedence.
  */
 export function tokenInQuery(query: unknown): string | undefined {
   const token = typeof query === 'object' && query !== null && 'token' in query ? query.token : undefined
@@ -40,8 +40,9 @@ export function tokenInQuery(query: unknown): string | undefined {
 }
 
 /**
- * Counts a refused credential against the address that it came from, in one minute for GraphQL and its sockets: who tries
- * many is told to wait. One that is valid passes all the same, so nobody keeps out those who share the address.
+ * Counts a refused credential against the address it came from, for GraphQL and its web sockets together: after too
+ * many in a minute, that address has to wait. Valid credentials still pass, so nobody can lock out others who share the
+ * address.
  * @throws BerthError rate_limited.
  */
 export async function countRefusedCredential(limiter: RateLimiter, address: string): Promise<void> {
@@ -108,7 +109,7 @@ function builtInKeys(db: Services['db'], pubsub: Services['pubsub']): JWTVerifyG
     try {
       return await (remembered.find(signingKeysNotice.key)?.value ?? (await read()))(header, token)
     } catch (error) {
-      // A key may be newer than what we read; look again, but not for every made-up key id.
+      // The key may be newer than our copy. Read again, but not for every invented key id.
       if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - readAt < rereadMs) throw error
       return (await read())(header, token)
     }

@@ -4,13 +4,13 @@ import { builder } from './builder.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
-/** The name of a word in GraphQL: `SCREAMING_SNAKE_CASE`. */
+/** The GraphQL name of a stored word: `SCREAMING_SNAKE_CASE`. */
 export function enumName(word: string): string {
   return word.toUpperCase().replace(/[^A-Z0-9]/g, '_')
 }
 
 /**
- * Makes an enum of a closed set of words.
+ * Makes an enum from a closed set of words.
  * @param words each word, as it is stored and as REST shows it, with its description.
  */
 export function enumOf<Word extends string>(
@@ -25,5 +25,5 @@ export function enumOf<Word extends string>(
   return builder.enumType(name, {
     description,
     values: Object.fromEntries(values) as Record<string, { value: Word }>,
-  }) as never // Pothos cannot see through a type parameter
+  }) as never // Pothos cannot resolve a generic type
 }

@@ -1,4 +1,4 @@
-/** Mutations: each takes one `input` and answers a payload that can grow. Most change one noun, and answer it. */
+/** Mutations: each takes one `input` and returns a payload that can grow. Most change one noun and return it. */
 import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields, ObjectRef } from '@pothos/core'
 import type { GraphQLResolveInfo } from 'graphql'
 import type { Call } from '#src/platform/services.ts'
@@ -8,15 +8,15 @@ import { wiredFields } from './wire.ts'
 type Types = (typeof builder)['$inferSchemaTypes']
 type Fields<Map extends InputFieldMap> = (t: InputFieldBuilder<Types, 'InputObject'>) => Map
 
-/** The place of `wired` among the parameters of a resolver: it is made only for those that take it. */
+/** The index of `wired` among a resolver's parameters. It is computed only for resolvers that take it. */
 const wiredPlace = 2
 
-/** What the payload has, and of which type. */
+/** The payload's field and its type. */
 type Noun<Row> = { field: string; type: ObjectRef<Types, Row> }
 
 /**
- * A mutation that answers the noun that it made or changed: `<name>(input: <Name>Input!): <Name>Payload`.
- * @param description what it does, and which errors it may have.
+ * A mutation that returns the noun that it created or changed: `<name>(input: <Name>Input!): <Name>Payload`.
+ * @param description what it does, and which errors it may return.
  */
 export function mutationOf<Row, Map extends InputFieldMap>(
   name: string,
@@ -36,22 +36,26 @@ export function mutationOf<Row, Map extends InputFieldMap>(
     {
       description,
       resolve: async (_, arguments_, call, info) => {
-        const { input } = arguments_ as unknown as { input: InputShapeFromFields<Map> } // Pothos cannot see through a type parameter
+        const { input } = arguments_ as unknown as { input: InputShapeFromFields<Map> } // Pothos cannot resolve a generic type
         const wired = (): { [Key in keyof InputShapeFromFields<Map>]: unknown } =>
           wiredInput(input as object, info) as never // the same keys
-        return { node: await resolve(call, input, resolve.length > wiredPlace ? wired() : (undefined as never)) } // nobody looks at it
+        return { node: await resolve(call, input, resolve.length > wiredPlace ? wired() : (undefined as never)) } // nobody reads it
       },
     },
     {
       description: `What \`${name}\` answers.`,
       outputFields: (t) => ({
-        [field]: t.field({ type: type as never, description: 'As it is now.', resolve: ({ node }) => node as never }), // as above
+        [field]: t.field({
+          type: type as never,
+          description: 'The object after the change.',
+          resolve: ({ node }) => node as never,
+        }), // as above
       }),
     },
   )
 }
 
-/** What a mutation of its own payload was given, with everything inside it as REST spells it. */
+/** The input of a mutation that has a payload of its own, with everything inside it as REST spells it. */
 export function wiredInput<Input extends object>(
   input: Input,
   { parentType, fieldName }: Pick<GraphQLResolveInfo, 'parentType' | 'fieldName'>,
@@ -61,7 +65,7 @@ export function wiredInput<Input extends object>(
   return wiredFields(input, argument.type)
 }
 
-/** The same for what takes nothing but the noun's id, such as to archive or to stop it. */
+/** The same for an action that takes only the noun's id, such as archiving or stopping it. */
 export function actionOn<Row>(
   name: string,
   noun: Noun<Row>,
@@ -71,7 +75,7 @@ export function actionOn<Row>(
   mutationOf(name, noun, description, idField, (call, { id }) => resolve(call, id))
 }
 
-/** A mutation that deletes the noun of an id, and answers that id. @param input says which, where its id alone does not. */
+/** A mutation that deletes a noun and returns its id. @param input fields that are needed besides the id. */
 export function deletionOf(
   name: string,
   description: string,
@@ -102,12 +106,12 @@ export function deletionOf(
     },
     {
       description: `What \`${name}\` answers.`,
-      outputFields: (t) => ({ deletedId: t.exposeID('deletedId', { description: 'The id of what is gone.' }) }),
+      outputFields: (t) => ({ deletedId: t.exposeID('deletedId', { description: 'The id of the deleted object.' }) }),
     },
   )
 }
 
-/** The id of what a mutation is about. */
+/** The id of the noun that a mutation is about. */
 export const idField = (t: InputFieldBuilder<Types, 'InputObject'>) => ({
   id: t.id({ required: true, description: 'Its id.' }),
 })

@@ -1,7 +1,7 @@
-/** Ids as nodes have them: the same that REST shows, so the prefix says which type an id is of. */
+/** The ids of nodes. They are the ids that REST shows; the prefix tells the type. */
 import { decodeId, encodeId, idPrefixes, type IdKind } from '#src/platform/ids.ts'
 
-/** The types that are nodes, by what their ids are called; null where ids have no prefix. */
+/** The types that are nodes, each with the kind of its ids; null where ids have no prefix. */
 const kinds = {
   Agent: 'agent',
   ApiKey: null,
@@ -41,7 +41,7 @@ export function encodeNodeId(name: string, id: string): string {
   return kind ? encodeId(kind, id) : id
 }
 
-/** Which node an id names, by its form; undefined for a text that is no node's id. */
+/** The type and the stored id that a public id stands for, judged by its form; undefined for anything else. */
 export function decodeNodeId(id: string): { typename: NodeName; id: string } | undefined {
   const known = names.get(id.slice(0, id.lastIndexOf('_')))
   if (known) {

@@ -1,15 +1,18 @@
-/** Nodes: every noun that can be asked for by its id alone, through `node` and `nodes`, and through the objects beside ids. */
+/**
+ * Nodes: every noun that can be loaded by its id alone, through `node` and `nodes` and through the objects beside ids.
+ */
 import { builder } from './builder.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { NodeName } from './node-ids.ts'
 
-const batchMax = 1000 // ids of one statement
+const batchMax = 1000 // ids in one statement
 
 /**
- * The type of a noun. Fields may answer with a stored id instead of a row: all that one level of a query needs are then
- * loaded by one call of `load`, which leaves out what is not the caller's, and those are null.
- * Nothing is kept from one batch to the next: a subscription lives for hours with one context.
- * @param load finds rows by their stored ids, in any order. It lets the caller through, as every resource function does.
+ * The type of a noun. Fields may resolve to a stored id instead of a row: all rows that one level of a query needs are
+ * then loaded by one call of `load`, which leaves out what is not the caller's; those fields are null. Nothing is
+ * cached between batches, because a subscription keeps one context for hours.
+ * @param load finds rows by their stored ids, in any order. It checks the caller's permission, as every resource
+ * function does.
  */
 export function nodeOf<Row extends { id: string }>(
   name: NodeName,

@@ -1,4 +1,4 @@
-/** Relay connections: one shape for every list that pages. */
+/** Relay connections: one shape for every paged list. */
 import type { InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
@@ -7,14 +7,17 @@ import type { Page } from '#src/platform/pages.ts'
 type Types = (typeof builder)['$inferSchemaTypes']
 
 const pageInfo = builder.objectRef<Page<unknown>['pageInfo']>('PageInfo').implement({
-  description: 'Where a page stands in its list, as Relay defines it.',
+  description: 'The position of a page in its list, as Relay defines it.',
   fields: (t) => ({
-    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether there are more after this page.' }),
-    hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether there are some before this page.' }),
-    startCursor: t.exposeString('startCursor', { nullable: true, description: 'The cursor of the first node here.' }),
+    hasNextPage: t.exposeBoolean('hasNextPage', { description: 'Whether more nodes follow this page.' }),
+    hasPreviousPage: t.exposeBoolean('hasPreviousPage', { description: 'Whether nodes precede this page.' }),
+    startCursor: t.exposeString('startCursor', {
+      nullable: true,
+      description: 'The cursor of the first node on this page.',
+    }),
     endCursor: t.exposeString('endCursor', {
       nullable: true,
-      description: 'The cursor of the last node here: pass it as `after` for the next page.',
+      description: 'The cursor of the last node on this page: pass it as `after` for the next page.',
     }),
   }),
 })
@@ -25,12 +28,12 @@ export function connectionOf<Node>(
   node: ObjectRef<Types, Node> | InterfaceRef<Types, Node>,
 ): ObjectRef<Types, Page<Node>> {
   const edge = builder.objectRef<{ cursor: string; node: Node }>(`${name}Edge`).implement({
-    description: `A node of a list of type ${name}, and its place there.`,
+    description: `A node of a list of type ${name}, with its cursor.`,
     fields: (t) => ({
       cursor: t.exposeString('cursor', {
-        description: 'Its place: pass it as `after` for what follows, as `before` for what precedes.',
+        description: 'The node’s position: pass it as `after` to read what follows, as `before` to read what precedes.',
       }),
-      node: t.field({ type: node as never, description: 'The node.', resolve: (parent) => parent.node as never }), // Pothos cannot see through a type parameter
+      node: t.field({ type: node as never, description: 'The node.', resolve: (parent) => parent.node as never }), // Pothos cannot resolve a generic type
     }),
   })
   return builder.objectRef<Page<Node>>(`${name}Connection`).implement({
@@ -39,46 +42,46 @@ export function connectionOf<Node>(
       edges: t.field({ type: [edge], description: 'The nodes with their cursors.', resolve: (parent) => parent.edges }),
       nodes: t.field({
         type: [node] as never,
-        description: 'The nodes alone.',
+        description: 'The nodes without cursors.',
         resolve: (parent) => parent.nodes as never,
       }), // as above
       pageInfo: t.field({
         type: pageInfo,
-        description: 'Where the page stands.',
+        description: 'The position of the page in the list.',
         resolve: (parent) => parent.pageInfo,
       }),
       totalCount: t.int({
-        description: 'How many the whole list has; counted only when asked for.',
+        description: 'How many nodes the whole list has; counted only when selected.',
         resolve: (parent) => parent.count(),
       }),
     }),
   }) as never // one ref type for every name
 }
 
-/** Up or down. */
+/** Ascending or descending. */
 export const orderDirection = enumOf('OrderDirection', 'The direction of an order.', {
   asc: 'Oldest first.',
   desc: 'Newest first.',
 })
 
-/** Makes `<Name>Order` for a list that can be read in the order in which its nodes were made, or the other way round. */
+/** Makes `<Name>Order` for a list that can be ordered by creation time, ascending or descending. */
 export function orderOf(name: string): InputObjectRef<Types, { field: 'created_at'; direction: 'asc' | 'desc' }> {
-  const field = enumOf(`${name}OrderField`, `What a list of type ${name} may be ordered by.`, {
-    created_at: 'When it was made.',
+  const field = enumOf(`${name}OrderField`, `The fields by which a list of type ${name} can be ordered.`, {
+    created_at: 'When it was created.',
   })
   return builder.inputType(`${name}Order`, {
     description: `The order of a list of type ${name}.`,
     fields: (t) => ({
       field: t.field({ type: field, required: true, description: 'By what.' }),
-      direction: t.field({ type: orderDirection, required: true, description: 'In which direction.' }),
+      direction: t.field({ type: orderDirection, required: true, description: 'The direction.' }),
     }),
-  }) as never // Pothos cannot see through a type parameter
+  }) as never // Pothos cannot resolve a generic type
 }
 
 /** The arguments of every connection. */
 export const pageArguments = builder.args((t) => ({
-  first: t.int({ description: 'How many from the beginning, 1 to 100; 50 without it.' }),
-  after: t.string({ description: 'The cursor after which the page begins: `endCursor` of the page before.' }),
-  last: t.int({ description: 'How many from the end, instead of `first`.' }),
-  before: t.string({ description: 'The cursor before which the page ends: `startCursor` of the page behind.' }),
+  first: t.int({ description: 'How many to return from the start, 1 to 100; 50 by default.' }),
+  after: t.string({ description: 'The cursor after which the page starts: the `endCursor` of the previous page.' }),
+  last: t.int({ description: 'How many to return from the end, instead of `first`.' }),
+  before: t.string({ description: 'The cursor before which the page ends: the `startCursor` of the next page.' }),
 }))

@@ -1,4 +1,4 @@
-/** Writes schema.graphql, the committed picture of the schema: `npm run schema`. A test fails when it is stale. */
+/** Writes schema.graphql, the committed print of the schema: `npm run schema`. A test fails when it is stale. */
 import { writeFileSync } from 'node:fs'
 import { printSchema } from 'graphql'
 import { readFlags, runTold } from '#src/platform/command-line.ts'

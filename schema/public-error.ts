@@ -1,10 +1,13 @@
-/** What a GraphQL client is shown of an error; REST answers with the same, in its own envelope. */
+/** What a GraphQL client sees of an error; REST shows the same in its own envelope. */
 import { GraphQLError } from 'graphql'
 import { isDatabaseAway, databaseAway } from '#src/platform/postgres.ts'
 import { BerthError, publicError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
 
-/** The BerthError in a thrown value, however deep graphql wrapped it; anything else becomes internal_error and is logged whole. */
+/**
+ * The BerthError in a thrown value, however deeply graphql wrapped it. Anything else becomes internal_error and is
+ * logged in full.
+ */
 export function shownError(thrown: unknown, requestId: string): BerthError {
   const cause = innermost(thrown)
   if (cause instanceof BerthError) return cause
@@ -49,14 +52,14 @@ export function graphqlError(thrown: unknown, requestId: string): GraphQLError {
   })
 }
 
-/** A place as GraphQL names it: what REST calls `network_policy.allowed_hosts[0]`. */
+/** The GraphQL spelling of a place in the input, such as REST's `network_policy.allowed_hosts[0]`. */
 function camelCase(place: string): string {
   return place.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /**
- * Whether this is graphql's own finding about the document or its variables, which is the caller's to see. What a
- * resolver threw has another kind of error inside; what graphql could not send of a resolver's answer has a path.
+ * Whether this is graphql's own error about the document or its variables, which the caller may see. What a resolver
+ * threw has another kind of error inside; a resolver's value that graphql could not serialize has a path.
  */
 export function isFinding(thrown: unknown): thrown is GraphQLError {
   return (
@@ -67,7 +70,7 @@ export function isFinding(thrown: unknown): thrown is GraphQLError {
   )
 }
 
-const shownLength = 200 // characters: graphql quotes what it found, and that may be a megabyte of the caller's own text
+const shownLength = 200 // characters: graphql quotes the offending text, which may be a megabyte
 
 function shorten(message: string): string {
   return message.length > shownLength ? `${message.slice(0, shownLength)}… (cut)` : message

@@ -1,17 +1,17 @@
-/** Scalars: what is neither text nor a number of GraphQL's own. */
+/** Custom scalars. */
 import { GraphQLError, Kind, type ValueNode } from 'graphql'
 import { timestamp } from '#src/platform/clock.ts'
 import { builder, type TextMap, type TextMapPatch } from './builder.ts'
 
 builder.scalarType('DateTime', {
-  description: 'A moment: RFC 3339, UTC, three fractional digits: `2026-04-07T04:27:43.197Z`.',
+  description: 'A point in time: RFC 3339, UTC, three fractional digits: `2026-04-07T04:27:43.197Z`.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339',
-  serialize: (value) => value, // rows carry wire text already
+  serialize: (value) => value, // rows already hold the formatted text
   parseValue: readMoment,
 })
 
 builder.scalarType('TextMap', {
-  description: 'A flat object from text to text: `{"KEY": "value"}`.',
+  description: 'A flat object with text values: `{"KEY": "value"}`.',
   serialize: (value) => value,
   parseValue: readTextMap,
   parseLiteral: (node) => readTextMap(objectOf(node)),
@@ -32,7 +32,7 @@ builder.scalarType('JSON', {
 })
 
 builder.scalarType('RestObject', {
-  description: 'A JSON object exactly as REST shows it; the description of the REST interface has its shape.',
+  description: 'A JSON object exactly as REST shows it; REST’s OpenAPI document has its shape.',
   serialize: (value) => value,
   parseValue: () => {
     throw new GraphQLError('it is never sent')
@@ -40,7 +40,7 @@ builder.scalarType('RestObject', {
 })
 
 builder.scalarType('Bytes', {
-  description: 'Bytes as base64 text.',
+  description: 'Bytes, encoded as base64.',
   specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc4648#section-4',
   serialize: (value) => value,
   parseValue: (value) => {
@@ -51,19 +51,19 @@ builder.scalarType('Bytes', {
 })
 
 builder.scalarType('ByteList', {
-  description: 'Bytes as a list of whole numbers from 0 to 255.',
+  description: 'Bytes, as a list of integers from 0 to 255.',
   serialize: (value) => value,
-  parseValue: (value) => value, // whoever takes it says in its own words what is wrong with it
+  parseValue: (value) => value, // the resource that reads it has better error messages
 })
 
 builder.scalarType('Reserved', {
-  description: 'What other services take here and Berth does not: null, or left out.',
+  description: 'A field that other services accept here and Berth does not: must be null or omitted.',
   serialize: (value) => value,
-  parseValue: (value) => value, // whoever takes it says in its own words why it is refused
+  parseValue: (value) => value, // the resource that reads it says why it is refused
 })
 
 builder.scalarType('BigInt', {
-  description: 'A whole number that may pass 2³¹: a JSON number, exact to 2⁵³.',
+  description: 'An integer that may exceed 2³¹: a JSON number, exact up to 2⁵³.',
   serialize: (value) => value,
   parseValue: readBigInt,
   parseLiteral: (node) => readBigInt(node.kind === Kind.INT ? Number(node.value) : undefined),
@@ -71,7 +71,7 @@ builder.scalarType('BigInt', {
 
 builder.scalarType('Decimal', {
   description:
-    'A decimal number as text, so that no digit is lost: money is in US dollars with nine decimals, `"0.000125000"`.',
+    'A decimal number as text, so that no digit is lost. Money is in US dollars with nine decimals: `"0.000125000"`.',
   serialize: (value) => value,
   parseValue: readDecimal,
   parseLiteral: (node) =>
@@ -80,7 +80,8 @@ builder.scalarType('Decimal', {
     ),
 })
 
-// The engine reads dates of many kinds, and days that no month has; Postgres refuses them with an error of its own.
+// JavaScript accepts dates in many formats, and days that no month has; Postgres refuses those with an error of its
+// own.
 const moment = /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2}))?$/
 
 const firstMs = Date.parse('0001-01-01T00:00:00.000Z')
@@ -89,7 +90,7 @@ const lastMs = Date.parse('9999-12-31T23:59:59.999Z')
 function readMoment(value: unknown): string {
   const ms = typeof value === 'string' && moment.test(value) ? Date.parse(value) : Number.NaN
   if (!(ms >= firstMs && ms <= lastMs))
-    throw new GraphQLError('a moment is RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
+    throw new GraphQLError('a date and time must be RFC 3339 text, such as 2026-04-07T04:27:43.197Z')
   return timestamp(ms)
 }
 
@@ -101,7 +102,7 @@ function readTextMapPatch(value: unknown): TextMapPatch {
   return value as TextMapPatch // checked just above
 }
 
-/** The object that a literal writes; what is neither text nor null in it becomes undefined. */
+/** The object that a literal stands for; values other than text and null become undefined. */
 function objectOf(node: ValueNode): unknown {
   if (node.kind !== Kind.OBJECT) return undefined
   const textOf = (value: ValueNode): unknown =>
@@ -126,7 +127,7 @@ const decimals = 9
 const decimal = /^-?\d{1,15}(?:\.\d{1,9})?$/
 
 function readDecimal(given: unknown): string {
-  // REST's clients also write money as a number; as text a small one would have an exponent.
+  // REST's clients may also send money as a number; converted to text, a small number would have an exponent.
   const value = typeof given === 'number' && Number.isFinite(given) ? given.toFixed(decimals) : given
   if (typeof value !== 'string' || !decimal.test(value))
     throw new GraphQLError('must be a decimal number as text, such as "12.50", with at most nine decimals')

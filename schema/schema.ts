@@ -1,4 +1,4 @@
-/** The whole schema: every noun's file is loaded, then built once. */
+/** The whole schema: loads every noun's file, then builds once. */
 import {
   defaultTypeResolver,
   getNullableType,
@@ -47,10 +47,10 @@ import './llm/model-capabilities.ts'
 import './llm/models.ts'
 import './llm/usage.ts'
 
-/** The schema as it is published: yoga serves it at /graphql. */
+/** The public schema, which /graphql serves. */
 export const schema: GraphQLSchema = built()
 
-/** The same for REST: enums answer the word that is stored, which is the one that REST shows, and not its GraphQL name. */
+/** The same schema for REST: enums return the stored word, which REST shows, instead of the GraphQL name. */
 export const wireSchema: GraphQLSchema = withWords(built())
 
 function built(): GraphQLSchema {
@@ -66,7 +66,10 @@ function withPlainIds(made: GraphQLSchema): GraphQLSchema {
   return made
 }
 
-/** Every field of Query and Mutation may be null: one that fails then leaves what its siblings did or found in the answer. */
+/**
+ * Makes every field of Query and Mutation nullable, so that one that fails leaves the data of its siblings in the
+ * answer.
+ */
 function withNullableRoots(made: GraphQLSchema): GraphQLSchema {
   for (const root of [made.getQueryType(), made.getMutationType()]) {
     for (const field of Object.values(root?.getFields() ?? {})) field.type = getNullableType(field.type)
@@ -74,7 +77,10 @@ function withNullableRoots(made: GraphQLSchema): GraphQLSchema {
   return made
 }
 
-/** Unions and interfaces find the type of a value also in compiled documents, whose compiler does not say which union or interface it asks. */
+/**
+ * Lets unions and interfaces find the type of a value in compiled documents too, where the compiler does not say which
+ * abstract type it resolves.
+ */
 function withTypeOfValues(made: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(made.getTypeMap())) {
     if (!isAbstractType(type)) continue
@@ -84,10 +90,10 @@ function withTypeOfValues(made: GraphQLSchema): GraphQLSchema {
   return made
 }
 
-// Compiled documents do not serialize leaves, interpreted ones do: both must answer the same.
+// Compiled documents do not serialize leaves, interpreted ones do; both must give the same answer.
 function withWords(made: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(made.getTypeMap())) {
-    if (isEnumType(type) && !type.name.startsWith('__')) type.serialize = (word) => word as string // what resolvers answer
+    if (isEnumType(type) && !type.name.startsWith('__')) type.serialize = (word) => word as string // what resolvers return
   }
   return made
 }

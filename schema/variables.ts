@@ -1,4 +1,7 @@
-/** Where the variables of an operation do not fit their types: read from graphql's own coercion, which names the place as a path. */
+/**
+ * Finds which variable of an operation does not match its type, by graphql's own coercion, which reports the place as a
+ * path.
+ */
 import {
   coerceInputValue,
   getNullableType,
@@ -14,7 +17,11 @@ import {
 } from 'graphql'
 import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 
-/** A variable that does not fit: its definition, where in it (`name`, or `name.items[3].key`), and what should stand there. `unknown`: a key that its object does not have. `near`: the key or word that was probably meant. */
+/**
+ * A variable that does not match its type: its definition, the place in it (`name`, or `name.items[3].key`), and what
+ * is expected there. `unknown`: a key that its object does not have. `near`: the key or word that was probably
+ * intended.
+ */
 export type WrongVariable = {
   definition: VariableDefinitionNode
   name: string
@@ -24,21 +31,24 @@ export type WrongVariable = {
   near?: string | undefined
 }
 
-const placeLength = 200 // characters of a place that are shown; its keys are the caller's text
+const placeLength = 200 // characters of a place that are shown; keys are the caller's text
 const keyLength = 64
 
-/** Thrown to leave graphql's walk at the first value that does not fit. */
+/** Thrown to stop graphql's coercion at the first value that does not match. */
 class Found extends Error {
   readonly path: readonly (string | number)[]
   readonly value: unknown
   constructor(path: readonly (string | number)[], value: unknown) {
-    super('a value does not fit its type')
+    super('a value does not match its type')
     this.path = path
     this.value = value
   }
 }
 
-/** The first variable that does not fit the type it is declared with; undefined when all do. Types that the schema does not have are left to validation. */
+/**
+ * The first variable that does not match its declared type; undefined when all do. Unknown types are left to
+ * validation.
+ */
 export function findWrongVariable(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
@@ -46,7 +56,7 @@ export function findWrongVariable(
 ): WrongVariable | undefined {
   for (const definition of definitions) {
     const name = definition.variable.name.value
-    const type: unknown = typeFromAST(schema, definition.type as never) // graphql's types tell a list's node from a name's
+    const type: unknown = typeFromAST(schema, definition.type as never) // a list type's node is not a named type's
     if (!isInputType(type)) continue
     const given = Object.hasOwn(variables, name) ? variables[name] : undefined
     if (given === undefined || given === null) {
@@ -77,7 +87,7 @@ function firstFault(type: GraphQLInputType, given: unknown): Found | undefined {
   }
 }
 
-/** graphql names the object in which a key is missing or unknown; the caller is told the key. */
+/** graphql names the object in which a key is missing or unknown; this adds the key. */
 function placeOf(
   name: string,
   whole: GraphQLInputType,
@@ -87,7 +97,7 @@ function placeOf(
   const at = path.reduce<string>(addStep, name)
   if (value === undefined || value === null) return { at: shorten(at), fault: 'absent', type }
   let inner = getNullableType(type)
-  while (isListType(inner) && !Array.isArray(value)) inner = getNullableType(inner.ofType as GraphQLInputType) // one value stands for a list of one
+  while (isListType(inner) && !Array.isArray(value)) inner = getNullableType(inner.ofType as GraphQLInputType) // GraphQL accepts a single value for a list of one
   if (isEnumType(inner) && typeof value === 'string')
     return {
       at: shorten(at),
@@ -127,7 +137,7 @@ function typeAt(whole: GraphQLInputType, path: readonly (string | number)[]): Gr
       at = isListType(inner) ? (inner.ofType as GraphQLInputType) : at // a list of an input type
       continue
     }
-    while (isListType(inner)) inner = getNullableType(inner.ofType as GraphQLInputType) // one value stands for a list of one
+    while (isListType(inner)) inner = getNullableType(inner.ofType as GraphQLInputType) // GraphQL accepts a single value for a list of one
     at = isInputObjectType(inner) ? (inner.getFields()[step]?.type ?? at) : at
   }
   return at
@@ -156,7 +166,7 @@ const scalarWords: Readonly<Record<string, string>> = {
 }
 const enumValuesShown = 20
 
-/** A type as REST's callers know it: "a list, each item text". */
+/** A type in words for REST's callers: "a list, each item text". */
 export function typeInWords(type: GraphQLInputType): string {
   const inner = getNullableType(type)
   if (isListType(inner)) return `a list, each item ${typeInWords(inner.ofType as GraphQLInputType)}` // a list of an input type

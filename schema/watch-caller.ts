@@ -1,4 +1,7 @@
-/** Ends what stays open when its caller's permission ends: the token expires, the key is revoked, the membership is deactivated, the role is lowered. */
+/**
+ * Closes long-lived connections when the caller's permission ends: the token expires, the key is revoked, the
+ * membership is deactivated, or the role is lowered.
+ */
 import type { Caller } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { log } from '#src/platform/log.ts'
@@ -7,10 +10,11 @@ import type { Authenticator } from './context.ts'
 const everyMs = 1_000
 
 /**
- * Looks at the credential again every second, which costs no query while nothing changed.
- * @param look is given the caller as they are now, and throws what refuses them: `allowAgain` with what was granted.
+ * Checks the credential again every second, which costs no query while nothing has changed.
+ * @param look gets the caller's current state and throws when they are no longer allowed: `allowAgain` with what was
+ * granted.
  * @param onRefused called once, with the reason.
- * @returns how to stop looking.
+ * @returns a function that stops the checks.
  */
 export function watchCaller(
   authenticator: Authenticator,
@@ -29,10 +33,12 @@ export function watchCaller(
       onRefused(refusal)
     }
   }
-  // It cannot be decided while the database is away; the next look will tell.
+  // It cannot be decided while the database is unreachable; the next check will tell.
   const timer = setInterval(
     () =>
-      void check().catch((error: Error) => log.debug({ reason: error.message }, 'an open caller could not be checked')),
+      void check().catch((error: Error) =>
+        log.debug({ reason: error.message }, 'the caller of an open connection could not be checked'),
+      ),
     everyMs,
   )
   timer.unref()

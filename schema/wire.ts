@@ -22,7 +22,7 @@ import { typeInWords } from './variables.ts'
 type ShapeField = { name: string; type: GraphQLInputType; most: number }
 type Shape = { byKey: Map<string, ShapeField>; tag: string | undefined; usual: unknown }
 
-/** A key as REST spells it. */
+/** REST's spelling of a key. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
@@ -33,13 +33,13 @@ export function tagOf(type: GraphQLInputObjectType): string | undefined {
   return typeof tag === 'string' ? tag : undefined
 }
 
-/** The word that REST has for a field of an input, a member of a tagged one too: its extension `word`, or its name. */
+/** REST's word for a field of an input, or for a member of a tagged one: its extension `word`, or its name. */
 export function memberWord(type: GraphQLInputObjectType, name: string): string {
   const word = type.getFields()[name]?.extensions['word']
   return typeof word === 'string' ? word : snakeCase(name)
 }
 
-/** The fields of an input that REST has: all but those whose extension `word` is null. */
+/** The fields of an input that REST knows: all except those whose extension `word` is null. */
 export function wireFields(type: GraphQLInputObjectType): GraphQLInputField[] {
   return Object.values(type.getFields()).filter(({ extensions }) => extensions['word'] !== null)
 }
@@ -47,7 +47,7 @@ export function wireFields(type: GraphQLInputObjectType): GraphQLInputField[] {
 const shapes = new WeakMap<GraphQLInputObjectType, Shape>()
 const words = new WeakMap<GraphQLEnumType, Map<unknown, string>>()
 
-/** The keys of an input object as REST spells them; the members' words where it is tagged. */
+/** The keys of an input object as REST spells them; for a tagged input, the members' words. */
 function shapeOf(type: GraphQLInputObjectType): Shape {
   const known = shapes.get(type)
   if (known) return known
@@ -66,7 +66,7 @@ function shapeOf(type: GraphQLInputObjectType): Shape {
   return shape
 }
 
-/** The names of an enum by their words. */
+/** The GraphQL names of an enum by REST's words. */
 export function namesByWord(type: GraphQLEnumType): Map<unknown, string> {
   const known = words.get(type)
   if (known) return known
@@ -76,9 +76,10 @@ export function namesByWord(type: GraphQLEnumType): Map<unknown, string> {
 }
 
 /**
- * A value of REST as an input type takes it. What does not fit is left as it is where the type's own check says more.
- * @param place what the caller calls it, such as `network_policy`; empty for the whole body.
- * @throws BerthError invalid_request for a key that the type does not have, or a word that is none of its own.
+ * Turns a value from REST into an input of this type. Invalid values are left unchanged where the type's own check has
+ * a better message.
+ * @param place the caller's name for it, such as `network_policy`; empty for the whole body.
+ * @throws BerthError invalid_request for a key or an enum word that the type does not have.
  */
 export function fromWire(value: unknown, type: GraphQLInputType, place: string): unknown {
   if (value === null || value === undefined) return value
@@ -141,13 +142,16 @@ function fromObject(value: object, byKey: Shape['byKey'], place: string, except?
   return read
 }
 
-/** Reading what will be refused anyhow would hold the process: a body may have millions of entries. */
+/**
+ * Refuses a list that is too long before reading it: a body may have millions of entries, and reading them would block
+ * the process.
+ */
 function refuseMore(value: unknown, most: number, place: string): void {
   if (Array.isArray(value) && value.length > most)
     throw new BerthError('invalid_request', `${place} may hold at most ${most} entries.`, { field: place })
 }
 
-const placeLength = 200 // characters of a caller's own key that are shown
+const placeLength = 200 // characters of a caller's key that are shown
 
 function fieldType(type: GraphQLInputObjectType, name: string): GraphQLInputType {
   const field = type.getFields()[name]
@@ -179,11 +183,14 @@ function fromTagged(
   if (isInputObjectType(inner)) {
     return { [member.name]: fromObject(value, shapeOf(inner).byKey, place, tag) }
   }
-  fromObject(value, new Map(), place, tag) // a member without anything to say has its tag alone
+  fromObject(value, new Map(), place, tag) // a member without fields has only its tag
   return { [member.name]: true }
 }
 
-/** The same the other way: what a resolver was given, as REST spells it. @throws BerthError invalid_request for a member of a tagged input that is false. */
+/**
+ * The opposite direction: turns a resolver's input into REST's spelling.
+ * @throws BerthError invalid_request for a member of a tagged input that is false.
+ */
 export function toWire(value: unknown, type: GraphQLInputType): unknown {
   if (value === null || value === undefined) return value
   const inner = getNullableType(type)
@@ -191,14 +198,14 @@ export function toWire(value: unknown, type: GraphQLInputType): unknown {
     const item = inner.ofType as GraphQLInputType // a list of an input type
     return Array.isArray(value) ? value.map((one) => toWire(one, item)) : toWire(value, item)
   }
-  if (!isInputObjectType(inner)) return value // an enum's value is its word already
+  if (!isInputObjectType(inner)) return value // an enum's value is already REST's word
   const { byKey, tag } = shapeOf(inner)
   const written: Record<string, unknown> = {}
   for (const [key, field] of byKey) {
     const given = (value as Record<string, unknown>)[field.name]
     if (given === undefined) continue
     if (tag !== undefined && given === false)
-      throw new BerthError('invalid_request', `${field.name} says something by being true. Leave it out instead.`, {
+      throw new BerthError('invalid_request', `${field.name} can only be true. Omit it instead.`, {
         field: field.name,
       })
     const wired = toWire(given, field.type)
@@ -208,7 +215,10 @@ export function toWire(value: unknown, type: GraphQLInputType): unknown {
   return written
 }
 
-/** The fields of an input under their own names, with everything inside them as REST spells it, which is how the nouns read it. */
+/**
+ * The fields of an input under their GraphQL names, with everything inside them as REST spells it, which is what
+ * resource functions read.
+ */
 export function wiredFields<Input extends object>(
   input: Input,
   type: GraphQLInputType,
@@ -223,7 +233,7 @@ export function wiredFields<Input extends object>(
   return Object.fromEntries(written) as { [Key in keyof Input]: unknown } // the same keys
 }
 
-/** A place in a value as the type names it (`networkPolicy.limited.allowedHosts[0]`), as REST's callers know it. */
+/** Turns a place in a value from GraphQL's spelling (`networkPolicy.limited.allowedHosts[0]`) into REST's. */
 export function wirePlace(place: string, whole: GraphQLInputType): string {
   const steps: string[] = []
   let type: GraphQLInputType | undefined = whole

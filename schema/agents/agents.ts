@@ -21,21 +21,21 @@ import {
   updateAgent,
 } from '#src/resources/agents/agents.ts'
 
-/** The model that an agent asks. */
+/** The model that an agent uses. */
 export const agentModel = builder.objectRef<AgentModel>('AgentModel').implement({
-  description: 'The model that an agent asks, and how.',
+  description: 'The model that an agent uses, and how.',
   fields: (t) => ({
-    id: t.exposeID('id', { description: 'As the list of models names it.' }),
+    id: t.exposeID('id', { description: 'Its id, as in `models`.' }),
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The model; null when it is not served any more.',
+      description: 'The model; null when this installation no longer serves it.',
       resolve: ({ id }) => id,
     }),
     effort: t.field({
       type: effort,
       nullable: true,
-      description: 'How hard it thinks; null for the model’s own.',
+      description: 'How hard it thinks; null for the model’s default.',
       resolve: (one) => one.effort,
     }),
     speed: t.field({ type: speed, description: 'The class of service.', resolve: (one) => one.speed }),
@@ -46,7 +46,7 @@ export const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
   description: 'A skill that an agent has.',
   fields: (t) => ({
     type: t.exposeString('type', { description: '`anthropic` or `custom`.' }),
-    skillName: t.exposeString('skill_id', { description: 'What the skill is called.' }),
+    skillName: t.exposeString('skill_id', { description: 'The skill’s name.' }),
     version: t.string({
       description: 'Its version, or `latest`.',
       resolve: ({ version }) => version ?? latestVersion,
@@ -54,17 +54,17 @@ export const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
   }),
 })
 const identity = builder.objectRef<typeof executionIdentity>('ExecutionIdentity').implement({
-  description: 'As whom sessions act.',
+  description: 'The identity under which sessions act.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `service_account`: as whoever began them.' }),
+    type: t.exposeString('type', { description: 'Always `service_account`: the identity of whoever starts them.' }),
   }),
 })
 /** A tool server that an agent connects to. */
 export const mcpServer = builder.objectRef<McpServer>('McpServer').implement({
-  description: 'A tool server that an agent connects to.',
+  description: 'A tool server (MCP) that an agent connects to.',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `url`.' }),
-    name: t.exposeString('name', { description: 'What the agent’s tools call it.' }),
+    name: t.exposeString('name', { description: 'The name by which the agent’s tools refer to it.' }),
     url: t.exposeString('url', { description: 'Its address.' }),
   }),
 })
@@ -74,50 +74,50 @@ export const mcpService = builder.objectRef<McpService>('AgentMcpService').imple
   fields: (t) => ({
     id: t.exposeID('id', { description: 'The connector, such as `linear`.' }),
     disabledTools: t.stringList({
-      description: 'Tools of it that the agent does not get.',
+      description: 'Those of its tools that the agent does not get.',
       resolve: (service) => service.disabled_tools,
     }),
   }),
 })
 
-/** An agent, at its newest version unless one is named. */
+/** An agent, in its newest version unless another one is requested. */
 export const agentType = nodeOf('Agent', '`agt_` and 26 characters.', findAgents)
 
 builder.objectType(agentType, {
-  description: 'A versioned definition of an agent: what model it asks, what it is told, what it may use.',
+  description: 'A versioned definition of an agent: its model, its system prompt, its tools.',
   fields: (t) => ({
     type: t.string({ description: 'Always `agent`.', resolve: () => 'agent' }),
-    version: t.exposeInt('version', { description: 'From 1, one more for each change.' }),
+    version: t.exposeInt('version', { description: 'Counts up from 1 with each change.' }),
     name: t.string({ description: 'Its name.', resolve: ({ definition }) => definition.name }),
     description: t.string({
       nullable: true,
-      description: 'What it is for.',
+      description: 'A description of its purpose.',
       resolve: ({ definition }) => definition.description,
     }),
     model: t.field({
       type: agentModel,
-      description: 'The model it asks.',
+      description: 'The model it uses.',
       resolve: ({ definition }) => definition.model,
     }),
     wireModel: t.field({
       type: 'JSON',
       description:
-        'The model as REST shows it: `{id, effort: {type}, speed}`, without `effort` where the model’s own holds.',
+        'The model as REST shows it: `{id, effort: {type}, speed}`, without `effort` when the model’s default applies.',
       resolve: ({ definition }) => wireModel(definition.model),
     }),
     system: t.string({
       nullable: true,
-      description: 'What it is told before anything else.',
+      description: 'Its system prompt.',
       resolve: ({ definition }) => definition.system,
     }),
     tools: t.field({
       type: [agentTool],
       description: 'Its toolsets and custom tools, with every default filled in.',
-      resolve: ({ definition }) => definition.tools as never, // the union's own types tell them apart
+      resolve: ({ definition }) => definition.tools as never, // isTypeOf of the union's members tells them apart
     }),
     wireTools: t.field({
       type: 'JSON',
-      description: 'The same as REST shows them, where what is not restricted has no key.',
+      description: 'The same, as REST shows them; restrictions that are not set have no key.',
       resolve: ({ definition }) => wireTools(definition.tools),
     }),
     mcpServers: t.field({
@@ -134,39 +134,43 @@ builder.objectType(agentType, {
     multiagent: t.field({
       type: 'Reserved',
       nullable: true,
-      description: 'Always null: groups are for several agents.',
+      description: 'Always null: Berth has no groups of agents yet.',
       resolve: () => null,
     }),
-    executionIdentity: t.field({ type: identity, description: 'As whom it acts.', resolve: () => executionIdentity }),
+    executionIdentity: t.field({
+      type: identity,
+      description: 'The identity under which it acts.',
+      resolve: () => executionIdentity,
+    }),
     metadata: t.field({
       type: 'TextMap',
-      description: 'The caller’s own notes.',
+      description: 'The caller’s own labels: pairs of key and text.',
       resolve: ({ definition }) => definition.metadata,
     }),
     organizationId: t.id({
       nullable: true,
-      description: 'The organization, when it is its own; null for a person’s.',
+      description: 'The organization that owns it; null when a person does.',
       resolve: (agent) => (agent.ownerUserId ? null : encodeId('organization', agent.organizationId)),
     }),
     ownerId: t.id({
       nullable: true,
-      description: 'Whose it is; null for the organization’s.',
+      description: 'The person who owns it; null when the organization does.',
       resolve: ({ ownerUserId }) => ownerUserId && encodeId('user', ownerUserId),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its first version was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its first version was created.' }),
     updatedAt: t.expose('updatedAt', {
       type: 'DateTime',
-      description: 'When this version was made, or the agent archived.',
+      description: 'When this version was created, or the agent was archived.',
     }),
     archivedAt: t.expose('archivedAt', { type: 'DateTime', nullable: true, description: 'When it was archived.' }),
   }),
 })
 
 const agentFilter = builder.inputType('AgentFilter', {
-  description: 'Which agents a list shows.',
+  description: 'Narrows a list of agents.',
   fields: (t) => ({
-    organizationId: t.id({ description: 'One of the caller’s organizations; the active one without it.' }),
-    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+    organizationId: t.id({ description: 'One of the caller’s organizations; the active one by default.' }),
+    includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
     ...createdFields(t),
   }),
 })
@@ -176,7 +180,7 @@ builder.queryFields((t) => ({
   agent: t.field({
     type: agentType,
     description: 'One agent. Errors: NOT_FOUND.',
-    args: { ...idArguments, version: t.arg.int({ description: 'An older version; the newest without it.' }) },
+    args: { ...idArguments, version: t.arg.int({ description: 'A version; the newest by default.' }) },
     resolve: (_, { id, version }, call) => getAgent(call, id, version),
   }),
   agents: t.field({
@@ -184,8 +188,8 @@ builder.queryFields((t) => ({
     description: 'The caller’s agents and the organization’s, newest first. Errors: NOT_FOUND.',
     args: {
       ...pageArguments,
-      filter: t.arg({ type: agentFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: orderOf('Agent'), description: 'Newest first without it.' }),
+      filter: t.arg({ type: agentFilter, description: 'Narrows the list.' }),
+      orderBy: t.arg({ type: orderOf('Agent'), description: 'Newest first by default.' }),
     },
     resolve: (_, { filter, orderBy, ...window }, call) => pageAgents(call, window, filter, orderBy?.direction),
   }),
@@ -204,32 +208,35 @@ const agent = { field: 'agent', type: agentType }
 mutationOf(
   'createAgent',
   agent,
-  'Makes an agent. Errors: INVALID_REQUEST, UNKNOWN_MODEL, UNKNOWN_TOOL.',
+  'Creates an agent. Errors: INVALID_REQUEST, UNKNOWN_MODEL, UNKNOWN_TOOL.',
   (t) => ({
     name: t.string({ required: true, description: '1 to 255 characters.' }),
-    model: t.field({ type: modelInput, required: true, description: 'The model that it asks.' }),
+    model: t.field({ type: modelInput, required: true, description: 'The model it uses.' }),
     ...definitionFields(t),
-    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
   }),
   (call, _, fields) => createAgent(call, fields),
 )
 mutationOf(
   'updateAgent',
   agent,
-  'Changes an agent into a new version: what is not given stays, null clears, lists replace. Errors: INVALID_REQUEST, NOT_FOUND, AGENT_VERSION_MISMATCH, RESOURCE_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
+  'Updates an agent, which makes a new version: omitted fields stay, null clears, lists are replaced. Errors: INVALID_REQUEST, NOT_FOUND, AGENT_VERSION_MISMATCH, RESOURCE_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
   (t) => ({
     ...idField(t),
-    version: t.int({ description: 'The version that the change is made from; without it, whatever is newest.' }),
+    version: t.int({
+      description:
+        'The version that the change is based on; the newest by default. The update fails when it is not the newest.',
+    }),
     name: t.string({ description: '1 to 255 characters.' }),
-    model: t.field({ type: modelInput, description: 'The model that it asks.' }),
+    model: t.field({ type: modelInput, description: 'The model it uses.' }),
     ...definitionFields(t),
-    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
   }),
   (call, { id, version }, { id: _id, version: _version, ...fields }) => updateAgent(call, id, version, fields),
 )
-actionOn('archiveAgent', agent, 'Archives an agent: nothing new begins with it. Errors: NOT_FOUND.', archiveAgent)
+actionOn('archiveAgent', agent, 'Archives an agent: no new session can start with it. Errors: NOT_FOUND.', archiveAgent)
 deletionOf(
   'deleteAgent',
-  'Deletes an agent with its versions, sessions and all that began with it. Errors: NOT_FOUND, WORK_ACTIVE.',
+  'Deletes an agent with its versions and its sessions. Errors: NOT_FOUND, WORK_ACTIVE.',
   deleteAgent,
 )

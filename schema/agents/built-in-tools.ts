@@ -4,23 +4,23 @@ import { permissionPolicy } from './agents/tools.ts'
 import { listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 
 const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
-  description: 'A tool that every agent may be given.',
+  description: 'A built-in tool that any agent may have.',
   fields: (t) => ({
     type: t.string({ description: 'Always `tool`.', resolve: () => 'tool' }),
-    name: t.exposeString('name', { description: 'What models call it.' }),
-    toolset: t.exposeString('toolset', { description: 'The toolset that brings it.' }),
-    description: t.exposeString('description', { description: 'What models are told of it.' }),
+    name: t.exposeString('name', { description: 'Its name, as models see it.' }),
+    toolset: t.exposeString('toolset', { description: 'The toolset that contains it.' }),
+    description: t.exposeString('description', { description: 'Its description, as models read it.' }),
     inputSchema: t.field({
       type: 'JSON',
       description: 'JSON Schema of its input.',
       resolve: (tool) => tool.inputSchema,
     }),
     requiresEnvironment: t.exposeBoolean('requiresEnvironment', {
-      description: 'Whether it works inside the session’s VM.',
+      description: 'Whether it runs inside the session’s VM.',
     }),
     defaultPermissionPolicy: t.field({
       type: permissionPolicy,
-      description: 'What holds when the agent does not say.',
+      description: 'The policy when the agent does not set one.',
       resolve: (tool) => tool.defaultPermissionPolicy,
     }),
   }),
@@ -29,7 +29,7 @@ const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
 builder.queryFields((t) => ({
   builtInTools: t.field({
     type: [builtInTool],
-    description: 'The tools that agents may be given.',
+    description: 'The built-in tools that agents may have.',
     resolve: (_, _arguments, call) => [...listBuiltInTools(call)],
   }),
 }))

@@ -1,4 +1,4 @@
-/** Credentials of vaults in GraphQL. Their secrets only ever go in. */
+/** Credentials of vaults in GraphQL. Secrets are write-only. */
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -31,22 +31,25 @@ builder.objectType(credentialType, {
   description: 'A credential in a vault: for a tool server, or for an environment variable of a VM.',
   fields: (t) => ({
     type: t.string({ description: 'Always `vault_credential`.', resolve: () => 'vault_credential' }),
-    vaultId: t.id({ description: 'Which vault it is in.', resolve: ({ vaultId }) => encodeId('vault', vaultId) }),
+    vaultId: t.id({ description: 'The id of its vault.', resolve: ({ vaultId }) => encodeId('vault', vaultId) }),
     vault: t.field({
       type: vaultType,
       nullable: true,
-      description: 'The vault that it is in.',
+      description: 'Its vault.',
       resolve: ({ vaultId }) => vaultId,
     }),
-    displayName: t.exposeString('displayName', { nullable: true, description: 'Its name for people.' }),
+    displayName: t.exposeString('displayName', { nullable: true, description: 'A name to display.' }),
     auth: t.field({
       type: credentialAuth,
-      description: 'What it is for, without its secrets.',
-      resolve: ({ auth }) => auth as never, // the union's own types tell them apart
+      description: 'The kind of credential and its settings, without secrets.',
+      resolve: ({ auth }) => auth as never, // isTypeOf of the union's members tells them apart
     }),
-    metadata: t.expose('metadata', { type: 'TextMap', description: 'Up to 16 pairs of text of your own.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was changed or refreshed last.' }),
+    metadata: t.expose('metadata', {
+      type: 'TextMap',
+      description: 'Your own labels: up to 16 pairs of key and text.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed or refreshed.' }),
     archivedAt: t.expose('archivedAt', {
       type: 'DateTime',
       nullable: true,
@@ -56,12 +59,12 @@ builder.objectType(credentialType, {
 })
 
 const capturedAnswer = builder.objectRef<CapturedAnswer>('CapturedHttpResponse').implement({
-  description: 'What a server answered while a credential was tried.',
+  description: 'A server’s response while a credential was tested.',
   fields: (t) => ({
     statusCode: t.exposeInt('statusCode', { description: 'The HTTP status.' }),
     contentType: t.exposeString('contentType', { description: 'The header `content-type`.' }),
-    body: t.exposeString('body', { description: 'The beginning of the body; secrets are `***`.' }),
-    bodyTruncated: t.exposeBoolean('bodyTruncated', { description: 'Whether there was more of it.' }),
+    body: t.exposeString('body', { description: 'The beginning of the body, with secrets masked as `***`.' }),
+    bodyTruncated: t.exposeBoolean('bodyTruncated', { description: 'Whether the body was longer.' }),
   }),
 })
 
@@ -72,44 +75,44 @@ const mcpProbe = builder.objectRef<NonNullable<CredentialValidation['mcpProbe']>
     httpResponse: t.field({
       type: capturedAnswer,
       nullable: true,
-      description: 'What the server answered; null when it answered nothing.',
+      description: 'The server’s response; null when there was none.',
       resolve: ({ httpResponse }) => httpResponse,
     }),
   }),
 })
 
-const refreshStatus = enumOf('CredentialRefreshStatus', 'How it went to get a new access token.', {
-  succeeded: 'There is a new one.',
+const refreshStatus = enumOf('CredentialRefreshStatus', 'The result of refreshing an access token.', {
+  succeeded: 'There is a new access token.',
   failed: 'The token endpoint refused.',
   connect_error: 'The token endpoint did not answer.',
-  no_refresh_token: 'There is nothing to ask with.',
+  no_refresh_token: 'There is no refresh token.',
 } satisfies Record<NonNullable<CredentialValidation['refresh']>['status'], string>)
 
-const validationStatus = enumOf('CredentialValidationStatus', 'Whether a credential works.', {
+const validationStatus = enumOf('CredentialValidationStatus', 'Whether a credential is valid.', {
   valid: 'It does.',
-  invalid: 'The server refused it, so its owner must authorize again.',
-  unknown: 'It could not be told; try again.',
+  invalid: 'The server refused it; its owner must authorize again.',
+  unknown: 'This could not be determined; try again.',
 } satisfies Record<CredentialValidation['status'], string>)
 
 const refreshRecord = builder.objectRef<NonNullable<CredentialValidation['refresh']>>('CredentialRefresh').implement({
-  description: 'How it went to get a new access token.',
+  description: 'The result of refreshing an access token.',
   fields: (t) => ({
     status: t.field({
       type: refreshStatus,
-      description: 'How it went.',
+      description: 'The result.',
       resolve: ({ status }) => status,
     }),
     httpResponse: t.field({
       type: capturedAnswer,
       nullable: true,
-      description: 'What the token endpoint answered, when it failed.',
+      description: 'The token endpoint’s response, when refreshing failed.',
       resolve: ({ httpResponse }) => httpResponse,
     }),
   }),
 })
 
 const validationType = builder.objectRef<CredentialValidation>('VaultCredentialValidation').implement({
-  description: 'Whether a credential works, tried just now.',
+  description: 'The result of testing a credential.',
   fields: (t) => ({
     type: t.string({
       description: 'Always `vault_credential_validation`.',
@@ -123,16 +126,16 @@ const validationType = builder.objectRef<CredentialValidation>('VaultCredentialV
       type: credentialType,
       nullable: true,
       description: 'The credential.',
-      resolve: ({ credential }) => credential as Credential, // the row that was tried
+      resolve: ({ credential }) => credential as Credential, // the row that was tested
     }),
     vaultId: t.id({
-      description: 'Which vault it is in.',
+      description: 'The id of its vault.',
       resolve: ({ credential }) => encodeId('vault', credential.vaultId),
     }),
     vault: t.field({
       type: vaultType,
       nullable: true,
-      description: 'The vault that it is in.',
+      description: 'Its vault.',
       resolve: ({ credential }) => credential.vaultId,
     }),
     status: t.field({ type: validationStatus, description: 'The outcome.', resolve: ({ status }) => status }),
@@ -140,30 +143,30 @@ const validationType = builder.objectRef<CredentialValidation>('VaultCredentialV
     mcpProbe: t.field({
       type: mcpProbe,
       nullable: true,
-      description: 'The request that failed; null when all went well.',
+      description: 'The request that failed; null when none did.',
       resolve: ({ mcpProbe }) => mcpProbe,
     }),
     refresh: t.field({
       type: refreshRecord,
       nullable: true,
-      description: 'The attempt to refresh; null when none was made.',
+      description: 'The attempt to refresh the access token; null when there was none.',
       resolve: ({ refresh }) => refresh,
     }),
-    validatedAt: t.expose('validatedAt', { type: 'DateTime', description: 'When it was tried.' }),
+    validatedAt: t.expose('validatedAt', { type: 'DateTime', description: 'When it was tested.' }),
   }),
 })
 
 const credentialFilter = builder.inputType('VaultCredentialFilter', {
-  description: 'Which credentials a list shows.',
+  description: 'Narrows a list of credentials.',
   fields: (t) => ({
-    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+    includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
   }),
 })
 const credentialConnection = connectionOf('VaultCredential', credentialType)
 const credentialOrder = orderOf('VaultCredential')
 const listArguments = builder.args((t) => ({
-  filter: t.field({ type: credentialFilter, description: 'Which ones.' }),
-  orderBy: t.field({ type: credentialOrder, description: 'Newest first without it.' }),
+  filter: t.field({ type: credentialFilter, description: 'Narrows the list.' }),
+  orderBy: t.field({ type: credentialOrder, description: 'Newest first by default.' }),
 }))
 const ofVault = builder.args((t) => ({ vaultId: t.id({ required: true, description: 'Its vault’s id.' }) }))
 
@@ -206,19 +209,23 @@ mutationOf(
   (t) => ({
     vaultId: t.id({ required: true, description: 'Its vault’s id.' }),
     displayName: t.string(name),
-    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
-    auth: t.field({ type: credentialAuthInput, required: true, description: 'What it is for, with its secrets.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
+    auth: t.field({
+      type: credentialAuthInput,
+      required: true,
+      description: 'The kind of credential and its settings, with secrets.',
+    }),
   }),
   (call, { vaultId, ...input }, { auth }) => createCredential(call, vaultId, { ...input, auth }),
 )
 mutationOf(
   'updateVaultCredential',
   credential,
-  'Renames a credential, or gives a static_bearer a new token. Errors: NOT_FOUND, VAULT_ARCHIVED, RESOURCE_ARCHIVED, MCP_SERVER_URL_IMMUTABLE, SECRET_NAME_IMMUTABLE, INVALID_REQUEST.',
+  'Renames a credential, or sets a new token for a `static_bearer`. Errors: NOT_FOUND, VAULT_ARCHIVED, RESOURCE_ARCHIVED, MCP_SERVER_URL_IMMUTABLE, SECRET_NAME_IMMUTABLE, INVALID_REQUEST.',
   (t) => ({
     ...whichOne(t),
     displayName: t.string(name),
-    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
     auth: t.field({ type: credentialAuthChangeInput, description: 'A new token.' }),
   }),
   (call, { vaultId, id, ...input }, { auth }) => updateCredential(call, vaultId, id, { ...input, auth }),
@@ -233,7 +240,7 @@ mutationOf(
 mutationOf(
   'validateVaultCredential',
   { field: 'validation', type: validationType },
-  'Tries an `mcp_oauth` credential on its tool server, refreshing it when the server refuses it. Errors: NOT_FOUND, RESOURCE_ARCHIVED, INVALID_REQUEST.',
+  'Tests an `mcp_oauth` credential against its tool server, and refreshes it when the server refuses it. Errors: NOT_FOUND, RESOURCE_ARCHIVED, INVALID_REQUEST.',
   whichOne,
   (call, { vaultId, id }) => validateCredential(call, vaultId, id),
 )

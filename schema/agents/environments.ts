@@ -20,57 +20,64 @@ import {
   updateEnvironment,
 } from '#src/resources/agents/environments.ts'
 
-const environmentStatus = enumOf('EnvironmentStatus', 'Where an environment is.', {
-  provisioning: 'Its VM is being made, started or prepared.',
-  ready: 'It may be used. Before the first use it has no VM, and after an idle time its VM is stopped.',
-  error: 'Its VM could not be had; `statusReason` says why. The next use makes a new one.',
-  archived: 'It cannot be used any more, and has no VM.',
+const environmentStatus = enumOf('EnvironmentStatus', 'The status of an environment.', {
+  provisioning: 'Its VM is being created, started or prepared.',
+  ready: 'It is ready for use. Before the first use it has no VM; after being idle for a while its VM is stopped.',
+  error: 'Its VM failed; `statusReason` says why. The next use creates a new one.',
+  archived: 'It can no longer be used, and has no VM.',
 } satisfies Record<EnvironmentStatus, string>)
 
 /** An environment. */
 export const environmentType = nodeOf('Environment', '`env_` and 26 characters.', findEnvironments)
 
 builder.objectType(environmentType, {
-  description: 'Where sessions do their work: what their VM is made of, and that VM.',
+  description: 'Where sessions work: the configuration of a VM, and the VM itself.',
   fields: (t) => ({
     type: t.string({ description: 'Always `environment`.', resolve: () => 'environment' }),
-    name: t.exposeString('name', { description: 'Its name, which its owner gives to one at a time.' }),
-    description: t.exposeString('description', { nullable: true, description: 'What it is for.' }),
+    name: t.exposeString('name', { description: 'Its name, unique among its owner’s environments.' }),
+    description: t.exposeString('description', { nullable: true, description: 'A description of its purpose.' }),
     config: t.field({
       type: environmentConfig,
-      description: 'What its VM is made of, with every default filled in.',
-      resolve: ({ config }) => config as never, // the union's own types tell them apart
+      description: 'The configuration of its VM, with every default filled in.',
+      resolve: ({ config }) => config as never, // isTypeOf of the union's members tells them apart
     }),
-    metadata: t.field({ type: 'TextMap', description: 'The caller’s own notes.', resolve: ({ metadata }) => metadata }),
-    scope: t.string({ description: 'Always `account`: it is its owner’s alone.', resolve: () => 'account' }),
-    status: t.field({ type: environmentStatus, description: 'Where it is.', resolve: ({ status }) => status }),
-    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it is in error, as a sentence.' }),
+    metadata: t.field({
+      type: 'TextMap',
+      description: 'The caller’s own labels: pairs of key and text.',
+      resolve: ({ metadata }) => metadata,
+    }),
+    scope: t.string({ description: 'Always `account`: only its owner can use it.', resolve: () => 'account' }),
+    status: t.field({ type: environmentStatus, description: 'Its current status.', resolve: ({ status }) => status }),
+    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it failed, as a sentence.' }),
     vmId: t.id({
       nullable: true,
-      description: 'Its VM, once it was used.',
+      description: 'Its VM, from the first use on.',
       resolve: ({ vmId }) => vmId && encodeId('vm', vmId),
     }),
-    ownerId: t.id({ description: 'Whose it is.', resolve: ({ ownerUserId }) => encodeId('user', ownerUserId) }),
+    ownerId: t.id({
+      description: 'The person who owns it.',
+      resolve: ({ ownerUserId }) => encodeId('user', ownerUserId),
+    }),
     organizationId: t.id({
-      description: 'In which organization.',
+      description: 'The organization it belongs to.',
       resolve: ({ organizationId }) => encodeId('organization', organizationId),
     }),
     eventCursor: t.string({
-      description: 'Pass it as `after` to `environmentEvents` to hear what happens from here on.',
+      description: 'Pass it as `after` to `environmentEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
     archivedAt: t.expose('archivedAt', { type: 'DateTime', nullable: true, description: 'When it was archived.' }),
   }),
 })
 
 const environmentEvent = builder.objectRef<EnvironmentEvent>('EnvironmentEvent').implement({
-  description: 'An environment’s state as it became.',
+  description: 'The state of an environment after a change.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
   fields: (t) => ({
     cursor: t.string({
-      description: 'Pass it as `after` to resume behind this event.',
+      description: 'Pass it as `after` to resume after this event.',
       resolve: ({ position }) => String(position),
     }),
     environmentId: t.id({
@@ -85,13 +92,13 @@ const environmentEvent = builder.objectRef<EnvironmentEvent>('EnvironmentEvent')
     }),
     status: t.field({
       type: environmentStatus,
-      description: 'Its status from then on.',
+      description: 'Its status after this event.',
       resolve: ({ status }) => status,
     }),
-    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it is in error.' }),
+    statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it failed.' }),
     vmId: t.id({
       nullable: true,
-      description: 'Its VM from then on.',
+      description: 'Its VM after this event.',
       resolve: ({ vmId }) => vmId && encodeId('vm', vmId),
     }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
@@ -99,13 +106,13 @@ const environmentEvent = builder.objectRef<EnvironmentEvent>('EnvironmentEvent')
 })
 
 const environmentEventOrHeartbeat = builder.unionType('EnvironmentEventOrHeartbeat', {
-  description: 'An event of an environment, or a sign of life.',
+  description: 'An event of an environment, or a heartbeat.',
   types: [environmentEvent, heartbeat],
 })
 const environmentFilter = builder.inputType('EnvironmentFilter', {
-  description: 'Which environments a list shows.',
+  description: 'Narrows a list of environments.',
   fields: (t) => ({
-    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+    includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
   }),
 })
 
@@ -121,25 +128,25 @@ builder.queryFields((t) => ({
     description: 'The caller’s environments, newest first.',
     args: {
       ...pageArguments,
-      filter: t.arg({ type: environmentFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: orderOf('Environment'), description: 'Newest first without it.' }),
+      filter: t.arg({ type: environmentFilter, description: 'Narrows the list.' }),
+      orderBy: t.arg({ type: orderOf('Environment'), description: 'Newest first by default.' }),
     },
     resolve: (_, { filter, orderBy, ...window }, call) => pageEnvironments(call, window, filter, orderBy?.direction),
   }),
 }))
 
 const environment = { field: 'environment', type: environmentType }
-const scope = { description: 'Must be `account`, null or left out.' }
-const description = { description: 'What it is for: at most 2048 characters.' }
+const scope = { description: 'Must be `account`, null or omitted.' }
+const description = { description: 'A description of its purpose: at most 2048 characters.' }
 mutationOf(
   'createEnvironment',
   environment,
-  'Makes an environment; its VM is made at its first use. Errors: INVALID_REQUEST, INVALID_TEMPLATE, ENVIRONMENT_NAME_TAKEN, RATE_LIMITED.',
+  'Creates an environment; its VM is created at the first use. Errors: INVALID_REQUEST, INVALID_TEMPLATE, ENVIRONMENT_NAME_TAKEN, RATE_LIMITED.',
   (t) => ({
     name: t.string({ required: true, description: '1 to 255 characters.' }),
     description: t.string(description),
-    config: t.field({ type: environmentConfigInput, description: 'What its VM is made of.' }),
-    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+    config: t.field({ type: environmentConfigInput, description: 'The configuration of its VM.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
     scope: t.string(scope),
   }),
   (call, input, { config }) => createEnvironment(call, { ...input, config }),
@@ -147,13 +154,13 @@ mutationOf(
 mutationOf(
   'updateEnvironment',
   environment,
-  'Changes an environment: what is not given stays. A network policy and an idle time hold at once, all else of the config for its next VM. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, ENVIRONMENT_NAME_TAKEN.',
+  'Updates an environment; omitted fields stay as they are. A network policy and an idle time take effect immediately, the rest of the configuration with its next VM. Errors: INVALID_REQUEST, INVALID_TEMPLATE, NOT_FOUND, RESOURCE_ARCHIVED, ENVIRONMENT_NAME_TAKEN.',
   (t) => ({
     ...idField(t),
     name: t.string({ description: '1 to 255 characters.' }),
     description: t.string(description),
-    config: t.field({ type: environmentConfigInput, description: 'What its VM is made of.' }),
-    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    config: t.field({ type: environmentConfigInput, description: 'The configuration of its VM.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
     scope: t.string(scope),
   }),
   (call, { id, ...changes }, { config }) => updateEnvironment(call, id, { ...changes, config }),
@@ -161,18 +168,18 @@ mutationOf(
 actionOn(
   'archiveEnvironment',
   environment,
-  'Archives an environment and tears its VM down. Errors: NOT_FOUND.',
+  'Archives an environment and deletes its VM. Errors: NOT_FOUND.',
   archiveEnvironment,
 )
-deletionOf('deleteEnvironment', 'Deletes an environment and tears its VM down. Errors: NOT_FOUND.', deleteEnvironment)
+deletionOf('deleteEnvironment', 'Deletes an environment and deletes its VM. Errors: NOT_FOUND.', deleteEnvironment)
 
 builder.subscriptionFields((t) => ({
   environmentEvents: t.field({
     type: environmentEventOrHeartbeat,
     description:
-      'What happens to an environment: first what happened after the cursor (without one, its state now), then live, until it is archived or deleted. Errors: NOT_FOUND.',
+      'An environment’s events: those after the cursor (without a cursor, its current state), then live ones, until it is archived or deleted. Errors: NOT_FOUND.',
     args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followEnvironment(call, id, after)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

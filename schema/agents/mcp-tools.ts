@@ -4,16 +4,16 @@ import { enumOf } from '../enums.ts'
 import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { listMcpTools, type McpServerTools } from '#src/resources/agents/mcp-tools.ts'
 
-const mcpServerStatus = enumOf('McpServerStatus', 'How a tool server answered.', {
+const mcpServerStatus = enumOf('McpServerStatus', 'The outcome of asking a tool server for its tools.', {
   ok: 'It listed its tools.',
-  auth_required: 'It wants a credential.',
-  unreachable: 'It did not answer in time, or not as a tool server does.',
+  auth_required: 'It requires a credential.',
+  unreachable: 'It did not answer in time, or its answer was not valid.',
 } satisfies Record<McpServerTools['status'], string>)
 const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
   description: 'A tool as its server describes it.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'What the server calls it.' }),
-    description: t.exposeString('description', { nullable: true, description: 'What the server says of it.' }),
+    name: t.exposeString('name', { description: 'Its name on the server.' }),
+    description: t.exposeString('description', { nullable: true, description: 'The server’s description of it.' }),
     inputSchema: t.field({
       type: 'JSON',
       description: 'JSON Schema of its input.',
@@ -22,12 +22,12 @@ const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
   }),
 })
 const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').implement({
-  description: 'A tool server of an agent, and what it offers right now.',
+  description: 'A tool server of an agent, and the tools it offers now.',
   fields: (t) => ({
-    serverName: t.exposeString('serverName', { description: 'What the agent calls it.' }),
+    serverName: t.exposeString('serverName', { description: 'Its name in the agent’s definition.' }),
     url: t.exposeString('url', { description: 'Its address.' }),
-    status: t.field({ type: mcpServerStatus, description: 'How it answered.', resolve: ({ status }) => status }),
-    error: t.exposeString('error', { nullable: true, description: 'What was wrong, as a sentence.' }),
+    status: t.field({ type: mcpServerStatus, description: 'The outcome.', resolve: ({ status }) => status }),
+    error: t.exposeString('error', { nullable: true, description: 'What went wrong, as a sentence.' }),
     tools: t.field({ type: [mcpTool], description: 'Its tools.', resolve: ({ tools }) => tools }),
   }),
 })
@@ -35,7 +35,7 @@ const mcpServerTools = builder.objectRef<McpServerTools>('McpServerTools').imple
 builder.queryFields((t) => ({
   agentMcpTools: t.field({
     type: [mcpServerTools],
-    description: 'Asks every tool server of an agent for its tools, 10 s each. Errors: NOT_FOUND.',
+    description: 'Asks every tool server of an agent for its tools, with a time limit of 10 s each. Errors: NOT_FOUND.',
     args: { id: t.arg.id({ required: true, description: 'The agent.' }) },
     resolve: (_, { id }, call) => listMcpTools(call, id),
   }),

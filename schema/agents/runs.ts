@@ -10,12 +10,12 @@ import { limits } from '#src/platform/limits.ts'
 import type { BuiltinName, ModeName } from '#src/resources/agents/agents/builtin-agents.ts'
 import { createRun } from '#src/resources/agents/runs.ts'
 
-const builtinAgent = enumOf('BuiltinAgent', 'An agent of Berth’s own.', {
-  coder: 'Writes and mends programs, in a VM.',
-  reviewer: 'Reads changes and says what is wrong with them, in a VM.',
-  researcher: 'Looks things up and writes what it found.',
+const builtinAgent = enumOf('BuiltinAgent', 'One of Berth’s own agents.', {
+  coder: 'Writes and fixes programs, in a VM.',
+  reviewer: 'Reviews changes, in a VM.',
+  researcher: 'Researches a topic and reports.',
 } satisfies Record<BuiltinName, string>)
-const runMode = enumOf('RunMode', 'What a run without an agent works with.', {
+const runMode = enumOf('RunMode', 'What a run without an agent has to work with.', {
   chat: 'Words alone.',
   computer: 'A fresh VM.',
 } satisfies Record<ModeName, string>)
@@ -25,19 +25,21 @@ builder.relayMutationField(
   {
     description: 'What `createRun` takes: exactly one of `agent`, `builtin` and `mode`.',
     inputFields: (t) => ({
-      agent: t.field({ type: sessionAgentInput, description: 'An agent of the caller’s.' }),
-      builtin: t.field({ type: builtinAgent, description: 'An agent of Berth’s own.' }),
-      mode: t.field({ type: runMode, description: 'No agent in particular.' }),
-      input: t.string({ description: 'What it is to do; it waits for a message without it.' }),
-      vaultIds: t.idList({ description: `Vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
-      environmentId: t.id({ description: 'Where it works.' }),
-      metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+      agent: t.field({ type: sessionAgentInput, description: 'One of the caller’s agents.' }),
+      builtin: t.field({ type: builtinAgent, description: 'One of Berth’s own agents.' }),
+      mode: t.field({ type: runMode, description: 'A default agent for this mode.' }),
+      input: t.string({ description: 'The first message; if omitted, the session waits for one.' }),
+      vaultIds: t.idList({
+        description: `The vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.`,
+      }),
+      environmentId: t.id({ description: 'The environment to work in.' }),
+      metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
     }),
   },
   {
     description:
-      'Begins a session in one request. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
-    resolve: (_, { input }, call, info) => createRun(call, wiredInput(input, info) as Parameters<typeof createRun>[1]), // its ids are texts by their types
+      'Starts a session in one request. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, CAPACITY_UNAVAILABLE, RATE_LIMITED.',
+    resolve: (_, { input }, call, info) => createRun(call, wiredInput(input, info) as Parameters<typeof createRun>[1]), // ids are strings by their types
   },
   {
     description: 'What `createRun` answers.',
@@ -46,18 +48,18 @@ builder.relayMutationField(
       session: t.field({
         type: sessionType,
         nullable: true,
-        description: 'The session itself.',
+        description: 'The session.',
         resolve: ({ session }) => session,
       }),
       vmId: t.id({
         nullable: true,
-        description: 'Its VM, which is on its way; null without one.',
+        description: 'The id of its VM, which may still be starting; null when it has none.',
         resolve: ({ sandboxId }) => sandboxId && encodeId('vm', sandboxId),
       }),
       vm: t.field({
         type: vmType,
         nullable: true,
-        description: 'The same VM.',
+        description: 'The VM, as an object.',
         resolve: ({ sandboxId }) => sandboxId,
       }),
     }),

@@ -1,4 +1,4 @@
-/** The log of a session in GraphQL: sent to, listed, followed. */
+/** The log of a session in GraphQL: sending events, listing them, following them. */
 import { createdFields } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -19,7 +19,7 @@ import type { SessionEventType } from '#src/resources/agents/sessions/event-type
 import { followSession } from '#src/resources/agents/sessions/streams.ts'
 
 const eventFilter = builder.inputType('SessionEventFilter', {
-  description: 'Which events a list shows.',
+  description: 'Narrows a list of events.',
   fields: (t) => ({
     types: t.field({ type: [sessionEventType], description: 'Only events of these kinds.' }),
     ...createdFields(t),
@@ -28,7 +28,7 @@ const eventFilter = builder.inputType('SessionEventFilter', {
 const eventConnection = connectionOf('SessionEvent', sessionEvent)
 const eventOrder = orderOf('SessionEvent')
 const sessionIdArgument = { required: true, description: 'The session.' } as const
-const listDescription = `oldest first unless asked otherwise; a page has up to ${limits.eventListMax} events, or 32 MiB of them. Errors: NOT_FOUND, INVALID_REQUEST.`
+const listDescription = `oldest first by default; a page has up to ${limits.eventListMax} events, or 32 MiB of them. Errors: NOT_FOUND, INVALID_REQUEST.`
 
 builder.objectField(sessionType, 'events', (t) =>
   t.field({
@@ -36,8 +36,8 @@ builder.objectField(sessionType, 'events', (t) =>
     description: `Its log, ${listDescription}`,
     args: {
       ...pageArguments,
-      filter: t.arg({ type: eventFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: eventOrder, description: 'Oldest first without it.' }),
+      filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
+      orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
     resolve: ({ id }, { filter, orderBy, ...window }, call) =>
       pageEvents(call, encodeId('session', id), window, filter, orderBy?.direction),
@@ -51,8 +51,8 @@ builder.queryFields((t) => ({
     args: {
       sessionId: t.arg.id(sessionIdArgument),
       ...pageArguments,
-      filter: t.arg({ type: eventFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: eventOrder, description: 'Oldest first without it.' }),
+      filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
+      orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
     resolve: (_, { sessionId, filter, orderBy, ...window }, call) =>
       pageEvents(call, sessionId, window, filter, orderBy?.direction),
@@ -75,7 +75,7 @@ builder.relayMutationField(
   },
   {
     description:
-      'Sends a session events, all or none. Errors: NOT_FOUND, INVALID_REQUEST, SESSION_ARCHIVED, REQUIRES_ACTION_PENDING.',
+      'Sends events to a session, all or none. Errors: NOT_FOUND, INVALID_REQUEST, SESSION_ARCHIVED, REQUIRES_ACTION_PENDING.',
     resolve: async (_, { input }, call, info) => ({
       events: await sendEvents(call, input.sessionId, wiredInput(input, info).events),
     }),
@@ -83,7 +83,7 @@ builder.relayMutationField(
   {
     description: 'What `sendSessionEvents` answers.',
     outputFields: (t) => ({
-      events: t.field({ type: [sessionEvent], description: 'They as stored.', resolve: ({ events }) => events }),
+      events: t.field({ type: [sessionEvent], description: 'The stored events.', resolve: ({ events }) => events }),
     }),
   },
 )
@@ -91,57 +91,56 @@ builder.relayMutationField(
 type Preview = Extract<ShownPreview, { type: 'event_start' }>
 type PreviewText = Extract<ShownPreview, { type: 'event_delta' }>
 const previewStart = builder.objectRef<Preview>('SessionPreviewStart').implement({
-  description: 'The agent begins to say something.',
+  description: 'A preview of an event begins.',
   fields: (t) => ({
     previewOf: t.id({ description: 'The id that the event will have.', resolve: ({ event: { id } }) => id }),
     type: t.field({
       type: sessionEventType,
-      description: 'What kind of event it will be.',
+      description: 'The kind of event it will be.',
       resolve: ({ event: { type } }): SessionEventType => type,
     }),
   }),
 })
 const previewText = builder.objectRef<PreviewText>('SessionPreviewText').implement({
-  description: 'More of what the agent says.',
+  description: 'More content of an event that is being previewed.',
   fields: (t) => ({
     previewOf: t.id({ description: 'The id that the event will have.', resolve: (piece) => piece.event_id }),
     index: t.int({
-      description: 'To which block of the event’s content it belongs.',
+      description: 'The index of the content block to which it belongs.',
       resolve: ({ delta }) => delta.index,
     }),
     text: t.string({
-      description: 'What comes behind what was said before.',
+      description: 'The content to append to that block.',
       resolve: ({ delta }) => delta.content.text,
     }),
   }),
 })
 const preview = builder.unionType('SessionPreview', {
-  description: 'What is being said, before it is in the log.',
+  description: 'A preview of an event, while the agent is still producing it.',
   types: [previewStart, previewText],
   resolveType: ({ type }) => (type === 'event_start' ? 'SessionPreviewStart' : 'SessionPreviewText'),
 })
 const emission = builder.objectRef<Emission>('SessionEmission').implement({
-  description: 'Something that happened in a session, as it goes out: an event, or a preview of one.',
+  description: 'One element of a session’s stream: an event, or a preview of one.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'logged' in value,
   fields: (t) => ({
     cursor: t.string({
       nullable: true,
-      description:
-        'Pass it as `after` to resume behind this; null for a preview, and for the end of a deleted session.',
+      description: 'Pass it as `after` to resume after this; null for a preview, and for the end of a deleted session.',
       resolve: ({ position }) => (position === null ? null : String(position)),
     }),
     event: t.field({
       type: sessionEvent,
       nullable: true,
       description:
-        'The event; null for a preview. What a client sent comes twice: with `processedAt` null when it was queued, and with the moment when it was taken.',
+        'The event; null for a preview. An event that a client sent comes twice: first with `processedAt` null, when it is queued, then with the time at which it was processed.',
       resolve: ({ logged }) => logged,
     }),
     preview: t.field({
       type: preview,
       nullable: true,
       description: 'The preview; null for an event.',
-      resolve: ({ logged, event }) => (logged ? null : (event as ShownPreview)), // what is not logged is one
+      resolve: ({ logged, event }) => (logged ? null : (event as ShownPreview)), // whatever is not in the log is a preview
     }),
     wire: t.field({
       type: 'RestObject',
@@ -151,26 +150,26 @@ const emission = builder.objectRef<Emission>('SessionEmission').implement({
   }),
 })
 const emissionOrHeartbeat = builder.unionType('SessionEventOrHeartbeat', {
-  description: 'An event of a session, or a sign of life.',
+  description: 'An event of a session, or a heartbeat.',
   types: [emission, heartbeat],
 })
-const previewType = enumOf('SessionPreviewType', 'What can be followed while it is said.', {
-  'agent.message': 'What the agent says.',
-  'agent.thinking': 'That it thinks.',
+const previewType = enumOf('SessionPreviewType', 'The kinds of events that can be previewed.', {
+  'agent.message': 'The agent’s messages.',
+  'agent.thinking': 'The agent’s thinking.',
 } satisfies Record<PreviewType, string>)
 
 builder.subscriptionFields((t) => ({
   sessionEvents: t.field({
     type: emissionOrHeartbeat,
     description:
-      'What happens in a session: from now on, or from behind a cursor, or from the beginning; until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
+      'A session’s events: from now on, from after a cursor, or from the beginning, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: {
       sessionId: t.arg.id(sessionIdArgument),
-      after: t.arg.string({ description: 'The cursor, or the id, of the last event seen.' }),
-      replay: t.arg.boolean({ description: 'From the beginning, when there is no cursor.' }),
-      previews: t.arg({ type: [previewType], description: 'What shows while it is said.' }),
+      after: t.arg.string({ description: 'The cursor or the id of the last event seen.' }),
+      replay: t.arg.boolean({ description: 'Whether to start from the beginning when there is no cursor.' }),
+      previews: t.arg({ type: [previewType], description: 'The kinds of events to preview.' }),
     },
     subscribe: async (_, { sessionId, ...start }, call) => withHeartbeats(await followSession(call, sessionId, start)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -1,4 +1,4 @@
-/** Sessions in GraphQL. Their logs are session-events.ts. */
+/** Sessions in GraphQL. Their logs are in session-events.ts. */
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -43,7 +43,7 @@ import {
 export const sessionType = nodeOf('Session', '`sesn_` and 26 characters.', findSessions)
 
 builder.objectType(sessionType, {
-  description: 'An agent at work, with the log of everything that happened.',
+  description: 'A conversation with an agent at work, with the log of everything that happens in it.',
   fields: (t) => ({
     type: t.string({ description: 'Always `session`.', resolve: () => 'session' }),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
@@ -56,37 +56,37 @@ builder.objectType(sessionType, {
     }),
     definition: t.field({
       type: sessionAgent,
-      description: 'The agent as it was when the session began, with what was replaced of it.',
+      description: 'The agent as it was when the session started, with the overrides of the session.',
       resolve: (session) => session,
     }),
     wireAgent: t.field({
       type: 'RestObject',
-      description: 'The same as REST shows it.',
+      description: 'The same, as REST shows it.',
       resolve: (session) => wireAgent(session),
     }),
     environmentId: t.id({
       nullable: true,
-      description: 'Where it works; null for words alone.',
+      description: 'The environment it works in; null when it has none.',
       resolve: ({ environmentId }) => environmentId && encodeId('environment', environmentId),
     }),
     environment: t.field({
       type: environmentType,
       nullable: true,
-      description: 'The same environment; null for words alone.',
+      description: 'The same, as an object.',
       resolve: ({ environmentId }) => environmentId,
     }),
     deploymentId: t.id({
       nullable: true,
-      description: 'The deployment that began it.',
+      description: 'The deployment that started it.',
       resolve: ({ deploymentId }) => deploymentId && encodeId('deployment', deploymentId),
     }),
-    kind: t.field({ type: sessionKind, description: 'What it works with.', resolve: ({ kind }) => kind }),
-    source: t.field({ type: sessionSource, description: 'Who began it.', resolve: ({ source }) => source }),
-    status: t.field({ type: sessionStatus, description: 'Where it is.', resolve: ({ status }) => status }),
+    kind: t.field({ type: sessionKind, description: 'The kind of session.', resolve: ({ kind }) => kind }),
+    source: t.field({ type: sessionSource, description: 'What started it.', resolve: ({ source }) => source }),
+    status: t.field({ type: sessionStatus, description: 'Its current status.', resolve: ({ status }) => status }),
     stopReason: t.field({
       type: stopReason,
       nullable: true,
-      description: 'Why it is idle; null while it is not.',
+      description: 'Why it is idle; null when it is not.',
       resolve: (session) => session.stopReason,
     }),
     vaultIds: t.idList({
@@ -96,49 +96,52 @@ builder.objectType(sessionType, {
     vaults: t.field({
       type: [vaultType],
       nullable: { list: false, items: true },
-      description: 'The same vaults; null for one that was deleted.',
+      description: 'The same, as objects; null for a deleted vault.',
       resolve: ({ vaultIds }) => vaultIds,
     }),
-    metadata: t.expose('metadata', { type: 'TextMap', description: 'Up to 16 pairs of text of your own.' }),
+    metadata: t.expose('metadata', {
+      type: 'TextMap',
+      description: 'Your own labels: up to 16 pairs of key and text.',
+    }),
     resources: t.field({ type: ['Reserved'], description: 'Always empty.', resolve: () => [] }),
     outcomeEvaluations: t.field({
       type: [outcomeEvaluation],
-      description: 'What it was given to reach, in order.',
+      description: 'The outcomes it was given, in order.',
       resolve: ({ outcomes }) => outcomes,
     }),
-    budget: t.field({ type: budget, nullable: true, description: 'What it may spend.', resolve: budgetOf }),
-    usage: t.field({ type: sessionUsage, description: 'What it used so far.', resolve: usageOf }),
-    stats: t.field({ type: sessionStats, description: 'How long it has been there.', resolve: statsOf }),
+    budget: t.field({ type: budget, nullable: true, description: 'Its spending limit.', resolve: budgetOf }),
+    usage: t.field({ type: sessionUsage, description: 'What it has used so far.', resolve: usageOf }),
+    stats: t.field({ type: sessionStats, description: 'How long it has existed and worked.', resolve: statsOf }),
     shared: t.boolean({
-      description: 'Whether everybody with the link may read its transcript.',
+      description: 'Whether anyone with the link may read its transcript.',
       resolve: ({ sharedAt }) => sharedAt !== null,
     }),
     sharedAt: t.expose('sharedAt', { type: 'DateTime', nullable: true, description: 'Since when.' }),
-    activity: t.field({ type: sessionActivity, description: 'What happened lately.', resolve: activityOf }),
+    activity: t.field({ type: sessionActivity, description: 'A summary of recent activity.', resolve: activityOf }),
     eventCursor: t.string({
-      description: 'Pass it as `after` to `sessionEvents` to hear what happens from here on.',
+      description: 'Pass it as `after` to `sessionEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it began.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When something happened in it last.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it started.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When something last happened in it.' }),
     archivedAt: t.expose('archivedAt', { type: 'DateTime', nullable: true, description: 'When it was archived.' }),
   }),
 })
 
-const archivedFilter = enumOf('ArchivedFilter', 'Whether a list shows what is archived.', {
+const archivedFilter = enumOf('ArchivedFilter', 'Whether a list includes archived sessions.', {
   exclude: 'Not.',
   include: 'Too.',
   only: 'Nothing else.',
 })
 const sessionFilter = builder.inputType('SessionFilter', {
-  description: 'Which sessions a list shows; conditions hold together.',
+  description: 'Narrows a list of sessions; all conditions must hold.',
   fields: (t) => ({
-    agentId: t.id({ description: 'Those of this agent.' }),
-    agentVersion: t.int({ description: 'With `agentId`: those that began with this version of it.' }),
-    deploymentId: t.id({ description: 'Those that this deployment began.' }),
-    archived: t.field({ type: archivedFilter, description: 'Whether archived ones are shown; not without it.' }),
+    agentId: t.id({ description: 'Only those of this agent.' }),
+    agentVersion: t.int({ description: 'With `agentId`: only those that started with this version of it.' }),
+    deploymentId: t.id({ description: 'Only those that this deployment started.' }),
+    archived: t.field({ type: archivedFilter, description: 'Whether to include archived ones; not by default.' }),
     includeArchived: t.boolean({ description: 'The same as `archived: INCLUDE`.' }),
-    statuses: t.field({ type: [sessionStatus], description: 'Those that are in one of these.' }),
+    statuses: t.field({ type: [sessionStatus], description: 'Only those with one of these statuses.' }),
     ...createdFields(t),
   }),
 })
@@ -148,7 +151,7 @@ const sessionOrder = orderOf('Session')
 builder.objectField(agentType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
-    description: 'The caller’s sessions with it, archived ones too, newest first.',
+    description: 'The caller’s sessions with it, including archived ones, newest first.',
     args: pageArguments,
     resolve: ({ id }, window, call) =>
       pageSessions(call, window, { agentId: encodeId('agent', id), archived: 'include' }),
@@ -167,8 +170,8 @@ builder.queryFields((t) => ({
     description: 'The caller’s sessions. Errors: INVALID_REQUEST.',
     args: {
       ...pageArguments,
-      filter: t.arg({ type: sessionFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: sessionOrder, description: 'Newest first without it.' }),
+      filter: t.arg({ type: sessionFilter, description: 'Narrows the list.' }),
+      orderBy: t.arg({ type: sessionOrder, description: 'Newest first by default.' }),
     },
     resolve: (_, { filter, orderBy, ...window }, call) => pageSessions(call, window, filter, orderBy?.direction),
   }),
@@ -178,80 +181,82 @@ const session = { field: 'session', type: sessionType }
 mutationOf(
   'createSession',
   session,
-  'Begins a session. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
+  'Starts a session. Errors: INVALID_REQUEST, NOT_FOUND, RESOURCE_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_MODEL, UNKNOWN_TOOL.',
   (t) => ({
-    agentId: t.id({ description: 'The agent as it is now; or say more by `agent`.' }),
+    agentId: t.id({
+      description: 'The agent, in its newest version. Use `agent` to choose a version or to override parts of it.',
+    }),
     agent: t.field({ type: sessionAgentInput, description: 'The agent, instead of `agentId`.' }),
-    environmentId: t.id({ description: 'Where it works; words alone without it.' }),
-    vaultIds: t.idList({ description: `Vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
+    environmentId: t.id({ description: 'The environment to work in; none by default.' }),
+    vaultIds: t.idList({ description: `The vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
     title: t.string({ description: `At most ${limits.nameLength} characters.` }),
-    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
-    budget: t.field({ type: budgetInput, description: 'What it may spend.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
+    budget: t.field({ type: budgetInput, description: 'Its spending limit.' }),
     initialEvents: t.field({
       type: [sessionEventInput],
       extensions: { most: limits.initialEventsMax },
-      description: `What it begins with: at most ${limits.initialEventsMax} messages and outcomes.`,
+      description: `The first events: at most ${limits.initialEventsMax} messages and outcomes.`,
     }),
     resources: t.field({ type: ['Reserved'], description: 'Must be empty.' }),
   }),
-  (call, _, wired) => createSession(call, wired as Parameters<typeof createSession>[1]), // its ids are texts by their types
+  (call, _, wired) => createSession(call, wired as Parameters<typeof createSession>[1]), // ids are strings by their types
 )
 mutationOf(
   'updateSession',
   session,
-  'Changes a session from its next turn on: what is not given stays. Errors: INVALID_REQUEST, NOT_FOUND, SESSION_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_TOOL.',
+  'Updates a session from its next turn on; omitted fields stay as they are. Errors: INVALID_REQUEST, NOT_FOUND, SESSION_ARCHIVED, VAULT_ARCHIVED, UNKNOWN_TOOL.',
   (t) => ({
     ...idField(t),
     title: t.string({ description: `At most ${limits.nameLength} characters.` }),
-    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
-    budget: t.field({ type: budgetInput, description: 'What it may spend; null for no limit.' }),
-    vaultIds: t.idList({ description: `Vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
-    agent: t.field({ type: sessionAgentChangeInput, description: 'What is new of its agent.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
+    budget: t.field({ type: budgetInput, description: 'Its spending limit; null removes it.' }),
+    vaultIds: t.idList({ description: `The vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
+    agent: t.field({ type: sessionAgentChangeInput, description: 'Changes of its agent, for this session only.' }),
   }),
   (call, { id }, wired) => updateSession(call, id, wired),
 )
 actionOn(
   'archiveSession',
   session,
-  'Archives a session, which ends it for ever. Errors: NOT_FOUND, SESSION_RUNNING.',
+  'Archives a session, which ends it permanently. Errors: NOT_FOUND, SESSION_RUNNING.',
   archiveSession,
 )
 deletionOf(
   'deleteSession',
-  'Deletes a session with its log; one at work is interrupted first. Errors: NOT_FOUND.',
+  'Deletes a session with its log; a running one is interrupted first. Errors: NOT_FOUND.',
   deleteSession,
 )
 mutationOf(
   'setSessionSharing',
   session,
-  'Shares a session’s transcript with everybody who has the link, or ends that. Errors: NOT_FOUND, URL_ONLY_ATTACHMENT.',
-  (t) => ({ ...idField(t), shared: t.boolean({ required: true, description: 'Whether it is shared.' }) }),
+  'Shares a session’s transcript with anyone who has the link, or stops sharing it. Errors: NOT_FOUND, URL_ONLY_ATTACHMENT.',
+  (t) => ({ ...idField(t), shared: t.boolean({ required: true, description: 'Whether to share it.' }) }),
   (call, { id, shared }) => setSharing(call, id, shared),
 )
 mutationOf(
   'markSessionSeen',
   session,
-  'Says how far the owner has read; back it never goes. Errors: NOT_FOUND, INVALID_REQUEST.',
+  'Marks how far the owner has read. The mark never moves back. Errors: NOT_FOUND, INVALID_REQUEST.',
   (t) => ({
     ...idField(t),
-    throughEventId: t.id({ required: true, description: 'The last event that was read.' }),
+    throughEventId: t.id({ required: true, description: 'The id of the last event that was read.' }),
   }),
   (call, { id, throughEventId }) => markSeen(call, id, throughEventId),
 )
 
 const sessionState = builder.objectRef<SessionState>('SessionState').implement({
-  description: 'A session as it became.',
+  description: 'The state of a session after a change.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'session' in value,
   fields: (t) => ({
     cursor: t.string({
-      description: 'Pass it as `after` to resume behind this state.',
+      description: 'Pass it as `after` to resume after this state.',
       resolve: ({ position }) => String(position),
     }),
     session: t.field({ type: sessionType, description: 'The session.', resolve: (state) => state.session }),
   }),
 })
 const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', {
-  description: 'A state of a session, or a sign of life.',
+  description: 'A state of a session, or a heartbeat.',
   types: [sessionState, heartbeat],
 })
 
@@ -259,9 +264,9 @@ builder.subscriptionFields((t) => ({
   sessionState: t.field({
     type: stateOrHeartbeat,
     description:
-      'A session’s state whenever it changed: first as it is now, unless nothing happened after the cursor, then live, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
+      'A session’s state at every change: first the current one, unless nothing has happened since the cursor, then live ones, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last state or event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followSessionState(call, id, after)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -22,17 +22,20 @@ import {
 export const vaultType = nodeOf('Vault', '`vlt_` and 26 characters.', findVaults)
 
 builder.objectType(vaultType, {
-  description: 'Where a person keeps credentials for agents. Nobody else sees it.',
+  description: 'A person’s private store of credentials for agents.',
   fields: (t) => ({
     type: t.string({ description: 'Always `vault`.', resolve: () => 'vault' }),
-    displayName: t.exposeString('displayName', { description: 'Its name for people.' }),
-    metadata: t.expose('metadata', { type: 'TextMap', description: 'Up to 16 pairs of text of your own.' }),
+    displayName: t.exposeString('displayName', { description: 'A name to display.' }),
+    metadata: t.expose('metadata', {
+      type: 'TextMap',
+      description: 'Your own labels: up to 16 pairs of key and text.',
+    }),
     eventCursor: t.string({
-      description: 'Pass it as `after` to `vaultEvents` to hear what happens from here on.',
+      description: 'Pass it as `after` to `vaultEvents` to follow what happens from here on.',
       resolve: ({ eventPosition }) => String(eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was changed last.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last changed.' }),
     archivedAt: t.expose('archivedAt', {
       type: 'DateTime',
       nullable: true,
@@ -42,15 +45,15 @@ builder.objectType(vaultType, {
 })
 
 const vaultEventType = enumOf('VaultEventType', 'What happened to a vault or one of its credentials.', {
-  'vault.created': 'The vault was made.',
+  'vault.created': 'The vault was created.',
   'vault.updated': 'Its name or metadata changed.',
   'vault.archived': 'It was archived, and its secrets purged.',
   'vault_credential.created': 'A credential was added.',
   'vault_credential.updated': 'A credential changed.',
   'vault_credential.archived': 'A credential was archived, and its secrets purged.',
   'vault_credential.deleted': 'A credential was deleted.',
-  'vault_credential.refreshed': 'An access token was renewed.',
-  'vault_credential.refresh_failed': 'An access token could not be renewed.',
+  'vault_credential.refreshed': 'An access token was refreshed.',
+  'vault_credential.refresh_failed': 'An access token could not be refreshed.',
 } satisfies Record<VaultEventType, string>)
 
 const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
@@ -58,7 +61,7 @@ const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'vaultId' in value,
   fields: (t) => ({
     cursor: t.string({
-      description: 'Pass it as `after` to resume behind this event.',
+      description: 'Pass it as `after` to resume after this event.',
       resolve: ({ position }) => String(position),
     }),
     vaultId: t.id({ description: 'Which vault.', resolve: ({ vaultId }) => encodeId('vault', vaultId) }),
@@ -71,7 +74,7 @@ const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
     type: t.field({ type: vaultEventType, description: 'What.', resolve: ({ type }) => type }),
     credentialId: t.id({
       nullable: true,
-      description: 'Which credential, when it is about one.',
+      description: 'The credential, when the event is about one.',
       resolve: ({ credentialId }) => credentialId && encodeId('credential', credentialId),
     }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
@@ -79,14 +82,14 @@ const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
 })
 
 const vaultEventOrHeartbeat = builder.unionType('VaultEventOrHeartbeat', {
-  description: 'An event of a vault, or a sign of life.',
+  description: 'An event of a vault, or a heartbeat.',
   types: [vaultEvent, heartbeat],
 })
 
 const vaultFilter = builder.inputType('VaultFilter', {
-  description: 'Which vaults a list shows.',
+  description: 'Narrows a list of vaults.',
   fields: (t) => ({
-    includeArchived: t.boolean({ description: 'Whether archived ones are shown too; false without it.' }),
+    includeArchived: t.boolean({ description: 'Whether to include archived ones; false by default.' }),
   }),
 })
 
@@ -102,8 +105,8 @@ builder.queryFields((t) => ({
     description: 'The caller’s vaults, newest first.',
     args: {
       ...pageArguments,
-      filter: t.arg({ type: vaultFilter, description: 'Which ones.' }),
-      orderBy: t.arg({ type: orderOf('Vault'), description: 'Newest first without it.' }),
+      filter: t.arg({ type: vaultFilter, description: 'Narrows the list.' }),
+      orderBy: t.arg({ type: orderOf('Vault'), description: 'Newest first by default.' }),
     },
     resolve: (_, { filter, orderBy, ...window }, call) => pageVaults(call, window, filter, orderBy?.direction),
   }),
@@ -113,28 +116,28 @@ const vault = { field: 'vault', type: vaultType }
 mutationOf(
   'createVault',
   vault,
-  'Makes a vault. Errors: INVALID_REQUEST.',
+  'Creates a vault. Errors: INVALID_REQUEST.',
   (t) => ({
     displayName: t.string({ required: true, description: '1 to 255 characters.' }),
-    metadata: t.field({ type: 'TextMap', description: 'Up to 16 pairs of text.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
   }),
   createVault,
 )
 mutationOf(
   'updateVault',
   vault,
-  'Changes what is given. Errors: NOT_FOUND, VAULT_ARCHIVED, INVALID_REQUEST.',
+  'Updates the given fields. Errors: NOT_FOUND, VAULT_ARCHIVED, INVALID_REQUEST.',
   (t) => ({
     ...idField(t),
     displayName: t.string({ description: '1 to 255 characters.' }),
-    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; null as a value deletes its key.' }),
+    metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
   }),
   (call, { id, ...changes }) => updateVault(call, id, changes),
 )
 actionOn(
   'archiveVault',
   vault,
-  'Archives a vault with its credentials and purges their secrets. What is in a VM already stays there. Errors: NOT_FOUND.',
+  'Archives a vault with its credentials and purges their secrets. Values that a VM already holds stay there. Errors: NOT_FOUND.',
   archiveVault,
 )
 deletionOf('deleteVault', 'Deletes a vault with its credentials. Errors: NOT_FOUND.', deleteVault)
@@ -143,9 +146,9 @@ builder.subscriptionFields((t) => ({
   vaultEvents: t.field({
     type: vaultEventOrHeartbeat,
     description:
-      'What happens to a vault and its credentials: first what happened after the cursor (without one, the latest), then live, until it is deleted. Errors: NOT_FOUND.',
+      'The events of a vault and its credentials: those after the cursor (without a cursor, the latest), then live ones, until it is deleted. Errors: NOT_FOUND.',
     args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followVault(call, id, after)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

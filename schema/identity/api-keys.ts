@@ -1,4 +1,4 @@
-/** Organization API keys in GraphQL; by people only. */
+/** Organization API keys in GraphQL, for people only. */
 import { idArguments } from '#schema/arguments.ts'
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
@@ -19,10 +19,10 @@ import { callIn, organizationType } from './organizations.ts'
 import { userType } from './users.ts'
 
 const keyScope = enumOf('KeyScope', 'What a key may be used for.', {
-  'models:read': 'To list models.',
-  'chat:stateless': 'To ask models.',
-  'agents:use': 'To define agents.',
-  'compute:use': 'To use VMs, builds and uploads.',
+  'models:read': 'Listing models.',
+  'chat:stateless': 'Sending chats to models.',
+  'agents:use': 'Defining agents.',
+  'compute:use': 'Using VMs, builds and uploads.',
 } satisfies Record<KeyScope, string>)
 
 /** A key of an organization. */
@@ -33,38 +33,38 @@ export const apiKeyType = nodeOf(
 )
 
 builder.objectType(apiKeyType, {
-  description: 'A key of an organization. Its secret was shown once and is kept as a hash.',
+  description: 'An organization’s API key. Its secret was shown once and is stored as a hash.',
   fields: (t) => ({
     organizationId: t.id({
-      description: 'Whose it is, and who pays for what it does.',
+      description: 'The organization that owns it and pays for its use.',
       resolve: (key) => encodeId('organization', key.organizationId),
     }),
     organization: t.field({
       type: organizationType,
       nullable: true,
-      description: 'Whose it is.',
+      description: 'The organization that owns it.',
       resolve: (key) => key.organizationId,
     }),
-    name: t.exposeString('name', { description: 'What it is for, in its maker’s words.' }),
+    name: t.exposeString('name', { description: 'A name given by its creator.' }),
     lastFour: t.exposeString('secretLast4', { description: 'The last four characters of its secret.' }),
     scopes: t.field({ type: [keyScope], description: 'What it may be used for.', resolve: (key) => key.scopes }),
-    createdById: t.id({ description: 'Who made it.', resolve: (key) => encodeId('user', key.createdBy) }),
+    createdById: t.id({ description: 'Who created it.', resolve: (key) => encodeId('user', key.createdBy) }),
     createdBy: t.field({
       type: userType,
       nullable: true,
-      description: 'Who made it.',
+      description: 'Who created it.',
       resolve: (key) => key.createdBy,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when it is good; null for one that is good until it is revoked.',
+      description: 'When it expires; null for a key that does not expire.',
     }),
     revokedAt: t.expose('revokedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'Since when it is refused, for ever.',
+      description: 'When it was revoked; null for one in use.',
     }),
     lastUsedAt: t.expose('lastUsedAt', {
       type: 'DateTime',
@@ -85,7 +85,7 @@ builder.queryFields((t) => ({
   }),
   apiKeys: t.field({
     type: apiKeyConnection,
-    description: 'The active organization’s keys, newest first, revoked and expired ones too.',
+    description: 'The active organization’s keys, newest first, including revoked and expired ones.',
     args: pageArguments,
     resolve: (_, window, call) => pageApiKeys(call, window),
   }),
@@ -94,7 +94,7 @@ builder.objectField(organizationType, 'apiKeys', (t) =>
   t.field({
     type: apiKeyConnection,
     nullable: true,
-    description: 'Its keys, newest first, revoked and expired ones too. Not for keys.',
+    description: 'Its keys, newest first, including revoked and expired ones. Not available to API keys.',
     args: pageArguments,
     resolve: (organization, window, call) => pageApiKeys(callIn(call, organization), window),
   }),
@@ -105,31 +105,36 @@ builder.relayMutationField(
   {
     description: 'What `createApiKey` takes.',
     inputFields: (t) => ({
-      name: t.string({ required: true, description: 'What it is for, 1 to 255 characters.' }),
+      name: t.string({ required: true, description: 'A name, 1 to 255 characters.' }),
       expiresAt: t.field({
         type: 'DateTime',
-        description: 'Until when it is good, ten years ahead at most; without it, until it is revoked.',
+        description: 'When it expires, at most ten years ahead; never by default.',
       }),
     }),
   },
   {
-    description: 'Makes a key with the fixed scopes. Takes an admin. Errors: INVALID_REQUEST, NOT_PERMITTED_FOR_ROLE.',
+    description:
+      'Creates a key with the fixed scopes. Requires the admin role. Errors: INVALID_REQUEST, NOT_PERMITTED_FOR_ROLE.',
     resolve: (_, { input }, call) => createApiKey(call, input),
   },
   {
     description: 'What `createApiKey` answers.',
     outputFields: (t) => ({
       key: t.string({
-        description: 'All of it, for `Authorization: Bearer …`. It is shown this once.',
+        description: 'The whole key, for `Authorization: Bearer …`. It is shown only this once.',
         resolve: (created) => created.key,
       }),
-      apiKey: t.field({ type: apiKeyType, description: 'How it is listed.', resolve: (created) => created.apiKey }),
+      apiKey: t.field({
+        type: apiKeyType,
+        description: 'The key as lists show it, without the secret.',
+        resolve: (created) => created.apiKey,
+      }),
     }),
   },
 )
 actionOn(
   'revokeApiKey',
   { field: 'apiKey', type: apiKeyType },
-  'Revokes a key for ever: every process refuses it within a second. Takes an admin. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE.',
+  'Revokes a key permanently: every process refuses it within a second. Requires the admin role. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE.',
   (call, id): Promise<ApiKey> => revokeApiKey(call, id),
 )

@@ -1,4 +1,4 @@
-/** The members of an organization in GraphQL; by people only. */
+/** The members of an organization in GraphQL, for people only. */
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import { actionOn, idField, mutationOf } from '#schema/mutations.ts'
@@ -10,8 +10,8 @@ import { changeRole, findMembers, pageMembers, removeMember } from '#src/resourc
 import { callIn, organizationType } from './organizations.ts'
 import { userType } from './users.ts'
 
-/** What a person may be in an organization. */
-export const roleType = enumOf('Role', 'What a person may be in an organization.', {
+/** A person's role in an organization. */
+export const roleType = enumOf('Role', 'A person’s role in an organization.', {
   viewer: 'Reads.',
   member: 'Works.',
   admin: 'Also manages keys, secrets, budgets and members.',
@@ -35,10 +35,10 @@ builder.objectType(member, {
     }),
     userId: t.id({ description: 'The person.', resolve: (one) => encodeId('user', one.userId) }),
     user: t.field({ type: userType, nullable: true, description: 'The person.', resolve: (one) => one.userId }),
-    email: t.exposeString('email', { nullable: true, description: 'Their address, when it is known.' }),
+    email: t.exposeString('email', { nullable: true, description: 'Their email address, when known.' }),
     role: t.field({
       type: roleType,
-      description: 'As what. It counts at the moment of each call; a token that says less opens less.',
+      description: 'Their role. It applies at the moment of each call; a token that grants less allows less.',
       resolve: (one) => one.role,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'Since when.' }),
@@ -47,12 +47,12 @@ builder.objectType(member, {
 
 const memberConnection = connectionOf('Member', member)
 const memberFilter = builder.inputType('MemberFilter', {
-  description: 'Which members a list shows.',
-  fields: (t) => ({ roles: t.field({ type: [roleType], description: 'Those of one of these roles.' }) }),
+  description: 'Narrows a list of members.',
+  fields: (t) => ({ roles: t.field({ type: [roleType], description: 'Only those with one of these roles.' }) }),
 })
 const memberArguments = {
   ...pageArguments,
-  ...builder.args((t) => ({ filter: t.field({ type: memberFilter, description: 'Which ones.' }) })),
+  ...builder.args((t) => ({ filter: t.field({ type: memberFilter, description: 'Narrows the list.' }) })),
 }
 
 builder.queryFields((t) => ({
@@ -67,7 +67,7 @@ builder.objectField(organizationType, 'members', (t) =>
   t.field({
     type: memberConnection,
     nullable: true,
-    description: 'Who belongs to it, newest first. Not for keys.',
+    description: 'Who belongs to it, newest first. Not available to API keys.',
     args: memberArguments,
     resolve: (organization, { filter, ...window }, call) => pageMembers(callIn(call, organization), window, filter),
   }),
@@ -76,13 +76,13 @@ builder.objectField(organizationType, 'members', (t) =>
 actionOn(
   'removeMember',
   { field: 'member', type: member },
-  'Removes a person: their tokens are refused within a second, their sessions stop, and the VMs of their environments are deleted. Takes an admin; an owner for owners. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
+  'Removes a member: their tokens are refused within a second, their sessions stop, and the VMs of their environments are deleted. Requires the admin role; for an owner, the owner role. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
   removeMember,
 )
 mutationOf(
   'changeRole',
   { field: 'member', type: member },
-  'Gives a member another role, within 5 s also for the tokens that they have. Takes an admin; an owner for owners. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
+  'Changes a member’s role. It applies within 5 s, also to the tokens they already have. Requires the admin role; for an owner, the owner role. Errors: NOT_FOUND, NOT_PERMITTED_FOR_ROLE, LAST_OWNER.',
   (t) => ({ ...idField(t), role: t.field({ type: roleType, required: true, description: 'The new role.' }) }),
   (call, { id, role }) => changeRole(call, id, role),
 )

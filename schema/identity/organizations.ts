@@ -1,4 +1,4 @@
-/** Organizations in GraphQL: the root of most of the graph. What an organization has is added by the file of each noun. */
+/** Organizations in GraphQL: the root of most of the graph. Each noun's file adds its own connection. */
 import { idArguments } from '#schema/arguments.ts'
 import { builder, type Context } from '#schema/builder.ts'
 import { ownColumns } from '#schema/columns.ts'
@@ -10,10 +10,10 @@ import { findOrganizations, getOrganization, type Organization } from '#src/reso
 export const organizationType = nodeOf('Organization', '`org_` and 26 characters.', findOrganizations)
 
 builder.objectType(organizationType, {
-  description: 'Whose everything is: people belong to it, and keys act for it.',
+  description: 'The owner of everything in Berth. People are its members; API keys act for it.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
   }),
 })
 

@@ -7,9 +7,9 @@ import { findUsers } from '#src/resources/identity/organizations.ts'
 export const userType = nodeOf('User', '`usr_` and 26 characters.', findUsers)
 
 builder.objectType(userType, {
-  description: 'A person. Who belongs or belonged to an organization with you is known to you, and nobody else.',
+  description: 'A person. You see only people who are or were members of an organization of yours.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Their name.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When they first came here.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When they first signed in.' }),
   }),
 })

@@ -10,29 +10,29 @@ import { organizationType } from './organizations.ts'
 import { userType } from './users.ts'
 
 const viewer = builder.objectRef<Viewer>('Viewer').implement({
-  description: 'The caller, as Berth sees them: a person, or the key of an organization.',
+  description: 'The authenticated caller: a person or an organization’s API key.',
   fields: (t) => ({
     userId: t.id({
       nullable: true,
-      description: 'The person; null for a key.',
+      description: 'The person; null for an API key.',
       resolve: ({ userId }) => userId && encodeId('user', userId),
     }),
     user: t.field({
       type: userType,
       nullable: true,
-      description: 'The person; null for a key.',
+      description: 'The person; null for an API key.',
       resolve: ({ userId }) => userId,
     }),
-    keyId: t.exposeID('keyId', { nullable: true, description: 'The key; null for a person.' }),
+    keyId: t.exposeID('keyId', { nullable: true, description: 'The API key; null for a person.' }),
     key: t.field({
       type: apiKeyType,
       nullable: true,
-      description: 'The key; null for a person.',
+      description: 'The API key; null for a person.',
       resolve: ({ keyId }) => keyId,
     }),
     organizationId: t.id({
       nullable: true,
-      description: 'The active organization: that of the key, or the one that the token names.',
+      description: 'The active organization: the API key’s, or the one that the token names.',
       resolve: ({ organizationId }) => organizationId && encodeId('organization', organizationId),
     }),
     organization: t.field({
@@ -50,7 +50,7 @@ const viewer = builder.objectRef<Viewer>('Viewer').implement({
     role: t.field({
       type: roleType,
       nullable: true,
-      description: 'What the person may be in the active organization at this moment; null for a key.',
+      description: 'The person’s current role in the active organization; null for an API key.',
       resolve: ({ role }) => role,
     }),
   }),
@@ -59,7 +59,7 @@ const viewer = builder.objectRef<Viewer>('Viewer').implement({
 builder.queryFields((t) => ({
   viewer: t.field({
     type: viewer,
-    description: 'Who is calling: the place to start. Errors: UNAUTHORIZED.',
+    description: 'The authenticated caller; a good place to start. Errors: UNAUTHORIZED.',
     resolve: (_, _arguments, call) => getViewer(call),
   }),
 }))

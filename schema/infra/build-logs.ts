@@ -20,13 +20,15 @@ const logEntry = builder.objectRef<LogEntry>('BuildLogEntry').implement({
   description: 'A chunk of a build’s output.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'output' in value,
   fields: (t) => ({
-    id: t.exposeString('id', { description: '`<unix ms>-<seq>`; resumes the log behind this entry.' }),
-    output: t.exposeString('output', { description: 'As it was printed, 16 KiB at most; secrets are `***`.' }),
+    id: t.exposeString('id', { description: '`<unix ms>-<seq>`; resumes the log after this entry.' }),
+    output: t.exposeString('output', {
+      description: 'The output as it was printed, 16 KiB at most; secrets are masked as `***`.',
+    }),
     done: t.exposeBoolean('done', { description: 'True for the last entry, which has no output.' }),
   }),
 })
 const entryOrHeartbeat = builder.unionType('BuildLogEntryOrHeartbeat', {
-  description: 'An entry of a build’s log, or a sign of life.',
+  description: 'An entry of a build’s log, or a heartbeat.',
   types: [logEntry, heartbeat],
 })
 
@@ -34,11 +36,11 @@ const buildSecret = builder.objectRef<BuildSecret>('BuildSecret').implement({
   description: 'A secret of the organization for its builds. Its value is never shown.',
   fields: (t) => ({
     name: t.exposeString('name', {
-      description: 'Named in a spec’s `secrets`, and the variable that its commands get.',
+      description: 'Its name: in a spec’s `secrets`, and as the environment variable of the build’s commands.',
     }),
     leastRole: t.field({
       type: roleType,
-      description: 'The least role whose builds may use it; keys count as members.',
+      description: 'The lowest role whose builds may use it; API keys count as members.',
       resolve: (one) => one.leastRole,
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last set.' }),
@@ -51,15 +53,15 @@ builder.objectField(buildType, 'log', (t) =>
   t.field({
     type: [logEntry],
     nullable: true,
-    description: 'The last entries of its log, oldest first; 24 hours after the build its last 200 lines.',
-    args: { limit: t.arg.int({ description: '1 to 5000; 500 without it.' }) },
+    description: 'The last entries of its log, oldest first; from 24 hours after the build, only its last 200 lines.',
+    args: { limit: t.arg.int({ description: '1 to 5000; 500 by default.' }) },
     resolve: (build, { limit }, call) => listLog(call, encodeId('build', build.id), limit),
   }),
 )
 builder.queryFields((t) => ({
   buildSecrets: t.field({
     type: [buildSecret],
-    description: 'The active organization’s build secrets by name.',
+    description: 'The active organization’s build secrets, ordered by name.',
     resolve: (_, _arguments, call) => listBuildSecrets(call),
   }),
 }))
@@ -67,7 +69,7 @@ builder.objectField(organizationType, 'buildSecrets', (t) =>
   t.field({
     type: [buildSecret],
     nullable: true,
-    description: 'Its build secrets by name.',
+    description: 'Its build secrets, ordered by name.',
     resolve: (organization, _, call) => listBuildSecrets(callIn(call, organization)),
   }),
 )
@@ -75,14 +77,14 @@ builder.objectField(organizationType, 'buildSecrets', (t) =>
 mutationOf(
   'setBuildSecret',
   { field: 'buildSecret', type: buildSecret },
-  'Sets a secret that specs may name. For admins. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
+  'Sets a secret that specs may name. Requires the admin role. Errors: INVALID_ENV_KEY, INVALID_ENV_VALUE, INVALID_REQUEST.',
   (t) => ({
     name: t.string(nameArgument),
     value: t.string({ required: true, description: 'Never shown again.' }),
     leastRole: t.field({
       type: roleType,
       description:
-        'Whose builds may use it: `MEMBER` (keys too), `ADMIN` or `OWNER`, and higher. Without it as it was, and `ADMIN` for a new one. A build’s commands can print what they are given.',
+        'The lowest role whose builds may use it: `MEMBER` (includes API keys), `ADMIN` or `OWNER`. If omitted it stays as it is; `ADMIN` for a new secret. A build’s commands can print what they are given.',
     }),
   }),
   (call, { name, value, leastRole }) => setBuildSecret(call, name, value, leastRole),
@@ -91,12 +93,14 @@ builder.relayMutationField(
   'deleteBuildSecret',
   { description: 'What `deleteBuildSecret` takes.', inputFields: (t) => ({ name: t.string(nameArgument) }) },
   {
-    description: 'Deletes a secret. For admins. Errors: NOT_FOUND.',
+    description: 'Deletes a secret. Requires the admin role. Errors: NOT_FOUND.',
     resolve: async (_, { input: { name } }, call) => (await deleteBuildSecret(call, name), { deletedName: name }),
   },
   {
     description: 'What `deleteBuildSecret` answers.',
-    outputFields: (t) => ({ deletedName: t.exposeString('deletedName', { description: 'The name of what is gone.' }) }),
+    outputFields: (t) => ({
+      deletedName: t.exposeString('deletedName', { description: 'The name of the deleted secret.' }),
+    }),
   },
 )
 
@@ -104,14 +108,14 @@ builder.subscriptionFields((t) => ({
   buildLog: t.field({
     type: entryOrHeartbeat,
     description:
-      'A build’s log as it is written, until its last entry. Errors: NOT_FOUND, FORBIDDEN, LOG_OVER behind the last entry.',
+      'A build’s log, live, until its last entry. Errors: NOT_FOUND, FORBIDDEN, and LOG_OVER when nothing follows the cursor.',
     args: {
       buildId: t.arg.id(buildIdArgument),
       after: t.arg.string({
-        description: 'The id of the last entry seen; `0` for the beginning, from now on without it.',
+        description: 'The id of the last entry seen; `0` for the beginning; by default only what is new.',
       }),
     },
     subscribe: async (_, { buildId, after }, call) => withHeartbeats(await followLog(call, buildId, after)),
-    resolve: (entry) => entry as never, // the union's own types tell them apart
+    resolve: (entry) => entry as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -16,23 +16,23 @@ import { buildSpecInput, outputType, wireSpec } from './builds/specs.ts'
 import { machineType } from './machines.ts'
 import { templateType } from './templates.ts'
 
-const buildStatus = enumOf('BuildStatus', 'Where a build is. The last three are for ever.', {
-  queued: 'It waits for its turn and for a machine.',
-  running: 'It has a machine.',
-  succeeded: 'Every command ended with 0, and the output is kept.',
+const buildStatus = enumOf('BuildStatus', 'The status of a build. The last three are final.', {
+  queued: 'It is waiting for a machine.',
+  running: 'It is running on a machine.',
+  succeeded: 'Every command exited with 0, and the output is stored.',
   failed: '`error` says why.',
-  cancelled: 'Somebody asked for it.',
+  cancelled: 'A user cancelled it.',
 } satisfies Record<BuildStatus, string>)
 
 const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
-  description: 'What a build left behind.',
+  description: 'What a build produced.',
   fields: (t) => ({
     type: t.field({ type: outputType, description: 'As what.', resolve: (output) => output.type }),
-    name: t.exposeString('name', { description: 'As the spec names it.' }),
+    name: t.exposeString('name', { description: 'Its name in the spec.' }),
     url: t.string({
       nullable: true,
       description:
-        'An address that reads the file, a tar.gz, for an hour; null for a template, and once an artifact is too old to be kept.',
+        'A URL that serves the file, a tar.gz, for one hour; null for a template, and once the artifact has expired.',
       resolve: (output, _arguments, call) => outputUrl(call, output),
     }),
     templateId: t.id({
@@ -48,10 +48,10 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
     }),
     sizeBytes: t.field({
       type: 'BigInt',
-      description: 'How large the file or the template’s disk is.',
+      description: 'The size of the file, or of the template’s disk.',
       resolve: ({ sizeBytes }) => sizeBytes,
     }),
-    sha256: t.exposeString('sha256', { nullable: true, description: 'The file’s digest in hexadecimal digits.' }),
+    sha256: t.exposeString('sha256', { nullable: true, description: 'The file’s SHA-256 digest in hexadecimal.' }),
   }),
 })
 
@@ -59,56 +59,56 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
 export const buildType = nodeOf('Build', '`bld_` and 26 characters.', findBuilds)
 
 builder.objectType(buildType, {
-  description: 'A build job: a repository or an upload, built in a VM of its own that is gone afterwards.',
+  description: 'A build job: a repository or an upload, built in a VM of its own that is deleted afterwards.',
   fields: (t) => ({
     organizationId: t.id({
-      description: 'Whose it is.',
+      description: 'The organization that owns it.',
       resolve: (build) => encodeId('organization', build.organizationId),
     }),
     organization: t.field({
       type: organizationType,
       nullable: true,
-      description: 'Whose it is.',
+      description: 'The organization that owns it.',
       resolve: (build) => build.organizationId,
     }),
     createdById: t.id({
       nullable: true,
-      description: 'Who submitted it; null for an organization key.',
+      description: 'Who submitted it; null for an API key.',
       resolve: (build) => build.createdBy && encodeId('user', build.createdBy),
     }),
     createdBy: t.field({
       type: userType,
       nullable: true,
-      description: 'Who submitted it; null for an organization key.',
+      description: 'Who submitted it; null for an API key.',
       resolve: (build) => build.createdBy,
     }),
     templateId: t.id({
-      description: 'What its VM started from.',
+      description: 'The template that its VM starts from.',
       resolve: (build) => encodeId('template', build.templateId),
     }),
     template: t.field({
       type: templateType,
       nullable: true,
-      description: 'What its VM started from.',
+      description: 'The template that its VM starts from.',
       resolve: (build) => build.templateId,
     }),
     machineId: t.id({
       nullable: true,
-      description: 'Where it runs or ran; null before it starts.',
+      description: 'The machine on which it runs or ran; null before it starts.',
       resolve: (build) => build.nodeId && encodeId('node', build.nodeId),
     }),
     machine: t.field({
       type: machineType,
       nullable: true,
-      description: 'Where it runs or ran; null before it starts.',
+      description: 'The machine on which it runs or ran; null before it starts.',
       resolve: (build) => build.nodeId,
     }),
-    status: t.field({ type: buildStatus, description: 'Where it is.', resolve: (build) => build.status }),
+    status: t.field({ type: buildStatus, description: 'Its current status.', resolve: (build) => build.status }),
     repoUrl: t.exposeString('repoUrl', { nullable: true, description: 'The repository, without credentials.' }),
-    gitRef: t.exposeString('gitRef', { nullable: true, description: 'The branch or tag that was asked for.' }),
+    gitRef: t.exposeString('gitRef', { nullable: true, description: 'The requested branch or tag.' }),
     commitSha: t.exposeString('commitSha', {
       nullable: true,
-      description: 'The commit that was asked for; once it is checked out, the one that is built.',
+      description: 'The requested commit; after the checkout, the commit that is built.',
     }),
     error: t.exposeString('error', {
       nullable: true,
@@ -116,42 +116,48 @@ builder.objectType(buildType, {
     }),
     exitCode: t.exposeInt('exitCode', {
       nullable: true,
-      description: 'Of the command that ended the build, or 0; null when none did.',
+      description: 'The exit code of the command that ended the build, or 0; null when no command ended it.',
     }),
     failingStep: t.exposeInt('failingStep', {
       nullable: true,
-      description: 'Which command ended the build, counted from 1.',
+      description: 'The position of the command that ended the build, counted from 1.',
     }),
-    cancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it was asked to end while it ran.' }),
+    cancelRequested: t.exposeBoolean('cancelRequested', {
+      description: 'Whether it was asked to stop while it was running.',
+    }),
     output: t.field({
       type: buildOutput,
       nullable: true,
-      description: 'What it left behind, once it has succeeded.',
+      description: 'What it produced, once it has succeeded.',
       resolve: (build) => build.output,
     }),
     lastLines: t.stringList({
-      description: 'The last 200 lines of its log, kept for ever; empty until it is over.',
+      description: 'The last 200 lines of its log, kept permanently; empty until it has ended.',
       resolve: ({ id }, _arguments, { db }) => readTail(db, id),
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors of its VM.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory of its VM in MB.' }),
-    timeoutSeconds: t.exposeInt('timeoutSeconds', { description: 'How long its commands may take.' }),
+    timeoutSeconds: t.exposeInt('timeoutSeconds', { description: 'How many seconds its commands may take together.' }),
     eventCursor: t.string({
-      description: 'Pass it as `after` to `buildEvents` to hear what happens from here on.',
+      description: 'Pass it as `after` to `buildEvents` to follow what happens from here on.',
       resolve: (build) => String(build.eventPosition),
     }),
     queuedAt: t.expose('queuedAt', { type: 'DateTime', description: 'When it was submitted.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it was given a machine.' }),
-    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it was over.' }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it started on a machine.',
+    }),
+    finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
   }),
 })
 
 const buildEvent = builder.objectRef<BuildEvent>('BuildEvent').implement({
-  description: 'A build’s state as it became.',
+  description: 'The state of a build after a change.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
   fields: (t) => ({
     cursor: t.string({
-      description: 'Pass it as `after` to resume behind this event.',
+      description: 'Pass it as `after` to resume after this event.',
       resolve: (event) => String(event.position),
     }),
     buildId: t.id({ description: 'Which build.', resolve: (event) => encodeId('build', event.jobId) }),
@@ -161,29 +167,35 @@ const buildEvent = builder.objectRef<BuildEvent>('BuildEvent').implement({
       description: 'The build as it is now.',
       resolve: (event) => event.jobId,
     }),
-    status: t.field({ type: buildStatus, description: 'Its status from then on.', resolve: (event) => event.status }),
-    cancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it has been asked to end.' }),
+    status: t.field({
+      type: buildStatus,
+      description: 'Its status after this event.',
+      resolve: (event) => event.status,
+    }),
+    cancelRequested: t.exposeBoolean('cancelRequested', { description: 'Whether it has been asked to stop.' }),
     error: t.exposeString('error', { nullable: true, description: 'Why it failed.' }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),
 })
 
 const buildEventOrHeartbeat = builder.unionType('BuildEventOrHeartbeat', {
-  description: 'An event of a build, or a sign of life.',
+  description: 'An event of a build, or a heartbeat.',
   types: [buildEvent, heartbeat],
 })
 const buildConnection = connectionOf('Build', buildType)
 const buildFilter = builder.inputType('BuildFilter', {
-  description: 'Which builds a list shows.',
-  fields: (t) => ({ statuses: t.field({ type: [buildStatus], description: 'Those that are in one of these.' }) }),
+  description: 'Narrows a list of builds.',
+  fields: (t) => ({
+    statuses: t.field({ type: [buildStatus], description: 'Only those with one of these statuses.' }),
+  }),
 })
 const buildArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many from the beginning, 1 to 200; 50 without it.' }),
-    offset: t.int({ description: 'How many to pass over, as REST does; a cursor is cheaper.' }),
-    filter: t.field({ type: buildFilter, description: 'Which ones.' }),
-    orderBy: t.field({ type: orderOf('Build'), description: 'Newest first without it.' }),
+    first: t.int({ description: 'How many to return from the start, 1 to 200; 50 by default.' }),
+    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    filter: t.field({ type: buildFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('Build'), description: 'Newest first by default.' }),
   })),
 }
 
@@ -215,7 +227,7 @@ builder.objectField(templateType, 'build', (t) =>
   t.field({
     type: buildType,
     nullable: true,
-    description: 'The build that made it; null for one that came with Berth.',
+    description: 'The build that made it; null for one that comes with Berth.',
     resolve: (template) => template.buildJobId,
   }),
 )
@@ -233,24 +245,24 @@ mutationOf(
     }),
     spec: t.field({
       type: buildSpecInput,
-      description: 'What to do.',
-      extensions: { word: null }, // REST takes a spec as its bytes
+      description: 'What to build, and how.',
+      extensions: { word: null }, // REST takes a spec as bytes
     }),
     specBytes: t.field({
       type: 'ByteList',
-      description: 'The same as the UTF-8 bytes of a JSON object of the schema `berth.build/v1`, instead of `spec`.',
+      description: 'Instead of `spec`: the UTF-8 bytes of a JSON object of the schema `berth.build/v1`.',
       extensions: { word: 'spec' },
     }),
     repoUrl: t.string({ description: 'The repository: https:// or ssh://, or http:// for host.berth.internal.' }),
-    gitRef: t.string({ description: 'A branch or tag; the default branch without it.' }),
-    commitSha: t.string({ description: 'A commit; it goes before `gitRef`.' }),
+    gitRef: t.string({ description: 'A branch or tag; the default branch if omitted.' }),
+    commitSha: t.string({ description: 'A commit; it takes precedence over `gitRef`.' }),
   }),
   (call, { spec, ...order }) => createBuild(call, { ...order, spec: wireSpec(spec) }),
 )
 actionOn(
   'cancelBuild',
   build,
-  'Cancels a queued build at once, and asks a running one to end; one that is over stays as it is. Errors: NOT_FOUND, FORBIDDEN.',
+  'Cancels a queued build immediately and asks a running one to stop; one that has ended stays as it is. Errors: NOT_FOUND, FORBIDDEN.',
   cancelBuild,
 )
 
@@ -258,9 +270,9 @@ builder.subscriptionFields((t) => ({
   buildEvents: t.field({
     type: buildEventOrHeartbeat,
     description:
-      'What happens to a build: first what happened after the cursor (without one, its state now), then live, until it is over. Errors: NOT_FOUND, FORBIDDEN.',
+      'A build’s events: those after the cursor (without a cursor, its current state), then live ones, until it ends. Errors: NOT_FOUND, FORBIDDEN.',
     args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followBuild(call, id, after)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

@@ -15,37 +15,37 @@ export const folderType = nodeOf('Folder', '`fld_` and 26 characters.', findFold
 builder.objectType(folderType, {
   description: 'A workspace folder: a disk mounted at /home/user/workspace that outlives its VM.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'The name of the VM it was made for.' }),
-    sizeMb: t.exposeInt('sizeMb', { description: 'The most it may hold, in MB.' }),
+    name: t.exposeString('name', { description: 'The name of the VM it was created for.' }),
+    sizeMb: t.exposeInt('sizeMb', { description: 'Its capacity in MB.' }),
     organizationId: t.id({
-      description: 'Whose it is.',
+      description: 'The organization that owns it.',
       resolve: (folder) => encodeId('organization', folder.organizationId),
     }),
     organization: t.field({
       type: organizationType,
       nullable: true,
-      description: 'Whose it is.',
+      description: 'The organization that owns it.',
       resolve: (folder) => folder.organizationId,
     }),
     createdById: t.id({
       nullable: true,
-      description: 'Who made the VM it was made for; null for an organization key.',
+      description: 'Who created the VM it was created for; null for an API key.',
       resolve: (folder) => folder.userId && encodeId('user', folder.userId),
     }),
     createdBy: t.field({
       type: userType,
       nullable: true,
-      description: 'Who made the VM it was made for; null for an organization key.',
+      description: 'Who created the VM it was created for; null for an API key.',
       resolve: (folder) => folder.userId,
     }),
     machineId: t.id({
-      description: 'The machine that has its disk.',
+      description: 'The machine that stores its disk.',
       resolve: (folder) => encodeId('node', folder.nodeId),
     }),
     machine: t.field({
       type: machineType,
       nullable: true,
-      description: 'The machine that has its disk.',
+      description: 'The machine that stores its disk.',
       resolve: (folder) => folder.nodeId,
     }),
     vmId: t.id({
@@ -53,14 +53,14 @@ builder.objectType(folderType, {
       description: 'The VM that has it mounted.',
       resolve: (folder) => folder.vmId && encodeId('vm', folder.vmId),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
   }),
 })
 
 const folderConnection = connectionOf('Folder', folderType)
 const folderArguments = {
   ...pageArguments,
-  ...builder.args((t) => ({ orderBy: t.field({ type: orderOf('Folder'), description: 'Newest first without it.' }) })),
+  ...builder.args((t) => ({ orderBy: t.field({ type: orderOf('Folder'), description: 'Newest first by default.' }) })),
 }
 
 builder.queryFields((t) => ({
@@ -84,6 +84,6 @@ builder.objectField(organizationType, 'folders', (t) =>
 
 deletionOf(
   'deleteFolder',
-  'Deletes a folder and its disk. Errors: NOT_FOUND, INVALID_TRANSITION while a VM has it.',
+  'Deletes a folder and its disk. Errors: NOT_FOUND, INVALID_TRANSITION while a VM uses it.',
   deleteFolder,
 )

@@ -1,31 +1,31 @@
-/** Machines in GraphQL: what runs VMs. They belong to whoever runs this Berth. */
+/** Machines in GraphQL: the hosts that run VMs. They belong to the operator. */
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { nodeOf } from '../nodes.ts'
 import { findMachines } from '#src/resources/infra/nodes.ts'
 
-const acceleration = enumOf('Acceleration', 'How a machine runs the processors of its VMs.', {
-  kvm: 'On its own processors.',
-  emulation: 'In software, many times slower.',
+const acceleration = enumOf('Acceleration', 'How a machine runs its VMs.', {
+  kvm: 'With hardware virtualization (KVM).',
+  emulation: 'In software emulation, many times slower.',
 })
 
 /** A machine. */
 export const machineType = nodeOf('Machine', '`node_` and 26 characters.', findMachines)
 
 builder.objectType(machineType, {
-  description: 'What runs VMs: a computer of whoever runs this Berth. It is everybody’s.',
+  description: 'A host that runs VMs. It belongs to the operator of this installation, and every organization sees it.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name.' }),
     acceleration: t.field({
       type: acceleration,
       nullable: true,
-      description: 'How it runs processors; null while it is not known.',
+      description: 'How it runs VMs; null while that is not known.',
       resolve: (machine) => machine.acceleration,
     }),
     unavailableReason: t.exposeString('unavailableReason', {
       nullable: true,
-      description: 'Why it takes no VMs now, as a sentence; null when it does.',
+      description: 'Why it accepts no VMs now, as a sentence; null when it does.',
     }),
-    lastSeenAt: t.expose('heartbeatAt', { type: 'DateTime', description: 'When its worker last said that it lives.' }),
+    lastSeenAt: t.expose('heartbeatAt', { type: 'DateTime', description: 'When its worker last sent a heartbeat.' }),
   }),
 })

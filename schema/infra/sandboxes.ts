@@ -5,19 +5,19 @@ import { runSandbox, type SandboxResult } from '#src/resources/infra/sandboxes.t
 import { vmType } from './vms.ts'
 
 const sandboxCommand = builder.objectRef<SandboxResult['command']>('SandboxCommand').implement({
-  description: 'What ran in a sandbox, and how it went.',
+  description: 'The result of what ran in a sandbox.',
   fields: (t) => ({
-    exitCode: t.exposeInt('exitCode', { description: '124 when its time ran out.' }),
-    stdout: t.exposeString('stdout', { description: 'The last MiB of its output.' }),
-    stderr: t.exposeString('stderr', { description: 'The last MiB of its errors.' }),
+    exitCode: t.exposeInt('exitCode', { description: 'The exit code; 124 when it timed out.' }),
+    stdout: t.exposeString('stdout', { description: 'The last MiB of its standard output.' }),
+    stderr: t.exposeString('stderr', { description: 'The last MiB of its standard error.' }),
   }),
 })
 const sandbox = builder.objectRef<SandboxResult>('Sandbox').implement({
-  description: 'A VM that ran one thing and deletes itself.',
+  description: 'A VM that runs one program and then deletes itself.',
   fields: (t) => ({
     vm: t.field({
       type: vmType,
-      description: 'The VM, which lives until its `expiresAt`.',
+      description: 'The VM, which exists until its `expiresAt`.',
       resolve: (result) => result.vm,
     }),
     command: t.field({ type: sandboxCommand, description: 'What ran.', resolve: (result) => result.command }),
@@ -31,17 +31,17 @@ mutationOf(
   'Runs code or a command in a fresh VM and waits for it. A non-zero exit is a result, not an error. Errors: INVALID_REQUEST, CAPACITY_UNAVAILABLE, SERVICE_UNAVAILABLE, RATE_LIMITED.',
   (t) => ({
     language: t.string({
-      description: 'With `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
+      description: 'The language of `code`: python, javascript, typescript, bash, go or ruby (py, js, node, ts, sh).',
     }),
-    code: t.string({ description: 'What to run; either this or `command`.' }),
-    command: t.string({ description: 'With `args` a program; without, text for `/bin/bash -lc`.' }),
+    code: t.string({ description: 'The code to run. Give either this or `command`.' }),
+    command: t.string({ description: 'A program when `args` is given; otherwise a command line for `/bin/bash -lc`.' }),
     args: t.stringList({ description: 'Arguments of the program or the code.' }),
     timeoutSeconds: t.int({
-      description: '60 without it, 3600 at most, and never beyond `ttlSeconds`.',
+      description: 'A time limit in seconds: 60 by default, 3600 at most, and never more than `ttlSeconds`.',
       extensions: { word: 'timeout' },
     }),
     ttlSeconds: t.int({
-      description: 'Seconds until the VM is deleted: 10 to 86400; 300 without it.',
+      description: 'Seconds until the VM is deleted: 10 to 86400; 300 by default.',
       extensions: { word: 'ttl' },
     }),
   }),

@@ -11,48 +11,50 @@ import { machineType } from './machines.ts'
 export const templateType = nodeOf('Template', '`tpl_` and 26 characters.', findTemplates)
 
 builder.objectType(templateType, {
-  description: 'What a VM’s disk starts from: everybody’s, or made by a build of an organization.',
+  description:
+    'The image that a VM’s disk starts from. Some come with Berth for everybody; others are built by an organization.',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Can be given instead of the id.' }),
-    description: t.exposeString('description', { description: 'What is on it.' }),
+    name: t.exposeString('name', { description: 'Its name, which can be used instead of the id.' }),
+    description: t.exposeString('description', { description: 'A description of its content.' }),
     organizationId: t.id({
       nullable: true,
-      description: 'Whose it is; null: everybody’s.',
+      description: 'The organization that owns it; null for one that everybody may use.',
       resolve: (template) => template.organizationId && encodeId('organization', template.organizationId),
     }),
     organization: t.field({
       type: organizationType,
       nullable: true,
-      description: 'Whose it is; null: everybody’s.',
+      description: 'The organization that owns it; null for one that everybody may use.',
       resolve: (template) => template.organizationId,
     }),
     machineId: t.id({
       nullable: true,
-      description: 'The machine that has its disk; null where every machine has it, or none any more.',
+      description: 'The machine that stores its disk; null when every machine does, or none any more.',
       resolve: (template) => template.nodeId && encodeId('node', template.nodeId),
     }),
     machine: t.field({
       type: machineType,
       nullable: true,
-      description: 'The machine that has its disk.',
+      description: 'The machine that stores its disk.',
       resolve: (template) => template.nodeId,
     }),
     buildId: t.id({
       nullable: true,
-      description: 'The build that made it; null for one that came with Berth.',
+      description: 'The build that made it; null for one that comes with Berth.',
       resolve: (template) => template.buildJobId && encodeId('build', template.buildJobId),
     }),
     sizeBytes: t.field({
       type: 'BigInt',
       nullable: true,
-      description: 'How large its disk is, when a build made it.',
+      description: 'The size of its disk; null when no build made it.',
       resolve: (template) => template.sizeBytes,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     replacedAt: t.expose('deletedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When another of its name took its place; only what started from it before shows it then.',
+      description:
+        'When a newer template of the same name replaced it. From then on only VMs that started from it show it.',
     }),
   }),
 })
@@ -62,7 +64,7 @@ const templateConnection = connectionOf('Template', templateType)
 builder.queryFields((t) => ({
   templates: t.field({
     type: templateConnection,
-    description: 'The templates a VM may be made from: everybody’s and the active organization’s, oldest first.',
+    description: 'The templates available to the active organization, its own and everybody’s, oldest first.',
     args: pageArguments,
     resolve: (_, window, call) => pageTemplates(call, window),
   }),
@@ -71,7 +73,7 @@ builder.objectField(organizationType, 'templates', (t) =>
   t.field({
     type: templateConnection,
     nullable: true,
-    description: 'The templates its VMs may be made from: everybody’s and its own, oldest first.',
+    description: 'The templates available to it, its own and everybody’s, oldest first.',
     args: pageArguments,
     resolve: (organization, window, call) => pageTemplates(callIn(call, organization), window),
   }),

@@ -4,22 +4,23 @@ import { mutationOf } from '../mutations.ts'
 import { createUpload, type Upload } from '#src/resources/infra/uploads.ts'
 
 const upload = builder.objectRef<Upload>('Upload').implement({
-  description: 'Room for a file in the object store.',
+  description: 'A place for a file in the object store.',
   fields: (t) => ({
     uploadUrl: t.exposeString('uploadUrl', {
-      description: 'Takes the file by PUT, without a token, for 30 minutes; 1 GiB at most.',
+      description: 'PUT the file here, without a token, within 30 minutes; 1 GiB at most.',
     }),
     binaryUrl: t.exposeString('binaryUrl', {
-      description: 'What to call the file afterwards, such as a build’s `context`. It opens nothing by itself.',
+      description:
+        'Names the file in later requests, for example as a build’s `context`. It grants no access by itself.',
     }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'Until when `uploadUrl` works.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When `uploadUrl` expires.' }),
   }),
 })
 
 mutationOf(
   'createUpload',
   { field: 'upload', type: upload },
-  'Makes room for a file. Errors: INVALID_REQUEST.',
-  (t) => ({ organizationId: t.id({ required: true, description: 'Whose file it will be.' }) }),
+  'Creates a place to upload a file to. Errors: INVALID_REQUEST.',
+  (t) => ({ organizationId: t.id({ required: true, description: 'The organization that will own the file.' }) }),
   (call, { organizationId }) => createUpload(call, organizationId),
 )

@@ -11,24 +11,24 @@ import { vmType } from './vms.ts'
 const moneyDecimals = 9
 
 const endReason = enumOf('UsageEndReason', 'Why a VM stopped running.', {
-  request: 'Somebody asked for it.',
-  timeout: 'Its time was over.',
+  request: 'A user stopped it.',
+  timeout: 'Its time to live ended.',
   guest_exit: 'It shut itself down, or the commands of its build ended.',
   error: 'It failed.',
   orphaned: 'Its machine was lost.',
-  admin: 'Whoever runs this Berth stopped it.',
-  billing: 'It was not paid for.',
+  admin: 'The operator stopped it.',
+  billing: 'The organization had not paid.',
 } satisfies Record<EndReason, string>)
 
 const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
-  description: 'A stretch of time that a VM ran, one of a build too. Money is in US dollars.',
+  description: 'A period during which a VM, or the VM of a build, was running. Money is in US dollars.',
   fields: (t) => ({
     id: t.expose('id', { type: 'BigInt', description: 'A number.' }),
     vmId: t.id({ description: 'The VM.', resolve: (session) => encodeId('vm', session.vmId) }),
     vm: t.field({
       type: vmType,
       nullable: true,
-      description: 'The VM; null once it is deleted, and for that of a build.',
+      description: 'The VM; null once it is deleted, and for the VM of a build.',
       resolve: (session) => (session.buildId === null ? session.vmId : null),
     }),
     buildId: t.id({
@@ -46,30 +46,30 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
     endedAt: t.expose('endedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it ended; null while it lasts.',
+      description: 'When it ended; null while it is running.',
     }),
     endReason: t.field({
       type: endReason,
       nullable: true,
-      description: 'Why it ended; null while it lasts.',
+      description: 'Why it ended; null while it is running.',
       resolve: (session) => session.endReason,
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
     costPerHour: t.field({
       type: 'Decimal',
-      description: 'US dollars an hour, fixed when it began.',
+      description: 'Price in US dollars per hour, fixed at the start.',
       resolve: (session) => session.costPerHour.toFixed(moneyDecimals),
     }),
     durationMinutes: t.exposeFloat('durationMinutes', {
-      description: 'Minutes, two decimals; up to now while it lasts.',
+      description: 'Minutes with two decimals; up to now while it is running.',
     }),
     totalCostBilled: t.field({
       type: 'Decimal',
-      description: 'US dollars; up to now while it lasts.',
+      description: 'US dollars; up to now while it is running.',
       resolve: (session) => session.totalCostBilled.toFixed(moneyDecimals),
     }),
-    // REST documents numbers here, and its compiled documents change no leaf.
+    // REST shows numbers here, and compiled documents do not serialize leaves.
     costPerHourNumber: t.exposeFloat('costPerHour', { description: '`costPerHour` as the number that REST shows.' }),
     totalCostBilledNumber: t.exposeFloat('totalCostBilled', {
       description: '`totalCostBilled` as the number that REST shows.',
@@ -79,17 +79,17 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
 
 const usageConnection = connectionOf('UsageSession', usageSession)
 const usageFilter = builder.inputType('UsageFilter', {
-  description: 'Which usage a list shows.',
+  description: 'Narrows a list of usage.',
   fields: (t) => ({
-    since: t.field({ type: 'DateTime', description: 'What began at this moment or later.' }),
-    until: t.field({ type: 'DateTime', description: 'What began before this moment.' }),
+    since: t.field({ type: 'DateTime', description: 'Only what began at or after this moment.' }),
+    until: t.field({ type: 'DateTime', description: 'Only what began before this moment.' }),
   }),
 })
 const usageArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many from the beginning, 1 to 200; 50 without it.' }),
-    offset: t.int({ description: 'How many to pass over, as REST does; a cursor is cheaper.' }),
+    first: t.int({ description: 'How many to return from the start, 1 to 200; 50 by default.' }),
+    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
     filter: t.field({ type: usageFilter, description: 'Which sessions.' }),
   })),
 }
@@ -97,7 +97,7 @@ const usageArguments = {
 builder.queryFields((t) => ({
   usage: t.field({
     type: usageConnection,
-    description: 'The active organization’s usage sessions, newest first. Not for keys.',
+    description: 'The active organization’s usage sessions, newest first. Not available to API keys.',
     args: usageArguments,
     resolve: (_, { filter, ...window }, call) => pageUsage(call, window, filter),
   }),
@@ -106,7 +106,7 @@ builder.objectField(organizationType, 'usage', (t) =>
   t.field({
     type: usageConnection,
     nullable: true,
-    description: 'The usage sessions of its VMs and builds, newest first. Not for keys.',
+    description: 'The usage sessions of its VMs and builds, newest first. Not available to API keys.',
     args: usageArguments,
     resolve: (organization, { filter, ...window }, call) => pageUsage(callIn(call, organization), window, filter),
   }),

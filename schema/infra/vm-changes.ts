@@ -1,4 +1,4 @@
-/** What changes VMs, in GraphQL. */
+/** Mutations of VMs in GraphQL. */
 import { builder } from '../builder.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { createVm, deleteVm, requestStatus, updateVm } from '#src/resources/infra/vms.ts'
@@ -11,36 +11,44 @@ const gitRepoInput = builder.inputType('GitRepoInput', {
   description: 'A repository to clone at creation.',
   fields: (t) => ({
     url: t.string({ required: true, description: 'https:// or ssh://, or http:// for host.berth.internal.' }),
-    branch: t.string({ description: 'The default branch without it.' }),
-    path: t.string({ description: 'Where to: relative to /home/user, or absolute; /home/user/<name> without it.' }),
+    branch: t.string({ description: 'The branch; the default branch if omitted.' }),
+    path: t.string({
+      description: 'Where to clone it: a path relative to /home/user, or absolute; /home/user/<name> by default.',
+    }),
   }),
 })
 
 mutationOf(
   'createVm',
   vm,
-  'Makes a VM and waits at most 30 s until it runs; after that it is answered as it is, still `CREATING`. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE.',
+  'Creates a VM and waits up to 30 s until it runs; after that the answer shows it as it is, still `CREATING`. Errors: INVALID_REQUEST, INVALID_TEMPLATE, INVALID_ENV_KEY, INVALID_ENV_VALUE, CAPACITY_UNAVAILABLE.',
   (t) => ({
-    name: t.string({ description: '1 to 255 characters; `vm-` and six characters without it.' }),
-    templateId: t.string({ description: 'A template’s id or name; `base` without it.' }),
-    vmId: t.string({ description: 'An unused id of the form `vm_…`; a new one without it.' }),
-    env: t.field({ type: 'TextMap', description: 'Variables for its processes; write-only, never shown again.' }),
+    name: t.string({ description: '1 to 255 characters; by default `vm-` and six random characters.' }),
+    templateId: t.string({ description: 'A template’s id or name; `base` by default.' }),
+    vmId: t.string({ description: 'An unused id of the form `vm_…`; a new one by default.' }),
+    env: t.field({
+      type: 'TextMap',
+      description: 'Environment variables for its processes; write-only, never shown again.',
+    }),
     folderId: t.string({
-      description: 'A workspace folder to mount at /home/user/workspace; a new one without it.',
+      description: 'A workspace folder to mount at /home/user/workspace; a new one by default.',
     }),
     skipFolderCreate: t.boolean({
-      description: 'Whether to go without a workspace folder when `folderId` is empty.',
+      description: 'Whether to create the VM without a workspace folder when `folderId` is empty.',
     }),
     gitRepoUrl: t.string({ description: 'One repository to clone, before those of `gitRepos`.' }),
     gitBranch: t.string({ description: 'The branch of `gitRepoUrl`.' }),
     gitRepos: t.field({ type: [gitRepoInput], description: 'Repositories to clone: 20 at most.' }),
     externalRef: t.string({ description: 'Your own name for it, unique in the organization.' }),
-    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 without it.' }),
-    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 without it.' }),
-    diskMb: t.int({ description: 'Disk in MB, 10240 to 204800; 10240 without it.' }),
-    ttlSeconds: t.int({ description: 'Seconds until it deletes itself, 10 to 86400; it stays without it.' }),
-    metadata: t.field({ type: 'TextMap', description: 'Your own pairs of text: 16 at most.' }),
-    networkPolicy: t.field({ type: networkPolicyInput, description: 'Where it may connect to; anywhere without it.' }),
+    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
+    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
+    diskMb: t.int({ description: 'Disk in MB, 10240 to 204800; 10240 by default.' }),
+    ttlSeconds: t.int({ description: 'Seconds until it deletes itself, 10 to 86400; never by default.' }),
+    metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
+    networkPolicy: t.field({
+      type: networkPolicyInput,
+      description: 'What it may connect to; every public address by default.',
+    }),
   }),
   (call, { networkPolicy, ...order }) => createVm(call, { ...order, networkPolicy: wirePolicy(networkPolicy) }),
 )
@@ -52,7 +60,7 @@ mutationOf(
     ...idField(t),
     name: t.string({ description: 'A new name.' }),
     metadata: t.field({ type: 'TextMap', description: 'Replaces the metadata.' }),
-    networkPolicy: t.field({ type: networkPolicyInput, description: 'Where it may connect to from now on.' }),
+    networkPolicy: t.field({ type: networkPolicyInput, description: 'What it may connect to from now on.' }),
   }),
   (call, { id, networkPolicy, ...changes }) =>
     updateVm(call, id, { ...changes, networkPolicy: wirePolicy(networkPolicy) }),

@@ -20,14 +20,14 @@ import {
 import { callIn } from '../identity/organizations.ts'
 import { vmType } from './vms.ts'
 
-const processStatus = enumOf('VmProcessStatus', 'Where a background process is.', {
-  running: 'It runs, as far as is known.',
-  exited: 'It ended by itself.',
+const processStatus = enumOf('VmProcessStatus', 'The status of a background process.', {
+  running: 'It is running, as far as is known.',
+  exited: 'It exited by itself.',
   killed: 'A signal ended it, or its VM stopped.',
 } satisfies Record<VmProcess['status'], string>)
-const outputStream = enumOf('OutputStream', 'Where a process printed something.', {
-  stdout: 'On its standard output.',
-  stderr: 'On its standard error.',
+const outputStream = enumOf('OutputStream', 'The stream on which a process printed something.', {
+  stdout: 'Standard output.',
+  stderr: 'Standard error.',
 })
 
 /** A background process. */
@@ -38,25 +38,27 @@ builder.objectType(processType, {
   fields: (t) => ({
     vmId: t.id({ description: 'Its VM.', resolve: (process) => encodeId('vm', process.vmId) }),
     vm: t.field({ type: vmType, nullable: true, description: 'Its VM.', resolve: (process) => process.vmId }),
-    command: t.exposeString('command', { description: 'What was started; its first 1024 characters.' }),
-    status: t.field({ type: processStatus, description: 'Where it is.', resolve: (process) => process.status }),
-    exitCode: t.exposeInt('exitCode', { nullable: true, description: 'Once it ended by itself.' }),
+    command: t.exposeString('command', { description: 'The command line; its first 1024 characters.' }),
+    status: t.field({ type: processStatus, description: 'Its current status.', resolve: (process) => process.status }),
+    exitCode: t.exposeInt('exitCode', { nullable: true, description: 'Its exit code, once it has exited by itself.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was started.' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
   }),
 })
 
 const commandResult = builder.objectRef<CommandResult>('CommandResult').implement({
-  description: 'What a command did.',
+  description: 'The result of a command.',
   fields: (t) => ({
-    stdout: t.exposeString('stdout', { description: 'The last MiB of its output.' }),
-    stderr: t.exposeString('stderr', { description: 'The last MiB of its errors.' }),
+    stdout: t.exposeString('stdout', { description: 'The last MiB of its standard output.' }),
+    stderr: t.exposeString('stderr', { description: 'The last MiB of its standard error.' }),
     exitCode: t.exposeInt('exitCode', {
-      description: '124 when its time ran out; 128 and the signal’s number when one killed it.',
+      description: 'The exit code: 124 when it timed out; 128 plus the signal’s number when a signal killed it.',
     }),
-    duration: t.exposeString('duration', { description: 'As Go spells it, with milliseconds: `1.204s`.' }),
-    timedOut: t.exposeBoolean('timeout', { description: 'Whether its time ran out.' }),
-    background: t.exposeBoolean('background', { description: 'Whether it goes on in the background.' }),
+    duration: t.exposeString('duration', {
+      description: 'How long it took, as Go writes durations, in milliseconds precision: `1.204s`.',
+    }),
+    timedOut: t.exposeBoolean('timeout', { description: 'Whether it timed out.' }),
+    background: t.exposeBoolean('background', { description: 'Whether it runs on in the background.' }),
     processId: t.exposeID('processId', { nullable: true, description: 'With `background`: `prc_…`.' }),
     process: t.field({
       type: processType,
@@ -64,16 +66,20 @@ const commandResult = builder.objectRef<CommandResult>('CommandResult').implemen
       description: 'With `background`: the process.',
       resolve: ({ processId }) => processId && decodeId('process', processId),
     }),
-    error: t.exposeString('error', { nullable: true, description: 'One sentence when it did not end by itself.' }),
+    error: t.exposeString('error', { nullable: true, description: 'Why it did not end by itself, as a sentence.' }),
   }),
 })
 
 const processOutput = builder.objectRef<VmProcessOutput>('VmProcessOutput').implement({
-  description: 'A background process with what it printed.',
+  description: 'A background process with its output.',
   fields: (t) => ({
     process: t.field({ type: processType, description: 'Its record.', resolve: (process) => process }),
-    stdout: t.exposeString('stdout', { description: 'The last MiB of its output; empty when its VM does not run.' }),
-    stderr: t.exposeString('stderr', { description: 'The last MiB of its errors; empty when its VM does not run.' }),
+    stdout: t.exposeString('stdout', {
+      description: 'The last MiB of its standard output; empty when its VM does not run.',
+    }),
+    stderr: t.exposeString('stderr', {
+      description: 'The last MiB of its standard error; empty when its VM does not run.',
+    }),
   }),
 })
 
@@ -81,20 +87,20 @@ const processEvent = builder.objectRef<ProcessEvent>('ProcessOutputEvent').imple
   description: 'A piece of a process’s output, or its end.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'ended' in value,
   fields: (t) => ({
-    cursor: t.exposeString('cursor', { description: 'Pass it as `after` to resume behind this piece.' }),
+    cursor: t.exposeString('cursor', { description: 'Pass it as `after` to resume after this piece.' }),
     stream: t.field({
       type: outputStream,
       nullable: true,
-      description: 'Where it was printed; null at the end.',
+      description: 'The stream it was printed on; null at the end.',
       resolve: (event) => event.stream,
     }),
-    text: t.exposeString('text', { description: 'What was printed, as it came.' }),
+    text: t.exposeString('text', { description: 'The text as it was printed.' }),
     ended: t.exposeBoolean('ended', { description: 'Whether the process has ended; nothing follows.' }),
-    exitCode: t.exposeInt('exitCode', { nullable: true, description: 'At the end.' }),
+    exitCode: t.exposeInt('exitCode', { nullable: true, description: 'The exit code, in the last piece.' }),
   }),
 })
 const processEventOrHeartbeat = builder.unionType('ProcessOutputEventOrHeartbeat', {
-  description: 'A piece of output, or a sign of life.',
+  description: 'A piece of output, or a heartbeat.',
   types: [processEvent, heartbeat],
 })
 
@@ -102,14 +108,16 @@ const vmIdArgument = { required: true, description: 'The VM.' } as const
 const processIdArgument = { required: true, description: 'The process.' } as const
 
 const processFilter = builder.inputType('VmProcessFilter', {
-  description: 'Which processes a list shows.',
-  fields: (t) => ({ statuses: t.field({ type: [processStatus], description: 'Those that are in one of these.' }) }),
+  description: 'Narrows a list of processes.',
+  fields: (t) => ({
+    statuses: t.field({ type: [processStatus], description: 'Only those with one of these statuses.' }),
+  }),
 })
 const processArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many from the beginning, 1 to 200; 50 without it.' }),
-    filter: t.field({ type: processFilter, description: 'Which ones.' }),
+    first: t.int({ description: 'How many to return from the start, 1 to 200; 50 by default.' }),
+    filter: t.field({ type: processFilter, description: 'Narrows the list.' }),
   })),
 }
 const processConnection = connectionOf('VmProcess', processType)
@@ -118,7 +126,7 @@ builder.objectField(vmType, 'processes', (t) =>
   t.field({
     type: processConnection,
     nullable: true,
-    description: 'Its background processes of the last 24 hours, newest first. Takes a member.',
+    description: 'Its background processes of the last 24 hours, newest first. Requires the member role.',
     args: processArguments,
     resolve: (vm, { filter, ...window }, call) =>
       pageProcesses(callIn(call, { id: vm.organizationId }), encodeId('vm', vm.id), window, filter),
@@ -133,7 +141,7 @@ builder.queryFields((t) => ({
   }),
   vmProcess: t.field({
     type: processOutput,
-    description: 'One background process with what it printed. Errors: NOT_FOUND.',
+    description: 'One background process with its output. Errors: NOT_FOUND.',
     args: { vmId: t.arg.id(vmIdArgument), processId: t.arg.id(processIdArgument) },
     resolve: (_, { vmId, processId }, call) => getProcess(call, vmId, processId),
   }),
@@ -142,17 +150,20 @@ builder.queryFields((t) => ({
 mutationOf(
   'execInVm',
   { field: 'result', type: commandResult },
-  'Runs a command as `user`. A command that ran answers normally whatever its exit code. Errors: INVALID_REQUEST, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
+  'Runs a command as `user`. A command that ran is answered normally, whatever its exit code. Errors: INVALID_REQUEST, NOT_FOUND, VM_UNREACHABLE, TIMEOUT, RATE_LIMITED.',
   (t) => ({
     vmId: t.id(vmIdArgument),
-    command: t.string({ required: true, description: 'With `args` a program; without, text for `/bin/bash -lc`.' }),
-    args: t.stringList({ description: 'The program’s arguments, passed as they are.' }),
-    workingDir: t.string({ description: 'An absolute path; /home/user without it.' }),
+    command: t.string({
+      required: true,
+      description: 'A program when `args` is given; otherwise a command line for `/bin/bash -lc`.',
+    }),
+    args: t.stringList({ description: 'The program’s arguments, passed unchanged.' }),
+    workingDir: t.string({ description: 'The working directory, an absolute path; /home/user by default.' }),
     timeoutSeconds: t.int({
-      description: '60 without it, 3600 at most; 0 is no limit in the background.',
+      description: 'A time limit in seconds: 60 by default, 3600 at most; in the background, 0 means no limit.',
       extensions: { word: 'timeout' },
     }),
-    background: t.boolean({ description: 'Whether to answer at once and let it go on.' }),
+    background: t.boolean({ description: 'Whether to run it in the background and answer immediately.' }),
   }),
   (call, { vmId, timeoutSeconds, ...order }) => execCommand(call, vmId, { ...order, timeout: timeoutSeconds }),
 )
@@ -163,7 +174,7 @@ mutationOf(
   (t) => ({
     vmId: t.id(vmIdArgument),
     processId: t.id(processIdArgument),
-    signal: t.string({ description: 'TERM (without it), KILL or INT.' }),
+    signal: t.string({ description: 'TERM (the default), KILL or INT.' }),
   }),
   (call, { vmId, processId, signal }) => killProcess(call, vmId, processId, signal),
 )
@@ -172,7 +183,7 @@ builder.subscriptionFields((t) => ({
   vmProcessOutput: t.field({
     type: processEventOrHeartbeat,
     description:
-      'What a background process prints: from the cursor (from its start without one), live, until it ends. Errors: NOT_FOUND.',
+      'The output of a background process: from after the cursor (without a cursor, from its start), then live, until it ends. Errors: NOT_FOUND.',
     args: {
       vmId: t.arg.id(vmIdArgument),
       processId: t.arg.id(processIdArgument),
@@ -180,6 +191,6 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: async (_, { vmId, processId, after }, call) =>
       withHeartbeats(await followProcess(call, vmId, processId, after, call.signal ?? new AbortController().signal)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

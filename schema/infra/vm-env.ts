@@ -20,14 +20,14 @@ import { vmType } from './vms.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
-const visibilityType = enumOf('EnvVisibility', 'How much of a variable its readers see.', {
-  plaintext: 'All of it.',
-  sensitive: 'All of it, but for viewers.',
-  secret: 'Nothing, for ever.',
+const visibilityType = enumOf('EnvVisibility', 'How much of a variable’s value readers see.', {
+  plaintext: 'The whole value.',
+  sensitive: 'The whole value, except for viewers.',
+  secret: 'Never anything.',
 } satisfies Record<Visibility, string>)
 const sourceType = enumOf('EnvSource', 'Who set a variable.', {
-  user: 'A caller.',
-  provision: 'Whoever made the VM.',
+  user: 'A caller, through the API.',
+  provision: 'Whoever created the VM.',
   system: 'Berth.',
   session: 'The session that the VM works for.',
   vault: 'A credential of a vault.',
@@ -39,11 +39,12 @@ const envVariable = builder.objectRef<EnvVariable>('EnvVariable').implement({
   fields: (t) => ({
     key: t.exposeString('key', { description: 'Letters, digits and underscores, at most 128.' }),
     value: t.exposeString('value', {
-      description: 'In clear, or `********`: `SECRET` values always, `SENSITIVE` ones for viewers.',
+      description:
+        'The value in clear text, or `********`: always for `SECRET` variables, and for viewers also for `SENSITIVE` ones.',
     }),
     visibility: t.field({
       type: visibilityType,
-      description: 'How much of it its readers see.',
+      description: 'How much of the value readers see.',
       resolve: (variable) => variable.visibility,
     }),
     source: t.field({ type: sourceType, description: 'Who set it.', resolve: (variable) => variable.source }),
@@ -52,7 +53,7 @@ const envVariable = builder.objectRef<EnvVariable>('EnvVariable').implement({
 
 const sourceArguments = builder.args((t) => ({
   source: t.string({
-    description: 'Only those of one source, as REST spells it: `user`; an unknown one answers none.',
+    description: 'Only variables of this source, as REST spells it, such as `user`; an unknown source matches none.',
   }),
 }))
 const keyArguments = builder.args((t) => ({ key: t.string({ required: true, description: 'Its key.' }) }))
@@ -64,14 +65,14 @@ builder.objectFields(vmType, (t) => ({
   env: t.field({
     type: [envVariable],
     nullable: true,
-    description: 'Its readable variables. Those given at creation are write-only and never among them.',
+    description: 'Its readable variables. Those given at creation are write-only and never listed.',
     args: sourceArguments,
     resolve: (vm, { source }, call) => listOf(call, vm, source),
   }),
   envMap: t.field({
     type: 'TextMap',
     nullable: true,
-    description: 'The same, key to value.',
+    description: 'The same as a map from key to value.',
     args: sourceArguments,
     resolve: async (vm, { source }, call) => asMap(await listOf(call, vm, source)),
   }),
@@ -84,10 +85,10 @@ builder.objectFields(vmType, (t) => ({
   }),
 }))
 
-// Text, not an enum: who may not change variables is told so before what is wrong in the request.
+// Text, not an enum: a caller without permission must get that error before one about the value.
 const visibilityText = '`plaintext`, `sensitive` or `secret`.'
 
-/** A mutation of a VM's variables; all answer the same. */
+/** A mutation of a VM's variables; all have the same payload. */
 function envMutation<Map extends InputFieldMap>(
   name: string,
   description: string,
@@ -103,7 +104,7 @@ function envMutation<Map extends InputFieldMap>(
     {
       description,
       resolve: async (_, arguments_, call) => {
-        const given = (arguments_ as unknown as { input: { vmId: string } & InputShapeFromFields<Map> }).input // Pothos cannot see through a type parameter
+        const given = (arguments_ as unknown as { input: { vmId: string } & InputShapeFromFields<Map> }).input // Pothos cannot resolve a generic type
         return { vmId: given.vmId, ...(await resolve(call, given.vmId, given)) }
       },
     },
@@ -119,12 +120,12 @@ function envMutation<Map extends InputFieldMap>(
         }),
         env: t.field({
           type: 'TextMap',
-          description: 'All readable variables after the change, key to value.',
+          description: 'All readable variables after the change, as a map from key to value.',
           resolve: (changed) => changed.env,
         }),
         warning: t.exposeString('warning', {
           nullable: true,
-          description: 'When the change applies, if not at once for everything.',
+          description: 'When the change takes effect, if not immediately everywhere.',
         }),
       }),
     },
@@ -133,11 +134,11 @@ function envMutation<Map extends InputFieldMap>(
 
 envMutation(
   'setVmEnv',
-  'Sets variables and keeps the others; one bad key refuses all. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
+  'Sets variables and keeps the others; one invalid key refuses the whole change. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
   (t) => ({
     env: t.field({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
     visibility: t.string({
-      description: `${visibilityText} Without it existing keys keep theirs and new ones are sensitive.`,
+      description: `${visibilityText} If omitted, existing keys keep theirs and new ones are sensitive.`,
     }),
   }),
   (call, vmId, { env, visibility }) => patchEnv(call, vmId, env, visibility),
@@ -147,7 +148,7 @@ envMutation(
   'Sets exactly these variables of source `USER`. Errors: NOT_FOUND, INVALID_ENV_KEY, INVALID_ENV_VALUE.',
   (t) => ({
     env: t.field({ type: 'JSON', required: true, description: 'A flat object from text to text.' }),
-    visibility: t.string({ description: `${visibilityText} \`sensitive\` without it.` }),
+    visibility: t.string({ description: `${visibilityText} \`sensitive\` by default.` }),
   }),
   (call, vmId, { env, visibility }) => replaceEnv(call, vmId, env, visibility),
 )

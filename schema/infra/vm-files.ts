@@ -6,7 +6,7 @@ import type { FileEntry } from '#src/drivers/node.ts'
 import { listFolder, readFile, removePath, writeFile } from '#src/resources/infra/vm-files.ts'
 import { vmType } from './vms.ts'
 
-const fileEntryType = enumOf('VmFileEntryType', 'What an entry of a folder is.', {
+const fileEntryType = enumOf('VmFileEntryType', 'The kind of a folder’s entry.', {
   file: 'A file.',
   directory: 'A folder.',
   symlink: 'A symbolic link.',
@@ -16,7 +16,7 @@ const fileEntry = builder.objectRef<FileEntry>('VmFileEntry').implement({
   description: 'An entry of a folder in a VM.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name in the folder.' }),
-    type: t.field({ type: fileEntryType, description: 'What it is.', resolve: (entry) => entry.type }),
+    type: t.field({ type: fileEntryType, description: 'The kind of entry.', resolve: (entry) => entry.type }),
     sizeBytes: t.expose('sizeBytes', { type: 'BigInt', description: 'Its size in bytes.' }),
     modifiedAt: t.expose('modifiedAt', { type: 'DateTime', description: 'When it last changed.' }),
   }),
@@ -24,18 +24,18 @@ const fileEntry = builder.objectRef<FileEntry>('VmFileEntry').implement({
 const fileContent = builder.objectRef<{ path: string; content: string; sizeBytes: number }>('VmFile').implement({
   description: 'A file of a VM.',
   fields: (t) => ({
-    path: t.exposeString('path', { description: 'As asked for.' }),
-    content: t.field({ type: 'Bytes', description: 'What it holds, as base64.', resolve: (file) => file.content }),
+    path: t.exposeString('path', { description: 'The path as it was requested.' }),
+    content: t.field({ type: 'Bytes', description: 'Its content as base64.', resolve: (file) => file.content }),
     sizeBytes: t.exposeInt('sizeBytes', { description: 'Its size in bytes.' }),
   }),
 })
 const folderListing = builder.objectRef<{ path: string; entries: FileEntry[] }>('VmFolderListing').implement({
-  description: 'What a folder of a VM holds.',
+  description: 'The content of a folder in a VM.',
   fields: (t) => ({
-    path: t.exposeString('path', { description: 'As asked for.' }),
+    path: t.exposeString('path', { description: 'The path as it was requested.' }),
     entries: t.field({
       type: [fileEntry],
-      description: '1000 at most, by name.',
+      description: 'Its entries ordered by name, 1000 at most.',
       resolve: (listing) => listing.entries,
     }),
   }),
@@ -46,13 +46,13 @@ const pathArgument = { required: true, description: 'An absolute path.' } as con
 builder.queryFields((t) => ({
   vmFile: t.field({
     type: fileContent,
-    description: 'A file of at most 700 KiB, read as `user`. Errors: NOT_FOUND, INVALID_REQUEST.',
+    description: 'Reads a file of at most 700 KiB as `user`. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) },
     resolve: (_, { vmId, path }, call) => readFile(call, vmId, path),
   }),
   vmFolder: t.field({
     type: folderListing,
-    description: 'What a folder holds. Errors: NOT_FOUND, INVALID_REQUEST.',
+    description: 'Lists a folder’s content. Errors: NOT_FOUND, INVALID_REQUEST.',
     args: { vmId: t.arg.id(vmIdArgument), path: t.arg.string(pathArgument) },
     resolve: (_, { vmId, path }, call) => listFolder(call, vmId, path),
   }),
@@ -65,12 +65,12 @@ builder.relayMutationField(
     inputFields: (t) => ({
       vmId: t.id(vmIdArgument),
       path: t.string(pathArgument),
-      content: t.field({ type: 'Bytes', required: true, description: 'What it shall hold, as base64.' }),
+      content: t.field({ type: 'Bytes', required: true, description: 'The new content as base64.' }),
     }),
   },
   {
     description:
-      'Writes a file of at most 700 KiB as `user`, making the folders above it. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
+      'Writes a file of at most 700 KiB as `user`, creating the folders above it. Errors: NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE.',
     resolve: async (_, { input: { vmId, path, content } }, call) => ({
       vmId,
       ...(await writeFile(call, vmId, path, content)),
@@ -98,12 +98,12 @@ builder.relayMutationField(
     inputFields: (t) => ({
       vmId: t.id(vmIdArgument),
       path: t.string(pathArgument),
-      recursive: t.boolean({ description: 'Whether a folder goes with all it holds.' }),
+      recursive: t.boolean({ description: 'Whether to delete a folder with everything in it.' }),
     }),
   },
   {
     description:
-      'Deletes a file, or with `recursive` a folder. Mount points and what lies above them are refused. Errors: NOT_FOUND, INVALID_REQUEST.',
+      'Deletes a file, or with `recursive` a folder. Mount points and the folders above them are refused. Errors: NOT_FOUND, INVALID_REQUEST.',
     resolve: (_, { input: { vmId, path, recursive } }, call) => removePath(call, vmId, path, recursive ?? false),
   },
   {

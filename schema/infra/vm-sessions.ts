@@ -5,13 +5,17 @@ import { decodeId } from '#src/platform/ids.ts'
 import { refreshSystem, removeSession, syncSession, type SessionChange } from '#src/resources/infra/vm-sessions.ts'
 import { vmType } from './vms.ts'
 
-const changeStatus = enumOf('VmSessionStatus', 'What became of a request about a session or credentials in a VM.', {
-  synced: 'The session was written.',
-  removed: 'The session was removed.',
-  not_present: 'There was no session.',
-  refreshed: 'The credentials are new.',
-  unchanged: 'There was nothing to refresh.',
-})
+const changeStatus = enumOf(
+  'VmSessionStatus',
+  'The outcome of a request about the session or the credentials in a VM.',
+  {
+    synced: 'The session was written.',
+    removed: 'The session was removed.',
+    not_present: 'There was no session.',
+    refreshed: 'The credentials were refreshed.',
+    unchanged: 'There was nothing to refresh.',
+  },
+)
 
 function sessionMutation(
   name: string,
@@ -40,12 +44,12 @@ function sessionMutation(
         }),
         status: t.field({
           type: changeStatus,
-          description: 'What became of it.',
+          description: 'The outcome.',
           resolve: ({ status }) => status,
         }),
         warning: t.exposeString('warning', {
           nullable: true,
-          description: 'A sentence when there is something to know.',
+          description: 'A sentence with more about the outcome, when there is more.',
         }),
       }),
     },

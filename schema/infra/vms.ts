@@ -1,4 +1,4 @@
-/** VMs in GraphQL: what one is, how they are found, and what happens to one. What changes them is in vm-changes.ts. */
+/** VMs in GraphQL: the type, queries and subscriptions. Mutations are in vm-changes.ts. */
 import type { GraphQLResolveInfo } from 'graphql'
 import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
@@ -18,24 +18,24 @@ import { machineType } from './machines.ts'
 import { templateType } from './templates.ts'
 import { networkPolicyType } from './vms/network-policies.ts'
 
-const vmStatus = enumOf('VmStatus', 'Where a VM is. Some are steady, the others on their way to one of those.', {
-  creating: 'It is being made.',
-  running: 'It runs. Steady.',
+const vmStatus = enumOf('VmStatus', 'The status of a VM. A steady status lasts; the others are on the way to one.', {
+  creating: 'It is being created.',
+  running: 'It is running. Steady.',
   stopping: 'It is shutting down.',
-  stopped: 'It does not run; its disk stays. Steady.',
-  starting: 'It starts from its disk.',
+  stopped: 'It is not running; its disk is kept. Steady.',
+  starting: 'It is starting from its disk.',
   pausing: 'It is being saved with its memory.',
   paused: 'It is saved with its memory. Steady.',
-  resuming: 'It continues where it was paused.',
-  deleting: 'It is being removed.',
-  deleted: 'It is gone. Steady.',
-  error: 'It failed; `statusReason` says how. Steady.',
+  resuming: 'It is resuming where it was paused.',
+  deleting: 'It is being deleted.',
+  deleted: 'It is deleted. Steady.',
+  error: 'It failed; `statusReason` says why. Steady.',
 } satisfies Record<VmStatus, string>)
-const desiredStatus = enumOf('VmDesiredStatus', 'Where a VM is wanted.', {
-  running: 'It shall run.',
-  stopped: 'It shall not run, and keep its disk.',
-  paused: 'It shall be saved with its memory.',
-  deleted: 'It shall be gone.',
+const desiredStatus = enumOf('VmDesiredStatus', 'The status that a VM should reach.', {
+  running: 'It should run.',
+  stopped: 'It should be stopped, with its disk kept.',
+  paused: 'It should be saved with its memory.',
+  deleted: 'It should be deleted.',
 } satisfies Record<Vm['desiredStatus'], string>)
 
 /** A VM. */
@@ -45,69 +45,73 @@ builder.objectType(vmType, {
   description: 'A microVM.',
   fields: (t) => ({
     name: t.exposeString('name', { description: '1 to 255 characters.' }),
-    status: t.field({ type: vmStatus, description: 'Where it is.', resolve: (vm) => vm.status }),
+    status: t.field({ type: vmStatus, description: 'Its current status.', resolve: (vm) => vm.status }),
     desiredStatus: t.field({
       type: desiredStatus,
-      description: 'Where it is wanted.',
+      description: 'The status it should reach.',
       resolve: (vm) => vm.desiredStatus,
     }),
     statusReason: t.exposeString('statusReason', {
       nullable: true,
-      description: 'A sentence, when there is something to know about the status.',
+      description: 'More about the status, as a sentence, when there is more.',
     }),
     templateId: t.id({
-      description: 'What its disk started from.',
+      description: 'The template that its disk started from.',
       resolve: (vm) => encodeId('template', vm.templateId),
     }),
     template: t.field({
       type: templateType,
       nullable: true,
-      description: 'What its disk started from.',
+      description: 'The template that its disk started from.',
       resolve: (vm) => vm.templateId,
     }),
-    organizationId: t.id({ description: 'Whose it is.', resolve: (vm) => encodeId('organization', vm.organizationId) }),
+    organizationId: t.id({
+      description: 'The organization that owns it.',
+      resolve: (vm) => encodeId('organization', vm.organizationId),
+    }),
     organization: t.field({
       type: organizationType,
       nullable: true,
-      description: 'Whose it is.',
+      description: 'The organization that owns it.',
       resolve: (vm) => vm.organizationId,
     }),
     createdById: t.id({
       nullable: true,
-      description: 'Who made it; null for an organization key.',
+      description: 'Who created it; null for an API key.',
       resolve: (vm) => vm.userId && encodeId('user', vm.userId),
     }),
     createdBy: t.field({
       type: userType,
       nullable: true,
-      description: 'Who made it; null for an organization key.',
+      description: 'Who created it; null for an API key.',
       resolve: (vm) => vm.userId,
     }),
     ownerId: t.id({
       nullable: true,
-      description: 'Whose alone it is, as the VM of a person’s environment is; null: everybody’s in the organization.',
+      description:
+        'The only person who may use it, as with the VM of a person’s environment; null when every member may.',
       resolve: (vm) => vm.ownerUserId && encodeId('user', vm.ownerUserId),
     }),
     owner: t.field({
       type: userType,
       nullable: true,
-      description: 'Whose alone it is; null: everybody’s in the organization.',
+      description: 'The only person who may use it; null when every member may.',
       resolve: (vm) => vm.ownerUserId,
     }),
-    machineId: t.id({ description: 'Where it runs.', resolve: (vm) => encodeId('node', vm.nodeId) }),
+    machineId: t.id({ description: 'The machine it runs on.', resolve: (vm) => encodeId('node', vm.nodeId) }),
     machine: t.field({
       type: machineType,
       nullable: true,
-      description: 'Where it runs.',
+      description: 'The machine it runs on.',
       resolve: (vm) => vm.nodeId,
     }),
     ipAddress: t.exposeString('ipAddress', {
       nullable: true,
-      description: 'The address at which its machine reaches it; null while it does not run.',
+      description: 'The IP address at which its machine reaches it; null while it is not running.',
     }),
     vcpuCount: t.exposeInt('vcpuCount', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memoryMb', { description: 'Memory in MB.' }),
-    diskMb: t.exposeInt('diskMb', { description: 'The most its disk may hold, in MB.' }),
+    diskMb: t.exposeInt('diskMb', { description: 'The capacity of its disk in MB.' }),
     externalRef: t.exposeString('externalRef', {
       nullable: true,
       description: 'The caller’s own name for it, unique in the organization.',
@@ -125,24 +129,28 @@ builder.objectType(vmType, {
     }),
     metadata: t.field({
       type: 'TextMap',
-      description: 'The caller’s own pairs of text.',
+      description: 'The caller’s own labels: pairs of key and text.',
       resolve: (vm) => vm.metadata as Record<string, string>, // checked when it was set
     }),
     networkPolicy: t.field({
       type: networkPolicyType,
-      description: 'Where it may connect to.',
+      description: 'What it may connect to.',
       resolve: (vm) => vm.networkPolicy,
     }),
     warnings: t.exposeStringList('warnings', {
-      description: 'What went wrong at creation without stopping it, such as a repository that could not be cloned.',
+      description: 'Problems at creation that did not prevent it, such as a repository that could not be cloned.',
     }),
     eventCursor: t.string({
-      description: 'Pass it as `after` to `vmEvents` to hear what happens from here on.',
+      description: 'Pass it as `after` to `vmEvents` to follow what happens from here on.',
       resolve: (vm) => String(vm.eventPosition),
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was asked for.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its creation was requested.' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it last changed.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it last began to run.' }),
+    startedAt: t.expose('startedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When it last started running.',
+    }),
     stoppedAt: t.expose('stoppedAt', {
       type: 'DateTime',
       nullable: true,
@@ -160,7 +168,7 @@ builder.objectField(folderType, 'vm', (t) =>
   }),
 )
 
-/** The columns of the fields that lists are asked for most; with any other field they take whole rows. */
+/** The columns of the fields that lists select most; any other field reads whole rows. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
   __typename: [],
   id: [],
@@ -185,16 +193,16 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
 
 const vmConnection = connectionOf('Vm', vmType)
 const vmFilter = builder.inputType('VmFilter', {
-  description: 'Which VMs a list shows.',
-  fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Those that are in one of these.' }) }),
+  description: 'Narrows a list of VMs.',
+  fields: (t) => ({ statuses: t.field({ type: [vmStatus], description: 'Only those with one of these statuses.' }) }),
 })
 const vmArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    first: t.int({ description: 'How many from the beginning, 1 to 1000; 50 without it.' }),
-    offset: t.int({ description: 'How many to pass over, as REST does; a cursor is cheaper.' }),
-    filter: t.field({ type: vmFilter, description: 'Which ones.' }),
-    orderBy: t.field({ type: orderOf('Vm'), description: 'Newest first without it.' }),
+    first: t.int({ description: 'How many to return from the start, 1 to 1000; 50 by default.' }),
+    offset: t.int({ description: 'How many to skip, as in REST; a cursor is cheaper.' }),
+    filter: t.field({ type: vmFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('Vm'), description: 'Newest first by default.' }),
   })),
 }
 type VmArguments = Parameters<typeof pageVms>[1] & {
@@ -215,13 +223,13 @@ builder.queryFields((t) => ({
   }),
   vmByExternalRef: t.field({
     type: vmType,
-    description: 'The VM made with this external reference. Errors: NOT_FOUND.',
-    args: { externalRef: t.arg.string({ required: true, description: 'As given at creation.' }) },
+    description: 'The VM created with this external reference. Errors: NOT_FOUND.',
+    args: { externalRef: t.arg.string({ required: true, description: 'The reference given at creation.' }) },
     resolve: (_, { externalRef }, call) => getVmByExternalRef(call, externalRef),
   }),
   vms: t.field({
     type: vmConnection,
-    description: 'The active organization’s VMs and your own, newest first.',
+    description: 'The active organization’s VMs and those of your environments, newest first.',
     args: vmArguments,
     resolve: (_, given, call, info) => readVms(call, given, info),
   }),
@@ -230,18 +238,18 @@ builder.objectField(organizationType, 'vms', (t) =>
   t.field({
     type: vmConnection,
     nullable: true,
-    description: 'Its VMs and your own in it, newest first.',
+    description: 'Its VMs and those of your environments in it, newest first.',
     args: vmArguments,
     resolve: (organization, given, call, info) => readVms(callIn(call, organization), given, info),
   }),
 )
 
 const vmEvent = builder.objectRef<VmEvent>('VmEvent').implement({
-  description: 'A VM’s status as it became, or a change to the VM.',
+  description: 'A change of a VM: of its status, or of something else.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'position' in value,
   fields: (t) => ({
     cursor: t.string({
-      description: 'Pass it as `after` to resume behind this event.',
+      description: 'Pass it as `after` to resume after this event.',
       resolve: (event) => String(event.position),
     }),
     vmId: t.id({ description: 'Which VM.', resolve: (event) => encodeId('vm', event.vmId) }),
@@ -251,16 +259,16 @@ const vmEvent = builder.objectRef<VmEvent>('VmEvent').implement({
       description: 'The VM as it is now; null once it is deleted.',
       resolve: (event) => event.vmId,
     }),
-    status: t.field({ type: vmStatus, description: 'Its status from then on.', resolve: (event) => event.status }),
+    status: t.field({ type: vmStatus, description: 'Its status after this event.', resolve: (event) => event.status }),
     statusReason: t.exposeString('statusReason', {
       nullable: true,
-      description: 'A sentence, when there is something to know.',
+      description: 'More about the event, as a sentence, when there is more.',
     }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),
 })
 const vmEventOrHeartbeat = builder.unionType('VmEventOrHeartbeat', {
-  description: 'An event of a VM, or a sign of life.',
+  description: 'An event of a VM, or a heartbeat.',
   types: [vmEvent, heartbeat],
 })
 
@@ -268,9 +276,9 @@ builder.subscriptionFields((t) => ({
   vmEvents: t.field({
     type: vmEventOrHeartbeat,
     description:
-      'What happens to a VM: first what happened after the cursor (without one, its status now), then live, until it is deleted. Errors: NOT_FOUND.',
+      'A VM’s events: those after the cursor (without a cursor, its current status), then live ones, until it is deleted. Errors: NOT_FOUND.',
     args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last event seen.' }) },
     subscribe: async (_, { id, after }, call) => withHeartbeats(await followVm(call, id, after)),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))

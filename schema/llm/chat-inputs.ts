@@ -1,25 +1,25 @@
-/** What a chat is asked with, in GraphQL: typed here, and read as the body of `POST /llm/v1/chat/completions`. */
+/** The inputs of chats in GraphQL, typed. They are turned into the body of `POST /llm/v1/chat/completions`. */
 import type { InputFieldBuilder, InputShapeFromFields } from '@pothos/core'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { reasoningLevel } from './models.ts'
 
 const imageDetail = enumOf('ChatImageDetail', 'How closely a model looks at an image.', {
-  auto: 'As its provider finds right.',
+  auto: 'The provider decides.',
   low: 'A glance.',
   high: 'In full.',
 })
-const audioFormat = enumOf('ChatAudioFormat', 'How sound is encoded.', { wav: 'WAV.', mp3: 'MP3.' })
+const audioFormat = enumOf('ChatAudioFormat', 'The encoding of audio.', { wav: 'WAV.', mp3: 'MP3.' })
 const toolChoiceMode = enumOf('ChatToolChoiceMode', 'Whether a model calls tools.', {
-  none: 'It calls none.',
-  auto: 'It calls what it wants.',
-  required: 'It calls at least one.',
+  none: 'It calls no tools.',
+  auto: 'It decides itself.',
+  required: 'It must call at least one tool.',
 })
 
 const imageInput = builder.inputType('ChatImageInput', {
   description: 'An image.',
   fields: (t) => ({
-    url: t.string({ required: true, description: 'An https address, or a data URL of an image.' }),
+    url: t.string({ required: true, description: 'An https URL, or a data URL of an image.' }),
     detail: t.field({ type: imageDetail, description: 'How closely to look at it.' }),
   }),
 })
@@ -34,11 +34,11 @@ const audioInput = builder.inputType('ChatAudioInput', {
   description: 'Sound.',
   fields: (t) => ({
     data: t.field({ type: 'Bytes', required: true, description: 'The bytes.' }),
-    format: t.field({ type: audioFormat, required: true, description: 'How they are encoded.' }),
+    format: t.field({ type: audioFormat, required: true, description: 'The encoding of the bytes.' }),
   }),
 })
 const partInput = builder.inputType('ChatPartInput', {
-  description: 'A part of what a user says.',
+  description: 'A part of a user’s message.',
   isOneOf: true,
   fields: (t) => ({
     text: t.string({ description: 'Text.' }),
@@ -49,24 +49,24 @@ const partInput = builder.inputType('ChatPartInput', {
 })
 
 const userMessageInput = builder.inputType('ChatUserMessageInput', {
-  description: 'What a user says.',
+  description: 'A user’s message.',
   fields: (t) => ({
     content: t.field({
       type: [partInput],
       required: true,
-      description: 'Its parts; one alone needs no list: `content: {text: "Hello"}`.',
+      description: 'Its parts. A single part needs no list: `content: {text: "Hello"}`.',
     }),
-    name: t.string({ description: 'Who says it, where there are several users.' }),
+    name: t.string({ description: 'The user’s name, when there are several users.' }),
   }),
 })
 const reasoningInput = builder.inputType('ChatReasoningInput', {
   description: 'A block of reasoning, sent back as it came in `ChatReasoning`.',
   fields: (t) => ({
-    id: t.string({ description: 'The provider’s name of it.' }),
-    text: t.string({ description: 'What was shown of it.' }),
+    id: t.string({ description: 'The provider’s id of the block.' }),
+    text: t.string({ description: 'The text that was shown.' }),
     model: t.string({ required: true, description: 'The model that it is bound to.' }),
-    signature: t.string({ description: 'What one family of providers wants back.' }),
-    encryptedContent: t.string({ description: 'What another wants back.' }),
+    signature: t.string({ description: 'Anthropic’s signature, which it wants back.' }),
+    encryptedContent: t.string({ description: 'OpenAI’s encrypted content, which it wants back.' }),
     redacted: t.boolean({ description: 'Whether its provider hid the text.' }),
   }),
 })
@@ -75,51 +75,51 @@ const toolCallInput = builder.inputType('ChatToolCallInput', {
   fields: (t) => ({
     id: t.string({ required: true, description: 'Its id.' }),
     name: t.string({ required: true, description: 'The tool.' }),
-    arguments: t.string({ required: true, description: 'The model’s own text: JSON, if it behaved.' }),
+    arguments: t.string({ required: true, description: 'The arguments as the model wrote them; usually valid JSON.' }),
   }),
 })
 const assistantMessageInput = builder.inputType('ChatAssistantMessageInput', {
-  description: 'What the model answered before.',
+  description: 'An earlier answer of the model.',
   fields: (t) => ({
-    reasoning: t.field({ type: [reasoningInput], description: 'Its reasoning, for its own model to go on from.' }),
-    text: t.string({ description: 'What it said.' }),
-    toolCalls: t.field({ type: [toolCallInput], description: 'The tools that it called.' }),
+    reasoning: t.field({ type: [reasoningInput], description: 'Its reasoning, for the same model to continue from.' }),
+    text: t.string({ description: 'The text of the answer.' }),
+    toolCalls: t.field({ type: [toolCallInput], description: 'The tool calls it made.' }),
   }),
 })
 const toolMessageInput = builder.inputType('ChatToolMessageInput', {
-  description: 'What a tool answered.',
+  description: 'The result of a tool call.',
   fields: (t) => ({
-    toolCallId: t.string({ required: true, description: 'Which call this answers.' }),
-    text: t.string({ required: true, description: 'What it answered.' }),
+    toolCallId: t.string({ required: true, description: 'The id of the tool call.' }),
+    text: t.string({ required: true, description: 'The result.' }),
   }),
 })
 const messageInput = builder.inputType('ChatMessageInput', {
-  description: 'A message of a conversation, by whose it is.',
+  description: 'A message of a conversation: exactly one of these.',
   isOneOf: true,
   fields: (t) => ({
     system: t.string({ description: 'Instructions.' }),
-    user: t.field({ type: userMessageInput, description: 'What a user says.' }),
-    assistant: t.field({ type: assistantMessageInput, description: 'What the model answered before.' }),
-    tool: t.field({ type: toolMessageInput, description: 'What a tool answered.' }),
+    user: t.field({ type: userMessageInput, description: 'A user’s message.' }),
+    assistant: t.field({ type: assistantMessageInput, description: 'An earlier answer of the model.' }),
+    tool: t.field({ type: toolMessageInput, description: 'The result of a tool call.' }),
   }),
 })
 
 const jsonSchemaInput = builder.inputType('ChatJsonSchemaInput', {
-  description: 'What an answer in JSON must fit.',
+  description: 'The JSON Schema that an answer must match.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'Its name.' }),
-    description: t.string({ description: 'What it is for.' }),
+    description: t.string({ description: 'A description of its purpose.' }),
     schema: t.field({ type: 'JSON', description: 'The JSON Schema.' }),
-    strict: t.boolean({ description: 'Whether the answer must fit it exactly.' }),
+    strict: t.boolean({ description: 'Whether the answer must match it exactly.' }),
   }),
 })
 const responseFormatInput = builder.inputType('ChatResponseFormatInput', {
-  description: 'The form of an answer.',
+  description: 'The format of an answer.',
   isOneOf: true,
   fields: (t) => ({
-    text: t.boolean({ description: 'Text, as it is without a format; send true.' }),
+    text: t.boolean({ description: 'Plain text, which is the default; send true.' }),
     jsonObject: t.boolean({ description: 'Any JSON object; send true.' }),
-    jsonSchema: t.field({ type: jsonSchemaInput, description: 'JSON that fits a schema.' }),
+    jsonSchema: t.field({ type: jsonSchemaInput, description: 'JSON that matches a schema.' }),
   }),
 })
 
@@ -127,39 +127,39 @@ const toolInput = builder.inputType('ChatToolInput', {
   description: 'A tool that the model may call.',
   fields: (t) => ({
     name: t.string({ required: true, description: '1 to 64 letters, digits, `_` or `-`.' }),
-    description: t.string({ description: 'What it does, for the model.' }),
+    description: t.string({ description: 'What it does, as the model reads it.' }),
     parameters: t.field({ type: 'JSON', description: 'A JSON Schema of its arguments.' }),
-    strict: t.boolean({ description: 'Whether arguments must fit it exactly.' }),
+    strict: t.boolean({ description: 'Whether arguments must match it exactly.' }),
   }),
 })
 const toolChoiceInput = builder.inputType('ChatToolChoiceInput', {
-  description: 'Which tools the model calls.',
+  description: 'Which tools the model may or must call.',
   isOneOf: true,
   fields: (t) => ({
-    mode: t.field({ type: toolChoiceMode, description: 'Whether it calls any.' }),
+    mode: t.field({ type: toolChoiceMode, description: 'Whether it may or must call tools.' }),
     name: t.string({ description: 'The tool that it must call.' }),
   }),
 })
 
 type InputFields = InputFieldBuilder<(typeof builder)['$inferSchemaTypes'], 'InputObject'>
 
-/** What both the whole answer and the streamed one are asked with. */
+/** The fields of whole and of streamed chats. */
 export const commonFields = (t: InputFields) => ({
-  model: t.string({ required: true, description: 'As `models` lists it.' }),
+  model: t.string({ required: true, description: 'The model’s id, as in `models`.' }),
   messages: t.field({ type: [messageInput], required: true, description: 'The conversation, oldest first.' }),
-  maxTokens: t.int({ description: 'Output tokens at most.' }),
+  maxTokens: t.int({ description: 'The maximum number of output tokens.' }),
   temperature: t.float({ description: '0 to 2.' }),
   topP: t.float({ description: '0 to 1.' }),
-  stop: t.stringList({ description: 'At most 4 texts at which it stops.' }),
-  responseFormat: t.field({ type: responseFormatInput, description: 'The form of the answer; text without it.' }),
+  stop: t.stringList({ description: 'Up to 4 texts at which generation stops.' }),
+  responseFormat: t.field({ type: responseFormatInput, description: 'The format of the answer; text by default.' }),
 })
 
-/** What the streamed one is asked with besides. */
+/** The additional fields of streamed chats. */
 export const streamedFields = (t: InputFields) => ({
   ...commonFields(t),
   reasoningEffort: t.field({ type: reasoningLevel, description: 'One of the model’s `reasoningLevels`.' }),
   tools: t.field({ type: [toolInput], description: 'The tools that the model may call.' }),
-  toolChoice: t.field({ type: toolChoiceInput, description: 'Which of them it calls; what it wants without it.' }),
+  toolChoice: t.field({ type: toolChoiceInput, description: 'Which of them it calls; by default the model decides.' }),
   parallelToolCalls: t.boolean({ description: 'Whether several tools may be called at once.' }),
 })
 
@@ -167,7 +167,7 @@ type Given = InputShapeFromFields<ReturnType<typeof commonFields>> &
   Partial<InputShapeFromFields<ReturnType<typeof streamedFields>>>
 type Message = Given['messages'][number]
 
-/** The body that says the same. */
+/** The REST body with the same meaning. */
 export function chatBody(given: Given, stream: boolean): Record<string, unknown> {
   const { model, messages, maxTokens, temperature, topP, stop, responseFormat } = given
   const { reasoningEffort, tools, toolChoice, parallelToolCalls } = given

@@ -9,36 +9,42 @@ import type { Completion } from '#src/resources/llm/chats/completions.ts'
 import { chatBody, commonFields, streamedFields } from './chat-inputs.ts'
 import { modelType } from './models.ts'
 
-/** One thing that happened, and whose answer it belongs to. */
+/** An event of an answer, with the completion that it belongs to. */
 type ChatEvent = { completion: Completion; event: ModelEvent }
 
 const finishReason = enumOf('ChatFinishReason', 'Why a model stopped.', {
-  stop: 'It had said what it wanted, or met a stop text.',
+  stop: 'It finished, or met a stop text.',
   length: 'It reached the token limit.',
-  tool_calls: 'It wants tools called.',
-  content_filter: 'The provider held the rest back.',
+  tool_calls: 'It calls tools.',
+  content_filter: 'The provider filtered the rest.',
 } satisfies Record<FinishReason, string>)
 
 const usageType = builder.objectRef<Usage>('ChatUsage').implement({
   description: 'Tokens of a completion, as the provider counted them.',
   fields: (t) => ({
-    inputTokens: t.exposeInt('inputTokens', { description: 'Of the request, those of the cache included.' }),
-    outputTokens: t.exposeInt('outputTokens', { description: 'Of the answer, reasoning included.' }),
-    cacheReadTokens: t.exposeInt('cacheReadTokens', { description: 'Read from the provider’s cache.' }),
-    cacheWriteTokens: t.exposeInt('cacheWriteTokens', { description: 'Written to the provider’s cache.' }),
-    reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Spent on reasoning.' }),
+    inputTokens: t.exposeInt('inputTokens', { description: 'Tokens of the request, including cached ones.' }),
+    outputTokens: t.exposeInt('outputTokens', { description: 'Tokens of the answer, including reasoning.' }),
+    cacheReadTokens: t.exposeInt('cacheReadTokens', { description: 'Tokens read from the provider’s cache.' }),
+    cacheWriteTokens: t.exposeInt('cacheWriteTokens', { description: 'Tokens written to the provider’s cache.' }),
+    reasoningTokens: t.exposeInt('reasoningTokens', { description: 'Tokens of reasoning.' }),
   }),
 })
 
 const reasoningType = builder.objectRef<ReasoningBlock>('ChatReasoning').implement({
   description:
-    'A closed block of reasoning. Send it back in front of the assistant’s text to go on from it, to the same model only.',
+    'A finished block of reasoning. To continue from it, send it back before the assistant’s text, to the same model only.',
   fields: (t) => ({
-    id: t.exposeString('id', { nullable: true, description: 'The provider’s name of it.' }),
-    text: t.exposeString('text', { description: 'Empty when the provider shows none.' }),
+    id: t.exposeString('id', { nullable: true, description: 'The provider’s id of the block.' }),
+    text: t.exposeString('text', { description: 'The text; empty when the provider shows none.' }),
     model: t.exposeString('model', { description: 'The model that it is bound to.' }),
-    signature: t.exposeString('signature', { nullable: true, description: 'What one family of providers wants back.' }),
-    encryptedContent: t.exposeString('encryptedContent', { nullable: true, description: 'What another wants back.' }),
+    signature: t.exposeString('signature', {
+      nullable: true,
+      description: 'Anthropic’s signature, which it wants back.',
+    }),
+    encryptedContent: t.exposeString('encryptedContent', {
+      nullable: true,
+      description: 'OpenAI’s encrypted content, which it wants back.',
+    }),
     redacted: t.exposeBoolean('redacted', { description: 'Whether its provider hid the text.' }),
   }),
 })
@@ -48,20 +54,20 @@ const toolCallType = builder
   .implement({
     description: 'The beginning of a tool call, or a piece of its arguments.',
     fields: (t) => ({
-      index: t.exposeInt('index', { description: 'Which call of this answer, from 0.' }),
+      index: t.exposeInt('index', { description: 'The index of the call in this answer, from 0.' }),
       id: t.string({
         nullable: true,
-        description: 'With the beginning: its id.',
+        description: 'The id of the call; only in its first piece.',
         resolve: (event) => (event.type === 'tool' ? event.id : null),
       }),
       name: t.string({
         nullable: true,
-        description: 'With the beginning: the tool.',
+        description: 'The name of the tool; only in the first piece.',
         resolve: (event) => (event.type === 'tool' ? event.name : null),
       }),
       arguments: t.string({
         nullable: true,
-        description: 'The next piece of its arguments, JSON when all are joined.',
+        description: 'The next piece of its arguments; all joined are JSON.',
         resolve: (event) => (event.type === 'arguments' ? event.text : null),
       }),
     }),
@@ -75,23 +81,26 @@ const completionType = builder.objectRef<ChatAnswer>('ChatCompletion').implement
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same, whole.',
+      description: 'The same, as an object.',
       resolve: ({ completion }) => completion.model,
     }),
-    upstream: t.string({ description: 'Who served it.', resolve: ({ completion }) => completion.upstream }),
-    content: t.exposeString('text', { description: 'What it said.' }),
+    upstream: t.string({
+      description: 'The provider that served it.',
+      resolve: ({ completion }) => completion.upstream,
+    }),
+    content: t.exposeString('text', { description: 'The text of the answer.' }),
     refusal: t.string({
       nullable: true,
-      description: 'With what words it refused; null when it did not.',
+      description: 'The text of its refusal; null when it did not refuse.',
       resolve: ({ refusal }) => refusal || null,
     }),
     finishReason: t.expose('finishReason', { type: finishReason, description: 'Why it stopped.' }),
-    usage: t.expose('usage', { type: usageType, description: 'What it took.' }),
+    usage: t.expose('usage', { type: usageType, description: 'The tokens it used.' }),
   }),
 })
 
 const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement({
-  description: 'A piece of an answer: exactly one of its parts is not null.',
+  description: 'A piece of an answer: exactly one of its content fields is not null.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'completion' in value,
   fields: (t) => ({
     id: t.id({ description: 'The answer it belongs to.', resolve: ({ completion }) => completion.id }),
@@ -99,10 +108,13 @@ const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement(
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same, whole.',
+      description: 'The same, as an object.',
       resolve: ({ completion }) => completion.model,
     }),
-    upstream: t.string({ description: 'Who serves it.', resolve: ({ completion }) => completion.upstream }),
+    upstream: t.string({
+      description: 'The provider that serves it.',
+      resolve: ({ completion }) => completion.upstream,
+    }),
     text: t.string({
       nullable: true,
       description: 'The next piece of text.',
@@ -116,42 +128,42 @@ const chatEvent = builder.objectRef<ChatEvent>('ChatCompletionEvent').implement(
     reasoning: t.field({
       type: reasoningType,
       nullable: true,
-      description: 'A block of reasoning, closed.',
+      description: 'A finished block of reasoning.',
       resolve: ({ event }) => (event.type === 'reasoning_end' ? event.block : null),
     }),
     toolCall: t.field({
       type: toolCallType,
       nullable: true,
-      description: 'A tool call begins or goes on.',
+      description: 'A piece of a tool call.',
       resolve: ({ event }) => (event.type === 'tool' || event.type === 'arguments' ? event : null),
     }),
     finishReason: t.field({
       type: finishReason,
       nullable: true,
-      description: 'With the last event.',
+      description: 'Only in the last piece.',
       resolve: ({ event }) => (event.type === 'end' ? event.finishReason : null),
     }),
     usage: t.field({
       type: usageType,
       nullable: true,
-      description: 'With the last event.',
+      description: 'Only in the last piece.',
       resolve: ({ event }) => (event.type === 'end' ? event.usage : null),
     }),
   }),
 })
 
 const chatEventOrHeartbeat = builder.unionType('ChatCompletionEventOrHeartbeat', {
-  description: 'A piece of an answer, or a sign of life.',
+  description: 'A piece of an answer, or a heartbeat.',
   types: [chatEvent, heartbeat],
 })
 
 const errors =
-  'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and its kin.'
+  'Errors: UNSUPPORTED_MODEL, INVALID_MESSAGES, INVALID_PARAMETER, NO_ACTIVE_PLAN, INSUFFICIENT_CREDITS, BUDGET_EXCEEDED, KEY_RATE_LIMITED, UPSTREAM_ERROR and other errors of upstreams.'
 
 mutationOf(
   'createChatCompletion',
   { field: 'completion', type: completionType },
-  `Asks a model and waits for the whole answer. Leaving ends the request. Without tools and reasoning: those are streamed. ${errors}`,
+  `Sends a chat to a model and waits for the whole answer. Disconnecting ends the request. Tools and reasoning are not available here: use the subscription for them. ${errors}`,
   commonFields,
   (call: Context, input) => wholeAnswer(call, chatBody(input, false)),
 )
@@ -164,10 +176,10 @@ const streamedInput = builder.inputType('ChatCompletionEventsInput', {
 builder.subscriptionFields((t) => ({
   chatCompletionEvents: t.field({
     type: chatEventOrHeartbeat,
-    description: `Asks a model and tells its answer as it comes. Leaving ends the request. It cannot be resumed: what was not heard is gone. ${errors}`,
-    args: { input: t.arg({ type: streamedInput, required: true, description: 'What it takes.' }) },
+    description: `Sends a chat to a model and streams its answer. Disconnecting ends the request. A stream cannot be resumed: missed pieces are lost. ${errors}`,
+    args: { input: t.arg({ type: streamedInput, required: true, description: 'The chat.' }) },
     subscribe: async (_, { input }, call) => withHeartbeats(eventsOf(call, chatBody(input, true))),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))
 
@@ -188,7 +200,7 @@ async function* eventsOf(call: Context, body: Record<string, unknown>): AsyncGen
     for await (const batch of completion.events)
       for (const event of batch) if (event.type !== 'usage') yield { completion, event }
   } catch (error) {
-    if (!call.signal?.aborted) throw error // the reader has left: nobody is told
+    if (!call.signal?.aborted) throw error // the subscriber has disconnected
   } finally {
     call.signal?.removeEventListener('abort', leave)
     gone.abort()

@@ -15,19 +15,24 @@ import {
   type KeyBudget,
 } from '#src/resources/llm/billing.ts'
 
-const inferencePlan = enumOf('InferencePlan', 'Under which plan an organization uses models.', {
-  [selfHostedPlan]: 'That of an organization on a single host: credits are what the operator grants.',
+const inferencePlan = enumOf('InferencePlan', 'The plan under which an organization uses models.', {
+  [selfHostedPlan]: 'The plan of a self-hosted installation: the operator grants credits.',
 })
 
 const keyBudget = builder.objectRef<KeyBudget>('KeyBudget').implement({
-  description: 'What an organization key may spend on models in a month (UTC).',
+  description: 'What an API key may spend on models in a month (UTC).',
   fields: (t) => ({
     keyId: t.exposeID('keyId', { description: 'The key.' }),
-    key: t.field({ type: apiKeyType, nullable: true, description: 'The same, whole.', resolve: ({ keyId }) => keyId }),
-    monthlyUsd: t.expose('monthlyUsd', { type: 'Decimal', description: 'US dollars a month.' }),
+    key: t.field({
+      type: apiKeyType,
+      nullable: true,
+      description: 'The same, as an object.',
+      resolve: ({ keyId }) => keyId,
+    }),
+    monthlyUsd: t.expose('monthlyUsd', { type: 'Decimal', description: 'The budget in US dollars per month.' }),
     spentThisMonthUsd: t.expose('spentThisMonthUsd', {
       type: 'Decimal',
-      description: 'US dollars of it that are spent.',
+      description: 'How much of it is spent, in US dollars.',
     }),
   }),
 })
@@ -38,25 +43,29 @@ const credits = builder.objectRef<Credits>('InferenceCredits').implement({
     plan: t.field({
       type: inferencePlan,
       nullable: true,
-      description: 'The plan; without one no model may be used.',
-      resolve: ({ plan }) => plan as typeof selfHostedPlan | null, // the only one that can be set
+      description: 'The plan; an organization without one cannot use models.',
+      resolve: ({ plan }) => plan as typeof selfHostedPlan | null, // the only plan that can be set
     }),
-    grantedUsd: t.expose('grantedUsd', { type: 'Decimal', description: 'All that was ever granted.' }),
-    balanceUsd: t.expose('balanceUsd', { type: 'Decimal', description: 'What is left: granted without spent.' }),
+    grantedUsd: t.expose('grantedUsd', { type: 'Decimal', description: 'All credits ever granted.' }),
+    balanceUsd: t.expose('balanceUsd', { type: 'Decimal', description: 'The remaining credits: granted minus spent.' }),
     reservedUsd: t.expose('reservedUsd', {
       type: 'Decimal',
-      description: 'How much of it processes hold ready for requests; they give back what nobody uses for 30 s.',
+      description:
+        'How much of the balance web processes have reserved for requests; they return what is unused for 30 s.',
     }),
-    spentUsd: t.expose('spentUsd', { type: 'Decimal', description: 'All that was ever spent.' }),
+    spentUsd: t.expose('spentUsd', { type: 'Decimal', description: 'All credits ever spent.' }),
     monthlyBudgetUsd: t.expose('monthlyBudgetUsd', {
       type: 'Decimal',
       nullable: true,
-      description: 'What may be spent in a month (UTC); null is no limit.',
+      description: 'What may be spent in a month (UTC); null means no limit.',
     }),
-    spentThisMonthUsd: t.expose('spentThisMonthUsd', { type: 'Decimal', description: 'What was spent this month.' }),
+    spentThisMonthUsd: t.expose('spentThisMonthUsd', {
+      type: 'Decimal',
+      description: 'What has been spent this month.',
+    }),
     keyBudgets: t.field({
       type: [keyBudget],
-      description: 'The budgets of its keys; 1,000 at most.',
+      description: 'The budgets of its API keys; 1,000 at most.',
       resolve: (all) => all.keyBudgets,
     }),
   }),
@@ -84,20 +93,20 @@ const changed = { field: 'credits', type: credits }
 const organizationId = { required: true, description: 'An organization that the caller belongs to.' } as const
 const monthlyUsd = {
   type: 'Decimal',
-  description: 'US dollars a month, 0 to 1,000,000; null or nothing ends the budget.',
+  description: 'US dollars per month, 0 to 1,000,000; null or omitted removes the budget.',
 } as const
 
 mutationOf(
   'setOrganizationBudget',
   changed,
-  'Sets what the organization may spend on models in a month. For admins. Errors: FORBIDDEN, INVALID_REQUEST.',
+  'Sets what the organization may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST.',
   (t) => ({ organizationId: t.id(organizationId), monthlyUsd: t.field(monthlyUsd) }),
   (call, input) => setOrganizationBudget(call, input.organizationId, input.monthlyUsd ?? null),
 )
 mutationOf(
   'setKeyBudget',
   changed,
-  'Sets what one of the organization’s keys may spend on models in a month. For admins. Errors: FORBIDDEN, INVALID_REQUEST, NOT_FOUND.',
+  'Sets what one of the organization’s API keys may spend on models in a month. Requires the admin role. Errors: FORBIDDEN, INVALID_REQUEST, NOT_FOUND.',
   (t) => ({
     organizationId: t.id(organizationId),
     keyId: t.id({ required: true, description: 'The key’s id.' }),

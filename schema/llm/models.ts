@@ -20,33 +20,37 @@ export const reasoningLevel = enumOf('ReasoningLevel', 'How hard a model thinks,
   xhigh: 'Harder.',
   max: 'As hard as it can.',
 } satisfies Record<ReasoningLevel, string>)
-const reasoningReplay = enumOf('ReasoningReplay', 'What a provider wants back of its reasoning in the next request.', {
-  none: 'Nothing.',
-  signature: 'The text and its signature.',
-  encrypted_content: 'The block’s id and its encrypted content.',
-} satisfies Record<ReasoningReplay, string>)
-const modelStatus = enumOf('ModelStatus', 'Whether a model may be counted on.', {
-  available: 'It is served.',
-  deprecated: 'It is served still; move to another.',
+const reasoningReplay = enumOf(
+  'ReasoningReplay',
+  'What a provider needs back from its reasoning in the next request.',
+  {
+    none: 'Nothing.',
+    signature: 'The text and its signature.',
+    encrypted_content: 'The block’s id and its encrypted content.',
+  } satisfies Record<ReasoningReplay, string>,
+)
+const modelStatus = enumOf('ModelStatus', 'The life cycle of a model.', {
+  available: 'It is available.',
+  deprecated: 'It is still available; move to another one.',
 } satisfies Record<Model['status'], string>)
-const modelLifecycle = enumOf('ModelLifecycle', 'Where a model is in its life, in Anthropic’s words.', {
-  active: 'It may be counted on.',
-  deprecated: 'Move to another.',
-  retired: 'None that is listed is.',
+const modelLifecycle = enumOf('ModelLifecycle', 'The life cycle of a model, in Anthropic’s words.', {
+  active: 'It is available.',
+  deprecated: 'It is still available; move to another one.',
+  retired: 'It is retired; listed models never are.',
 } satisfies Record<Lifecycle, string>)
 const modelSpeed = enumOf('ModelSpeed', 'The class of service.', {
-  standard: 'The usual one.',
-  fast: 'A faster one.',
+  standard: 'The standard class.',
+  fast: 'A faster class.',
 } satisfies Record<Model['speed'], string>)
 
 const pricing = builder.objectRef<Pricing>('ModelPricing').implement({
-  description: 'Prices in US dollars for a million tokens.',
+  description: 'Prices in US dollars per million tokens.',
   fields: (t) => {
     const price = (field: keyof Pricing, description: string) =>
       t.field({ type: 'Decimal', description, resolve: (prices) => dollarsPerMillion(prices[field]) })
     return {
       inputUsdPerMillion: price('inputNanoUsd', 'Tokens sent.'),
-      outputUsdPerMillion: price('outputNanoUsd', 'Tokens answered, reasoning included.'),
+      outputUsdPerMillion: price('outputNanoUsd', 'Output tokens, including reasoning.'),
       cacheReadUsdPerMillion: price('cacheReadNanoUsd', 'Tokens read from the provider’s cache.'),
       cacheWriteUsdPerMillion: price('cacheWriteNanoUsd', 'Tokens written to the provider’s cache.'),
     }
@@ -54,70 +58,70 @@ const pricing = builder.objectRef<Pricing>('ModelPricing').implement({
 })
 
 /** A model. */
-export const modelType = nodeOf('Model', '`<provider>/<model>`; what requests name as `model`.', findModels)
+export const modelType = nodeOf('Model', '`<provider>/<model>`; the value of `model` in requests.', findModels)
 
 builder.objectType(modelType, {
   description: 'A model that this installation serves.',
   fields: (t) => ({
     object: t.string({ description: 'Always `model`, as OpenAI’s clients expect.', resolve: () => 'model' }),
     type: t.string({ description: 'Always `model`, as Anthropic’s clients expect.', resolve: () => 'model' }),
-    displayName: t.exposeString('displayName', { description: 'Its name for people.' }),
-    ownedBy: t.exposeString('ownedBy', { description: 'Whose it is.' }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The day it came out.' }),
+    displayName: t.exposeString('displayName', { description: 'A name to display.' }),
+    ownedBy: t.exposeString('ownedBy', { description: 'The provider that made it.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The day of its release.' }),
     created: t.int({
-      description: 'The same in Unix seconds.',
+      description: 'The same, in Unix seconds.',
       resolve: ({ createdAt }) => Math.floor(Date.parse(createdAt) / 1000),
     }),
     contextWindow: t.exposeInt('contextWindow', {
-      description: 'Tokens that a request and its answer may have together.',
+      description: 'The context window: the maximum tokens of a request and its answer together.',
     }),
     maxInputTokens: t.int({
-      description: 'Tokens that a request may have.',
+      description: 'The maximum tokens of a request.',
       resolve: ({ contextWindow }) => contextWindow,
     }),
     maxTokens: t.int({
-      description: 'Tokens that an answer may have.',
+      description: 'The maximum tokens of an answer.',
       resolve: ({ maxOutputTokens }) => maxOutputTokens,
     }),
     reasoningLevels: t.field({
       type: [reasoningLevel],
-      description: 'What `reasoning_effort` may be; empty for a model that does not reason.',
+      description: 'The possible values of `reasoning_effort`; empty for a model that does not reason.',
       resolve: (model) => [...model.reasoningLevels],
     }),
     defaultReasoningLevel: t.field({
       type: reasoningLevel,
       nullable: true,
-      description: 'What it is when a request does not say.',
+      description: 'The level that is used when a request does not set one.',
       resolve: (model) => model.defaultReasoningLevel,
     }),
     reasoningReplay: t.field({
       type: reasoningReplay,
-      description: 'What must be sent back of its reasoning.',
+      description: 'What must be sent back from its reasoning.',
       resolve: (model) => model.reasoningReplay,
     }),
     lifecycle: t.field({
       type: modelLifecycle,
-      description: 'The same as `status` in Anthropic’s words.',
+      description: 'The same as `status`, in Anthropic’s words.',
       resolve: (model) => lifecycleOf(model),
     }),
     deprecatedAt: t.expose('deprecatedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was deprecated, where the operator said so.',
+      description: 'When it was deprecated, if the operator has set it.',
     }),
     retiresAt: t.expose('retiresAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it is to go, where the operator said so.',
+      description: 'When it will be removed, if the operator has set it.',
     }),
-    line: t.exposeString('line', { nullable: true, description: 'The line that it belongs to, such as `opus`.' }),
+    line: t.exposeString('line', { nullable: true, description: 'Its model family, such as `opus`.' }),
     allowedFallbackModels: t.idList({
-      description: 'Always empty: what a model falls back to is the operator’s choice.',
+      description: 'Always empty: the operator configures fallbacks.',
       resolve: () => [],
     }),
     wireCapabilities: t.field({
       type: wireModelCapabilities,
-      description: 'The same as REST shows it.',
+      description: 'The same, as REST shows it.',
       resolve: (model) => wireCapabilities(model),
     }),
     capabilities: t.field({
@@ -129,7 +133,7 @@ builder.objectType(modelType, {
     speed: t.field({ type: modelSpeed, description: 'Its class of service.', resolve: (model) => model.speed }),
     status: t.field({
       type: modelStatus,
-      description: 'Whether it may be counted on.',
+      description: 'Its stage in the life cycle.',
       resolve: (model) => model.status,
     }),
   }),
@@ -139,7 +143,7 @@ builder.objectType(modelType, {
 export const modelConnection = connectionOf('Model', modelType)
 
 const modelFilter = builder.inputType('ModelFilter', {
-  description: 'Which models a list shows.',
+  description: 'Narrows a list of models.',
   fields: (t) => ({
     lifecycle: t.field({ type: [modelLifecycle], description: 'Only those in one of these stages.' }),
   }),
@@ -149,16 +153,16 @@ builder.queryFields((t) => ({
   models: t.field({
     type: modelConnection,
     description:
-      'The models that may be asked: those with an upstream that the operator has set up, in the order of the table. Errors: INVALID_REQUEST.',
-    args: { ...pageArguments, filter: t.arg({ type: modelFilter, description: 'Which ones.' }) },
+      'The available models: those for which the operator has configured an upstream, in the order of the catalog. Errors: INVALID_REQUEST.',
+    args: { ...pageArguments, filter: t.arg({ type: modelFilter, description: 'Narrows the list.' }) },
     resolve: (_, { filter, ...window }, call) => pageModels(call, window, filter),
   }),
   model: t.field({
     type: modelType,
-    description: 'One model. `id` may also be what stands behind the provider. Errors: NOT_FOUND.',
+    description: 'One model. `id` may omit the provider and its slash. Errors: NOT_FOUND.',
     args: {
       ...idArguments,
-      provider: t.arg.string({ description: 'What stands before the slash, when `id` is only what stands behind it.' }),
+      provider: t.arg.string({ description: 'The provider, when `id` omits it.' }),
     },
     resolve: (_, { id, provider }, call) => getModel(call, provider ? `${provider}/${id}` : id),
   }),

@@ -1,4 +1,4 @@
-/** What requests to models used and cost, in GraphQL. */
+/** The usage and cost of requests to models, in GraphQL. */
 import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
@@ -23,73 +23,76 @@ import { organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { modelType } from './models.ts'
 
-const requestStatus = enumOf('InferenceRequestStatus', 'How a request to a model stands.', {
-  open: 'It runs; what it used is brought up to date every second.',
-  completed: 'The model said everything.',
-  cut_by_client: 'The caller left before the end.',
-  cut_by_upstream: 'The provider broke off.',
+const requestStatus = enumOf('InferenceRequestStatus', 'The status of a request to a model.', {
+  open: 'It is running; its usage is updated every second.',
+  completed: 'The answer is complete.',
+  cut_by_client: 'The caller disconnected before the end.',
+  cut_by_upstream: 'The provider broke off the answer.',
   failed: 'No provider answered.',
-  lost: 'Its process died. It is counted by what was written of it last, a second before at most.',
+  lost: 'Its process died. Its usage is as of at most a second before that.',
 } satisfies Record<RequestStatus, string>)
 
-const requestRoute = enumOf('InferenceRequestRoute', 'Where a request to a model came in.', {
+const requestRoute = enumOf('InferenceRequestRoute', 'The endpoint at which a request to a model arrived.', {
   'chat.completions': '`POST /llm/v1/chat/completions`.',
   chat: '`POST /llm/v1/chat`.',
   graphql: 'GraphQL.',
-  agent: 'A session of an agent.',
+  agent: 'An agent’s session.',
 } satisfies Record<RequestRoute, string>)
 
-const groupBy = enumOf('InferenceUsageGroupBy', 'What sums are by.', {
-  key: 'By organization key, and by person for requests without one.',
+const groupBy = enumOf('InferenceUsageGroupBy', 'What sums are grouped by.', {
+  key: 'By API key, and by person for requests without one.',
   model: 'By model.',
-  day: 'By day of the start, UTC.',
+  day: 'By the day on which requests started, UTC.',
 } satisfies Record<UsageGroupBy, string>)
 
 const requestType = nodeOf('InferenceRequest', '`infreq_` and 26 characters.', findRequests)
 
 builder.objectType(requestType, {
-  description: 'One request to a model. What was asked and answered is not kept.',
+  description: 'One request to a model. Its messages and its answer are not stored.',
   fields: (t) => ({
     organizationId: t.id({
-      description: 'Who pays for it.',
+      description: 'The organization that pays for it.',
       resolve: ({ organizationId }) => encodeId('organization', organizationId),
     }),
     organization: t.field({
       type: organizationType,
       nullable: true,
-      description: 'The same, whole.',
+      description: 'The same, as an object.',
       resolve: ({ organizationId }) => organizationId,
     }),
-    keyId: t.exposeID('keyId', { nullable: true, description: 'The organization key that asked.' }),
+    keyId: t.exposeID('keyId', { nullable: true, description: 'The API key that sent it.' }),
     key: t.field({
       type: apiKeyType,
       nullable: true,
-      description: 'The same, whole.',
+      description: 'The same, as an object.',
       resolve: ({ keyId }) => keyId,
     }),
     userId: t.id({
       nullable: true,
-      description: 'The person who asked.',
+      description: 'The person who sent it.',
       resolve: ({ userId }) => userId && encodeId('user', userId),
     }),
     user: t.field({
       type: userType,
       nullable: true,
-      description: 'The same, whole.',
+      description: 'The same, as an object.',
       resolve: ({ userId }) => userId,
     }),
-    modelId: t.exposeID('model', { description: 'The model that was asked.' }),
+    modelId: t.exposeID('model', { description: 'The requested model.' }),
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same as it is now; null for one that is no longer served.',
+      description: 'The same, as an object; null when this installation no longer serves it.',
       resolve: (request) => request.model,
     }),
-    upstream: t.exposeString('upstream', { nullable: true, description: 'Who answered; null when nobody did.' }),
-    route: t.expose('route', { type: requestRoute, description: 'Where it came in.' }),
-    status: t.expose('status', { type: requestStatus, description: 'How it stands.' }),
-    inputTokens: t.expose('inputTokens', { type: 'BigInt', description: 'Tokens in, those of the cache included.' }),
-    outputTokens: t.expose('outputTokens', { type: 'BigInt', description: 'Tokens out, reasoning included.' }),
+    upstream: t.exposeString('upstream', {
+      nullable: true,
+      description: 'The provider that answered; null when none did.',
+    }),
+    route: t.expose('route', { type: requestRoute, description: 'The endpoint at which it arrived.' }),
+    status: t.expose('status', { type: requestStatus, description: 'Its status.' }),
+    inputTokens: t.expose('inputTokens', { type: 'BigInt', description: 'Input tokens, including cached ones.' }),
+    outputTokens: t.expose('outputTokens', { type: 'BigInt', description: 'Output tokens, including reasoning.' }),
     cacheReadTokens: t.expose('cacheReadTokens', {
       type: 'BigInt',
       description: 'Tokens read from the provider’s cache.',
@@ -100,11 +103,11 @@ builder.objectType(requestType, {
     }),
     reasoningTokens: t.expose('reasoningTokens', { type: 'BigInt', description: 'Tokens of reasoning.' }),
     costUsd: t.expose('costUsd', { type: 'Decimal', description: 'US dollars, nine decimals.' }),
-    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it started.' }),
     endedAt: t.expose('endedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it ended; null while it runs.',
+      description: 'When it ended; null while it is running.',
     }),
   }),
 })
@@ -113,8 +116,8 @@ const totals = builder.objectRef<Totals>('InferenceTotals').implement({
   description: 'Sums of requests to models.',
   fields: (t) => ({
     requests: t.expose('requests', { type: 'BigInt', description: 'How many.' }),
-    inputTokens: t.expose('inputTokens', { type: 'BigInt', description: 'Tokens in, those of the cache included.' }),
-    outputTokens: t.expose('outputTokens', { type: 'BigInt', description: 'Tokens out, reasoning included.' }),
+    inputTokens: t.expose('inputTokens', { type: 'BigInt', description: 'Input tokens, including cached ones.' }),
+    outputTokens: t.expose('outputTokens', { type: 'BigInt', description: 'Output tokens, including reasoning.' }),
     cacheReadTokens: t.expose('cacheReadTokens', {
       type: 'BigInt',
       description: 'Tokens read from providers’ caches.',
@@ -128,10 +131,15 @@ const totals = builder.objectRef<Totals>('InferenceTotals').implement({
   }),
 })
 const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implement({
-  description: 'Sums of one key, person, model or day; what they are not by is null.',
+  description: 'The sums of one key, person, model or day; the others are null.',
   fields: (t) => ({
-    keyId: t.exposeID('keyId', { nullable: true, description: 'The organization key.' }),
-    key: t.field({ type: apiKeyType, nullable: true, description: 'The same, whole.', resolve: ({ keyId }) => keyId }),
+    keyId: t.exposeID('keyId', { nullable: true, description: 'The API key.' }),
+    key: t.field({
+      type: apiKeyType,
+      nullable: true,
+      description: 'The same, as an object.',
+      resolve: ({ keyId }) => keyId,
+    }),
     userId: t.id({
       nullable: true,
       description: 'The person.',
@@ -140,14 +148,14 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
     user: t.field({
       type: userType,
       nullable: true,
-      description: 'The same, whole.',
+      description: 'The same, as an object.',
       resolve: ({ userId }) => userId,
     }),
     modelId: t.exposeID('model', { nullable: true, description: 'The model.' }),
     model: t.field({
       type: modelType,
       nullable: true,
-      description: 'The same as it is now; null for one that is no longer served.',
+      description: 'The same, as an object; null when this installation no longer serves it.',
       resolve: ({ model }) => model,
     }),
     day: t.exposeString('day', { nullable: true, description: 'The day: `2026-11-21`.' }),
@@ -155,60 +163,60 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
   }),
 })
 const usage = builder.objectRef<InferenceUsage>('InferenceUsage').implement({
-  description: 'What requests to models used and cost in some days, by the day on which they began.',
+  description: 'The usage and cost of requests to models that started in a range of days.',
   fields: (t) => ({
     from: t.exposeString('from', { description: 'The first day, UTC.' }),
     to: t.exposeString('to', { description: 'The last day, UTC.' }),
     totals: t.field({ type: totals, description: 'Everything together.', resolve: (all) => all.totals }),
     groups: t.field({
       type: [usageGroup],
-      description: 'The dearest first, days in order; 1,000 at most. Empty without `groupBy`.',
+      description: 'Groups with the highest cost first, days in order; 1,000 at most. Empty without `groupBy`.',
       resolve: (all) => all.groups,
     }),
   }),
 })
 
 const requestEvent = builder.objectRef<{ settled: SettledRequest }>('InferenceRequestEvent').implement({
-  description: 'A request that was settled.',
+  description: 'A request that has ended and is accounted for.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'settled' in value,
   fields: (t) => ({
     cursor: t.string({
-      description: 'Pass it as `after` to resume behind this event.',
+      description: 'Pass it as `after` to resume after this event.',
       resolve: ({ settled }) => String(settled.position),
     }),
     request: t.field({ type: requestType, description: 'The request.', resolve: ({ settled }) => settled }),
   }),
 })
 const eventOrHeartbeat = builder.unionType('InferenceRequestEventOrHeartbeat', {
-  description: 'A request that was settled, or a sign of life.',
+  description: 'A request that has ended and is accounted for, or a heartbeat.',
   types: [requestEvent, heartbeat],
 })
 const requestConnection = connectionOf('InferenceRequest', requestType)
 const requestFilter = builder.inputType('InferenceRequestFilter', {
-  description: 'Which requests to models a list shows.',
+  description: 'Narrows a list of requests to models.',
   fields: (t) => ({
-    keyId: t.id({ description: 'Only those of this organization key.' }),
+    keyId: t.id({ description: 'Only those of this API key.' }),
     modelId: t.id({ description: 'Only those to this model.' }),
-    status: t.field({ type: requestStatus, description: 'Only those that stand so.' }),
+    status: t.field({ type: requestStatus, description: 'Only those with this status.' }),
   }),
 })
 const usageArguments = builder.args((t) => ({
-  from: t.string({ description: 'The first day, UTC: `2026-11-01`; the first of the month of `to` without it.' }),
-  to: t.string({ description: 'The last day, UTC; today without it. 366 days at most.' }),
-  groupBy: t.field({ type: groupBy, description: 'What to sum by, besides everything together.' }),
+  from: t.string({ description: 'The first day, UTC: `2026-11-01`; by default the first day of the month of `to`.' }),
+  to: t.string({ description: 'The last day, UTC; today by default. The range has 366 days at most.' }),
+  groupBy: t.field({ type: groupBy, description: 'What to group by, in addition to the total.' }),
 }))
 const requestArguments = {
   ...pageArguments,
   ...builder.args((t) => ({
-    filter: t.field({ type: requestFilter, description: 'Which ones.' }),
-    orderBy: t.field({ type: orderOf('InferenceRequest'), description: 'Newest first without it.' }),
+    filter: t.field({ type: requestFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('InferenceRequest'), description: 'Newest first by default.' }),
   })),
 }
 
 builder.queryFields((t) => ({
   inferenceUsage: t.field({
     type: usage,
-    description: 'What the organization’s requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
+    description: 'The usage and cost of the organization’s requests to models. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: { ...organizationArguments, ...usageArguments },
     resolve: (_, input, call) => sumUsage(call, input),
   }),
@@ -225,7 +233,7 @@ builder.objectFields(organizationType, (t) => ({
   inferenceUsage: t.field({
     type: usage,
     nullable: true,
-    description: 'What its requests to models used and cost. Errors: FORBIDDEN, INVALID_REQUEST.',
+    description: 'The usage and cost of its requests to models. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: usageArguments,
     resolve: ({ id }, input, call) => sumUsage(call, { ...input, organizationId: encodeId('organization', id) }),
   }),
@@ -243,14 +251,14 @@ builder.subscriptionFields((t) => ({
   inferenceRequestEvents: t.field({
     type: eventOrHeartbeat,
     description:
-      'The organization’s requests to models as they are settled: those after the cursor, then live; from now on without one. Errors: FORBIDDEN, INVALID_REQUEST.',
+      'The organization’s requests to models, each when it has ended and is accounted for: those after the cursor, then live ones; without a cursor, only new ones. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: {
       ...organizationArguments,
       after: t.arg.string({ description: 'The cursor of the last event seen; `0` for the beginning.' }),
     },
     subscribe: async (_, { organizationId, after }, call) =>
       withHeartbeats(eventsOf(await followRequests(call, organizationId, after))),
-    resolve: (event) => event as never, // the union's own types tell them apart
+    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
   }),
 }))
 

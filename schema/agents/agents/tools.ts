@@ -1,4 +1,4 @@
-/** The tools of an agent in GraphQL: as they are shown, and as they are given. */
+/** The tools of an agent in GraphQL: output types and inputs. */
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { AgentTool, PermissionPolicy, ToolConfig, ToolSetting } from '#src/resources/agents/agents/rows.ts'
@@ -7,90 +7,98 @@ type BuiltIn = AgentTool & { type: 'agent_toolset_20260401' | 'berth_toolset_v1'
 type OfServer = AgentTool & { type: 'mcp_toolset' }
 type Custom = AgentTool & { type: 'custom' }
 
-const permissionPolicyType = enumOf('PermissionPolicyType', 'Whether a tool runs at once.', {
-  always_allow: 'It runs at once.',
-  always_ask: 'It waits for the user’s word.',
+const permissionPolicyType = enumOf('PermissionPolicyType', 'Whether a tool runs immediately or waits for approval.', {
+  always_allow: 'It runs immediately.',
+  always_ask: 'It waits for the user’s approval.',
 } satisfies Record<PermissionPolicy['type'], string>)
 
 /** Whether a tool runs at once or waits. */
 export const permissionPolicy = builder.objectRef<PermissionPolicy>('PermissionPolicy').implement({
-  description: 'Whether a tool runs at once or waits for the user’s word.',
+  description: 'Whether a tool runs immediately or waits for the user’s approval.',
   fields: (t) => ({
     type: t.field({ type: permissionPolicyType, description: 'Which.', resolve: ({ type }) => type }),
   }),
 })
 
 const setting = builder.objectRef<ToolSetting>('ToolSetting').implement({
-  description: 'What holds for a tool.',
+  description: 'The settings of a tool.',
   fields: (t) => ({
     enabled: t.exposeBoolean('enabled', { description: 'Whether the agent has it.' }),
     permissionPolicy: t.field({
       type: permissionPolicy,
-      description: 'Whether it runs at once.',
+      description: 'Whether it runs immediately or waits for approval.',
       resolve: (one) => one.permission_policy,
     }),
   }),
 })
 
 const config = builder.objectRef<ToolConfig>('ToolConfig').implement({
-  description: 'What holds for one tool of a toolset.',
+  description: 'The settings of one tool in a toolset.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The tool.' }),
     enabled: t.exposeBoolean('enabled', { description: 'Whether the agent has it.' }),
     permissionPolicy: t.field({
       type: permissionPolicy,
-      description: 'Whether it runs at once.',
+      description: 'Whether it runs immediately or waits for approval.',
       resolve: (one) => one.permission_policy,
     }),
     allowedDomains: t.exposeStringList('allowed_domains', {
       nullable: true,
-      description: 'Of web tools: the only domains that it reaches; null where it is not restricted.',
+      description: 'For web tools: the only domains it may reach; null when unrestricted.',
     }),
     blockedDomains: t.exposeStringList('blocked_domains', {
       nullable: true,
-      description: 'Of web tools: domains that it does not reach.',
+      description: 'For web tools: domains it may not reach.',
     }),
     maxContentTokens: t.exposeInt('max_content_tokens', {
       nullable: true,
-      description: 'Of `web_fetch`: how much of a page the model is told.',
+      description: 'For `web_fetch`: how much of a page the model gets to read.',
     }),
   }),
 })
 
 const builtIn = builder.objectRef<BuiltIn>('BuiltInToolset').implement({
-  description: 'Tools of Berth’s own.',
+  description: 'Berth’s built-in tools.',
   isTypeOf: (value) => 'default_config' in (value as AgentTool) && !('mcp_server_name' in (value as AgentTool)),
   fields: (t) => ({
     name: t.exposeString('type', { description: '`agent_toolset_20260401` or `berth_toolset_v1`.' }),
     defaultConfig: t.field({
       type: setting,
-      description: 'What holds for those that `configs` does not name.',
+      description: 'The settings of tools that `configs` does not name.',
       resolve: (one) => one.default_config,
     }),
-    configs: t.field({ type: [config], description: 'What holds for single tools.', resolve: (one) => one.configs }),
+    configs: t.field({
+      type: [config],
+      description: 'The settings of individual tools.',
+      resolve: (one) => one.configs,
+    }),
   }),
 })
 
 const ofServer = builder.objectRef<OfServer>('McpToolset').implement({
-  description: 'The tools of a tool server.',
+  description: 'The tools of a tool server (MCP).',
   isTypeOf: (value) => (value as AgentTool).type === 'mcp_toolset',
   fields: (t) => ({
     mcpServerName: t.exposeString('mcp_server_name', { description: 'One of the agent’s `mcpServers`.' }),
     defaultConfig: t.field({
       type: setting,
-      description: 'What holds for those that `configs` does not name.',
+      description: 'The settings of tools that `configs` does not name.',
       resolve: (one) => one.default_config,
     }),
-    configs: t.field({ type: [config], description: 'What holds for single tools.', resolve: (one) => one.configs }),
+    configs: t.field({
+      type: [config],
+      description: 'The settings of individual tools.',
+      resolve: (one) => one.configs,
+    }),
   }),
 })
 
 const custom = builder.objectRef<Custom>('CustomTool').implement({
-  description: 'A tool of the client’s: the client runs it, and answers with a result.',
+  description: 'A custom tool: the client runs it and sends back the result.',
   isTypeOf: (value) => (value as AgentTool).type === 'custom',
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'What models call it.' }),
-    description: t.exposeString('description', { description: 'What models are told of it.' }),
+    name: t.exposeString('name', { description: 'Its name, as models see it.' }),
+    description: t.exposeString('description', { description: 'Its description, as models read it.' }),
     inputSchema: t.field({
       type: 'JSON',
       description: 'JSON Schema of its input.',
@@ -99,84 +107,97 @@ const custom = builder.objectRef<Custom>('CustomTool').implement({
   }),
 })
 
-/** As it is shown. */
+/** A tool entry as the API shows it. */
 export const agentTool = builder.unionType('AgentTool', {
   description: 'One entry of an agent’s tools, with every default filled in.',
   types: [builtIn, ofServer, custom],
 })
 
 const permissionPolicyInput = builder.inputType('PermissionPolicyInput', {
-  description: 'Whether a tool runs at once or waits for the user’s word.',
+  description: 'Whether a tool runs immediately or waits for the user’s approval.',
   fields: (t) => ({ type: t.field({ type: permissionPolicyType, required: true, description: 'Which.' }) }),
 })
 
 const settingInput = builder.inputType('ToolSettingInput', {
-  description: 'What holds for the tools of a toolset that are not named.',
+  description: 'The settings of tools in a toolset that have none of their own.',
   fields: (t) => ({
-    enabled: t.boolean({ description: 'Whether the agent has them; true without it.' }),
-    permissionPolicy: t.field({ type: permissionPolicyInput, description: 'Whether they run at once.' }),
+    enabled: t.boolean({ description: 'Whether the agent has them; true by default.' }),
+    permissionPolicy: t.field({
+      type: permissionPolicyInput,
+      description: 'Whether they run immediately or wait for approval.',
+    }),
   }),
 })
 
 const configInput = builder.inputType('ToolConfigInput', {
-  description: 'What holds for one tool of a toolset.',
+  description: 'The settings of one tool in a toolset.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'The tool.' }),
-    enabled: t.boolean({ description: 'Whether the agent has it; as the toolset says without it.' }),
-    permissionPolicy: t.field({ type: permissionPolicyInput, description: 'As the toolset says without it.' }),
+    enabled: t.boolean({ description: 'Whether the agent has it; the toolset’s default if omitted.' }),
+    permissionPolicy: t.field({ type: permissionPolicyInput, description: 'The toolset’s default if omitted.' }),
   }),
 })
 
 const builtInConfigInput = builder.inputType('BuiltInToolConfigInput', {
-  description: 'What holds for one tool of Berth’s own.',
+  description: 'The settings of one of Berth’s built-in tools.',
   fields: (t) => ({
     name: t.string({ required: true, description: 'The tool.' }),
-    type: t.string({ description: 'The same as its name, or left out.' }),
-    enabled: t.boolean({ description: 'Whether the agent has it; as the toolset says without it.' }),
-    permissionPolicy: t.field({ type: permissionPolicyInput, description: 'As the toolset says without it.' }),
-    allowedDomains: t.stringList({ description: 'Of web tools: the only domains that it reaches.' }),
-    blockedDomains: t.stringList({ description: 'Of web tools: domains that it does not reach.' }),
-    maxContentTokens: t.int({ description: 'Of `web_fetch`: how much of a page the model is told.' }),
-    urlSources: t.field({ type: 'Reserved', description: 'Name the domains in `allowedDomains` instead.' }),
-    userLocation: t.field({ type: 'Reserved', description: 'The search engine is asked without a place.' }),
+    type: t.string({ description: 'The same as the tool’s name, or omitted.' }),
+    enabled: t.boolean({ description: 'Whether the agent has it; the toolset’s default if omitted.' }),
+    permissionPolicy: t.field({ type: permissionPolicyInput, description: 'The toolset’s default if omitted.' }),
+    allowedDomains: t.stringList({ description: 'For web tools: the only domains it may reach.' }),
+    blockedDomains: t.stringList({ description: 'For web tools: domains it may not reach.' }),
+    maxContentTokens: t.int({ description: 'For `web_fetch`: how much of a page the model gets to read.' }),
+    urlSources: t.field({
+      type: 'Reserved',
+      description: 'Not supported: list the permitted domains in `allowedDomains` instead.',
+    }),
+    userLocation: t.field({ type: 'Reserved', description: 'Not supported: searches carry no location.' }),
   }),
 })
 
 const builtInInput = builder.inputType('BuiltInToolsetInput', {
-  description: 'Tools of Berth’s own.',
+  description: 'Berth’s built-in tools.',
   fields: (t) => ({
-    defaultConfig: t.field({ type: settingInput, description: 'What holds for those that `configs` does not name.' }),
-    configs: t.field({ type: [builtInConfigInput], description: 'What holds for single tools.' }),
+    defaultConfig: t.field({ type: settingInput, description: 'The settings of tools that `configs` does not name.' }),
+    configs: t.field({ type: [builtInConfigInput], description: 'The settings of individual tools.' }),
   }),
 })
 
 const ofServerInput = builder.inputType('McpToolsetInput', {
-  description: 'The tools of a tool server.',
+  description: 'The tools of a tool server (MCP).',
   fields: (t) => ({
     mcpServerName: t.string({ required: true, description: 'One of `mcpServers`.' }),
-    defaultConfig: t.field({ type: settingInput, description: 'What holds for those that `configs` does not name.' }),
-    configs: t.field({ type: [configInput], description: 'What holds for single tools.' }),
+    defaultConfig: t.field({ type: settingInput, description: 'The settings of tools that `configs` does not name.' }),
+    configs: t.field({ type: [configInput], description: 'The settings of individual tools.' }),
   }),
 })
 
 const customInput = builder.inputType('CustomToolInput', {
-  description: 'A tool of the client’s.',
+  description: 'A custom tool, which the client runs.',
   fields: (t) => ({
-    name: t.string({ required: true, description: 'What models call it: letters, digits, `_` and `-`, 64 at most.' }),
-    description: t.string({ required: true, description: 'What models are told of it.' }),
-    inputSchema: t.field({ type: 'JSON', required: true, description: 'JSON Schema of its input, an object’s.' }),
+    name: t.string({
+      required: true,
+      description: 'Its name, as models see it: letters, digits, `_` and `-`, 64 at most.',
+    }),
+    description: t.string({ required: true, description: 'Its description, as models read it.' }),
+    inputSchema: t.field({
+      type: 'JSON',
+      required: true,
+      description: 'JSON Schema of its input, which is an object.',
+    }),
   }),
 })
 
-/** As it is given. */
+/** A tool entry as clients send it. */
 export const agentToolInput = builder.inputType('AgentToolInput', {
-  description: 'One entry of an agent’s tools: one of them.',
+  description: 'One entry of an agent’s tools: exactly one of these.',
   isOneOf: true,
   extensions: { tag: 'type', unknownTag: 'unknown_tool' },
   fields: (t) => ({
     agentToolset: t.field({
       type: builtInInput,
-      description: 'Files, commands and the web, as Anthropic’s agents have them.',
+      description: 'Berth’s built-in tools for files, commands and the web, as Anthropic’s agents have them.',
       extensions: { word: 'agent_toolset_20260401' },
     }),
     berthToolset: t.field({
@@ -184,7 +205,7 @@ export const agentToolInput = builder.inputType('AgentToolInput', {
       description: 'Berth’s own.',
       extensions: { word: 'berth_toolset_v1' },
     }),
-    mcpToolset: t.field({ type: ofServerInput, description: 'Those of a tool server.' }),
-    custom: t.field({ type: customInput, description: 'One of the client’s own.' }),
+    mcpToolset: t.field({ type: ofServerInput, description: 'The tools of a tool server.' }),
+    custom: t.field({ type: customInput, description: 'A custom tool, which the client runs.' }),
   }),
 })

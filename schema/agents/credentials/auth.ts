@@ -1,4 +1,4 @@
-/** What a credential is for, in GraphQL: as it is shown, without its secrets, and as it is given, with them. */
+/** The kinds of credentials in GraphQL: output types without secrets, and inputs with them. */
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
 const isOfType = (type: string) => (value: unknown) => (value as { type: string }).type === type
 
 const staticBearer = builder.objectRef<CredentialAuth & { type: 'static_bearer' }>('StaticBearerAuth').implement({
-  description: 'A token that is sent to a tool server as it is.',
+  description: 'A fixed token that is sent to a tool server.',
   isTypeOf: isOfType('static_bearer'),
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `static_bearer`.' }),
@@ -22,29 +22,32 @@ const staticBearer = builder.objectRef<CredentialAuth & { type: 'static_bearer' 
 const tokenEndpointAuth = builder
   .objectRef<NonNullable<McpOauthAuth['refresh']>['token_endpoint_auth']>('TokenEndpointAuth')
   .implement({
-    description: 'How Berth shows who it is at a token endpoint.',
+    description: 'How Berth authenticates at a token endpoint.',
     fields: (t) => ({
       type: t.exposeString('type', { description: '`none`, `client_secret_basic` or `client_secret_post`.' }),
     }),
   })
 
 const oauthRefresh = builder.objectRef<NonNullable<McpOauthAuth['refresh']>>('OauthRefresh').implement({
-  description: 'How a new access token is had.',
+  description: 'How to get a new access token.',
   fields: (t) => ({
-    clientId: t.exposeString('client_id', { description: 'The client, at the authorization server.' }),
-    tokenEndpoint: t.exposeString('token_endpoint', { description: 'Where to ask.' }),
+    clientId: t.exposeString('client_id', { description: 'The client id at the authorization server.' }),
+    tokenEndpoint: t.exposeString('token_endpoint', { description: 'The URL of the token endpoint.' }),
     tokenEndpointAuth: t.field({
       type: tokenEndpointAuth,
-      description: 'How to ask.',
+      description: 'How to authenticate there.',
       resolve: (refresh) => refresh.token_endpoint_auth,
     }),
-    scope: t.exposeString('scope', { nullable: true, description: 'The scope that is asked for.' }),
-    resource: t.exposeString('resource', { nullable: true, description: 'The resource that it is for (RFC 8707).' }),
+    scope: t.exposeString('scope', { nullable: true, description: 'The requested scope.' }),
+    resource: t.exposeString('resource', {
+      nullable: true,
+      description: 'The resource that the token is for (RFC 8707).',
+    }),
   }),
 })
 
 const mcpOauth = builder.objectRef<McpOauthAuth>('McpOauthAuth').implement({
-  description: 'An access token for a tool server, renewed by itself where `refresh` says how.',
+  description: 'An OAuth access token for a tool server. Berth refreshes it when `refresh` is set.',
   isTypeOf: isOfType('mcp_oauth'),
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `mcp_oauth`.' }),
@@ -52,12 +55,12 @@ const mcpOauth = builder.objectRef<McpOauthAuth>('McpOauthAuth').implement({
     expiresAt: t.expose('expires_at', {
       type: 'DateTime',
       nullable: true,
-      description: 'Until when the access token is good, when that is known.',
+      description: 'When the access token expires, when known.',
     }),
     refresh: t.field({
       type: oauthRefresh,
       nullable: true,
-      description: 'How it is renewed; null for one that is not.',
+      description: 'How to refresh it; null when it cannot be refreshed.',
       resolve: ({ refresh }) => refresh,
     }),
   }),
@@ -66,13 +69,13 @@ const mcpOauth = builder.objectRef<McpOauthAuth>('McpOauthAuth').implement({
 const unrestricted = builder
   .objectRef<CredentialNetworking & { type: 'unrestricted' }>('UnrestrictedCredentialNetworking')
   .implement({
-    description: 'A placeholder is replaced towards every host.',
+    description: 'The placeholder is replaced in requests to every host.',
     isTypeOf: isOfType('unrestricted'),
     fields: (t) => ({ type: t.exposeString('type', { description: 'Always `unrestricted`.' }) }),
   })
 
 const limited = builder.objectRef<CredentialNetworking & { type: 'limited' }>('LimitedCredentialNetworking').implement({
-  description: 'A placeholder is replaced towards these hosts only.',
+  description: 'The placeholder is replaced in requests to these hosts only.',
   isTypeOf: isOfType('limited'),
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `limited`.' }),
@@ -81,14 +84,14 @@ const limited = builder.objectRef<CredentialNetworking & { type: 'limited' }>('L
 })
 
 const networking = builder.unionType('CredentialNetworking', {
-  description: 'The hosts towards which a placeholder is replaced by the secret.',
+  description: 'The hosts to which requests carry the secret instead of its placeholder.',
   types: [unrestricted, limited],
 })
 
 const injectionLocation = builder
   .objectRef<NonNullable<EnvironmentVariableAuth['injection_location']>>('InjectionLocation')
   .implement({
-    description: 'Where in a request a placeholder is replaced.',
+    description: 'Which parts of a request carry the secret instead of its placeholder.',
     fields: (t) => ({
       header: t.exposeBoolean('header', { description: 'In headers.' }),
       body: t.exposeBoolean('body', { description: 'In the body.' }),
@@ -96,7 +99,7 @@ const injectionLocation = builder
   })
 
 const environmentVariable = builder.objectRef<EnvironmentVariableAuth>('EnvironmentVariableAuth').implement({
-  description: 'An environment variable of the VM of a session.',
+  description: 'An environment variable of a session’s VM.',
   isTypeOf: isOfType('environment_variable'),
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `environment_variable`.' }),
@@ -104,28 +107,29 @@ const environmentVariable = builder.objectRef<EnvironmentVariableAuth>('Environm
     networking: t.field({
       type: networking,
       nullable: true,
-      description: 'Null: the VM holds the value itself. Otherwise it holds a placeholder.',
-      resolve: (auth) => auth.networking as never, // the union's own types tell them apart
+      description:
+        'Null when the VM holds the value itself; otherwise the VM holds a placeholder, and requests to these hosts carry the value.',
+      resolve: (auth) => auth.networking as never, // isTypeOf of the union's members tells them apart
     }),
     injectionLocation: t.field({
       type: injectionLocation,
       nullable: true,
-      description: 'Where the placeholder is replaced; null without `networking`.',
+      description: 'Which parts of a request carry the value; null without `networking`.',
       resolve: (auth) => auth.injection_location,
     }),
   }),
 })
 
-/** As it is shown. */
+/** The settings of a credential as the API shows them. */
 export const credentialAuth = builder.unionType('CredentialAuth', {
-  description: 'What a credential is for, without its secrets.',
+  description: 'The kind of a credential and its settings, without secrets.',
   types: [staticBearer, mcpOauth, environmentVariable],
 })
 
 const mcpServerUrl = { required: true, description: 'The tool server.' } as const
 
 const staticBearerInput = builder.inputType('StaticBearerAuthInput', {
-  description: 'A token that is sent to a tool server as it is.',
+  description: 'A fixed token that is sent to a tool server.',
   fields: (t) => ({
     mcpServerUrl: t.string(mcpServerUrl),
     token: t.string({ required: true, description: 'The token. It is never shown again.' }),
@@ -138,35 +142,39 @@ const clientSecretInput = builder.inputType('ClientSecretInput', {
 })
 
 const tokenEndpointAuthInput = builder.inputType('TokenEndpointAuthInput', {
-  description: 'How Berth shows who it is at a token endpoint: one of them.',
+  description: 'How Berth authenticates at a token endpoint: exactly one of these.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
-    none: t.boolean({ description: 'Not at all: always true.' }),
-    clientSecretBasic: t.field({ type: clientSecretInput, description: 'In the header `Authorization`.' }),
+    none: t.boolean({ description: 'No authentication; send true.' }),
+    clientSecretBasic: t.field({ type: clientSecretInput, description: 'With the header `Authorization`.' }),
     clientSecretPost: t.field({ type: clientSecretInput, description: 'In the body.' }),
   }),
 })
 
 const oauthRefreshInput = builder.inputType('OauthRefreshInput', {
-  description: 'How a new access token is had.',
+  description: 'How to get a new access token.',
   fields: (t) => ({
-    clientId: t.string({ required: true, description: 'The client, at the authorization server.' }),
+    clientId: t.string({ required: true, description: 'The client id at the authorization server.' }),
     refreshToken: t.string({ required: true, description: 'The refresh token. It is never shown again.' }),
-    tokenEndpoint: t.string({ required: true, description: 'Where to ask.' }),
-    tokenEndpointAuth: t.field({ type: tokenEndpointAuthInput, required: true, description: 'How to ask.' }),
-    scope: t.string({ description: 'The scope to ask for.' }),
-    resource: t.string({ description: 'The resource that it is for (RFC 8707).' }),
+    tokenEndpoint: t.string({ required: true, description: 'The URL of the token endpoint.' }),
+    tokenEndpointAuth: t.field({
+      type: tokenEndpointAuthInput,
+      required: true,
+      description: 'How to authenticate there.',
+    }),
+    scope: t.string({ description: 'The scope to request.' }),
+    resource: t.string({ description: 'The resource that the token is for (RFC 8707).' }),
   }),
 })
 
 const mcpOauthInput = builder.inputType('McpOauthAuthInput', {
-  description: 'An access token for a tool server, renewed by itself where `refresh` says how.',
+  description: 'An OAuth access token for a tool server. Berth refreshes it when `refresh` is set.',
   fields: (t) => ({
     mcpServerUrl: t.string(mcpServerUrl),
     accessToken: t.string({ required: true, description: 'The access token. It is never shown again.' }),
-    expiresAt: t.field({ type: 'DateTime', description: 'Until when it is good.' }),
-    refresh: t.field({ type: oauthRefreshInput, description: 'How it is renewed.' }),
+    expiresAt: t.field({ type: 'DateTime', description: 'When it expires.' }),
+    refresh: t.field({ type: oauthRefreshInput, description: 'How to refresh it.' }),
   }),
 })
 
@@ -176,39 +184,42 @@ const limitedInput = builder.inputType('LimitedCredentialNetworkingInput', {
 })
 
 const networkingInput = builder.inputType('CredentialNetworkingInput', {
-  description: 'The hosts towards which a placeholder is replaced by the secret: one of them.',
+  description: 'The hosts to which requests carry the secret instead of its placeholder: exactly one of these.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
-    unrestricted: t.boolean({ description: 'Every host: always true.' }),
+    unrestricted: t.boolean({ description: 'Every host; send true.' }),
     limited: t.field({ type: limitedInput, description: 'Some hosts only.' }),
   }),
 })
 
 const injectionLocationInput = builder.inputType('InjectionLocationInput', {
-  description: 'Where in a request a placeholder is replaced.',
+  description: 'Which parts of a request carry the secret instead of its placeholder.',
   fields: (t) => ({
-    header: t.boolean({ description: 'In headers; false without it.' }),
-    body: t.boolean({ description: 'In the body; false without it.' }),
+    header: t.boolean({ description: 'In headers; false by default.' }),
+    body: t.boolean({ description: 'In the body; false by default.' }),
   }),
 })
 
 const environmentVariableInput = builder.inputType('EnvironmentVariableAuthInput', {
-  description: 'An environment variable of the VM of a session.',
+  description: 'An environment variable of a session’s VM.',
   fields: (t) => ({
     secretName: t.string({ required: true, description: 'The variable.' }),
     secretValue: t.string({ required: true, description: 'Its value. It is never shown again.' }),
     networking: t.field({
       type: networkingInput,
-      description: 'With it the VM holds a placeholder, which is replaced on the way to these hosts.',
+      description: 'If set, the VM holds a placeholder, and requests to these hosts carry the value.',
     }),
-    injectionLocation: t.field({ type: injectionLocationInput, description: 'Where; in headers without it.' }),
+    injectionLocation: t.field({
+      type: injectionLocationInput,
+      description: 'Which parts of a request carry the value; headers by default.',
+    }),
   }),
 })
 
-/** As it is given with a new credential. */
+/** The settings of a new credential as clients send them. */
 export const credentialAuthInput = builder.inputType('CredentialAuthInput', {
-  description: 'What a credential is for, with its secrets: one of them.',
+  description: 'The kind of a credential and its settings, with secrets: exactly one of these.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
@@ -218,20 +229,20 @@ export const credentialAuthInput = builder.inputType('CredentialAuthInput', {
   }),
 })
 
-const authType = enumOf('CredentialAuthType', 'What a credential is for.', {
+const authType = enumOf('CredentialAuthType', 'The kind of a credential.', {
   static_bearer: 'A token for a tool server.',
   mcp_oauth: 'An access token for a tool server, by OAuth.',
   environment_variable: 'An environment variable.',
 } satisfies Record<CredentialAuth['type'], string>)
 
-/** As it is given in a change. */
+/** The settings of a credential as clients send them in an update. */
 export const credentialAuthChangeInput = builder.inputType('CredentialAuthChangeInput', {
   description:
-    'A new token for a `static_bearer`. Other secrets are not changed: archive the credential and make another.',
+    'A new token for a `static_bearer`. Other secrets cannot be changed: archive the credential and create another.',
   fields: (t) => ({
-    type: t.field({ type: authType, description: 'Its own type, or left out.' }),
-    mcpServerUrl: t.string({ description: 'Its own tool server, or left out.' }),
-    secretName: t.string({ description: 'Its own variable, or left out.' }),
+    type: t.field({ type: authType, description: 'The type it has, or omitted.' }),
+    mcpServerUrl: t.string({ description: 'The tool server it has, or omitted.' }),
+    secretName: t.string({ description: 'The variable it has, or omitted.' }),
     token: t.string({ description: 'The new token. It is never shown again.' }),
     accessToken: t.field({ type: 'Reserved', description: 'Not changed.' }),
     expiresAt: t.field({ type: 'Reserved', description: 'Not changed.' }),

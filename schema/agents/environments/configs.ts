@@ -1,20 +1,22 @@
-/** What an environment's VM is made of, in GraphQL: as it is shown, and as it is given. */
+/** The configuration of an environment's VM in GraphQL: output types and inputs. */
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { EnvironmentConfig, Networking, VmConfig } from '#src/resources/agents/environments/configs.ts'
 
 const unrestricted = builder.objectRef<Networking>('UnrestrictedNetworking').implement({
-  description: 'Every public address may be reached.',
+  description: 'The VM may connect to every public address.',
   isTypeOf: (value) => (value as Networking).type === 'unrestricted',
   fields: (t) => ({ type: t.exposeString('type', { description: 'Always `unrestricted`.' }) }),
 })
 
 const limited = builder.objectRef<Networking & { type: 'limited' }>('LimitedNetworking').implement({
-  description: 'Only these hosts may be reached.',
+  description: 'The VM may connect to these hosts only.',
   isTypeOf: (value) => (value as Networking).type === 'limited',
   fields: (t) => ({
     type: t.exposeString('type', { description: 'Always `limited`.' }),
-    allowedHosts: t.exposeStringList('allowed_hosts', { description: 'Host names, or `*.name` for all below one.' }),
+    allowedHosts: t.exposeStringList('allowed_hosts', {
+      description: 'Host names, or `*.name` for every subdomain of one.',
+    }),
     allowPackageManagers: t.exposeBoolean('allow_package_managers', {
       description: 'Whether the public package registries are allowed too.',
     }),
@@ -25,7 +27,7 @@ const limited = builder.objectRef<Networking & { type: 'limited' }>('LimitedNetw
 })
 
 const networkingType = builder.unionType('EnvironmentNetworking', {
-  description: 'Where an environment’s VM may connect to.',
+  description: 'What an environment’s VM may connect to.',
   types: [unrestricted, limited],
 })
 
@@ -46,35 +48,43 @@ const gitRepo = builder.objectRef<VmConfig['git_repos'][number]>('EnvironmentGit
   fields: (t) => ({
     url: t.exposeString('url', { description: 'Its address.' }),
     branch: t.exposeString('branch', { nullable: true, description: 'Its branch; null for the default one.' }),
-    path: t.exposeString('path', { description: 'Where it is cloned to.' }),
+    path: t.exposeString('path', { description: 'Where it is cloned.' }),
   }),
 })
 
 const vmConfig = builder.objectRef<VmConfig>('VmEnvironmentConfig').implement({
-  description: 'A VM of Berth’s, with every default filled in.',
+  description: 'A VM in Berth, with every default filled in.',
   isTypeOf: (value) => (value as EnvironmentConfig).type !== 'self_hosted',
   fields: (t) => ({
-    type: t.exposeString('type', { description: '`vm`, or `cloud`, as clients of Anthropic’s call it.' }),
+    type: t.exposeString('type', { description: '`vm`, or `cloud`, which is Anthropic’s word for it.' }),
     templateId: t.string({
       nullable: true,
-      description: 'The template’s id or name; null for `base`.',
+      description: 'The template’s id or name; null means `base`.',
       resolve: (config) => config.template_id,
     }),
     vcpu: t.exposeInt('vcpu', { description: 'Virtual processors.' }),
     memoryMb: t.exposeInt('memory_mb', { description: 'Memory in MB.' }),
     networking: t.field({
       type: networkingType,
-      description: 'Where it may connect to.',
-      resolve: ({ networking }) => networking as never, // the union's own types tell them apart
+      description: 'What it may connect to.',
+      resolve: ({ networking }) => networking as never, // isTypeOf of the union's members tells them apart
     }),
-    packages: t.field({ type: packagesType, description: 'What is installed.', resolve: ({ packages }) => packages }),
-    gitRepos: t.field({ type: [gitRepo], description: 'What is cloned.', resolve: (config) => config.git_repos }),
+    packages: t.field({
+      type: packagesType,
+      description: 'The packages to install.',
+      resolve: ({ packages }) => packages,
+    }),
+    gitRepos: t.field({
+      type: [gitRepo],
+      description: 'The repositories to clone.',
+      resolve: (config) => config.git_repos,
+    }),
     setupScript: t.exposeString('setup_script', {
       nullable: true,
-      description: 'Run once as `user` when the VM is new.',
+      description: 'A script that runs once, as `user`, when the VM is new.',
     }),
     idleTimeoutSeconds: t.exposeInt('idle_timeout_seconds', {
-      description: 'Without use for so long, the VM is stopped.',
+      description: 'How long the VM may be unused before it is stopped.',
     }),
   }),
 })
@@ -82,46 +92,46 @@ const vmConfig = builder.objectRef<VmConfig>('VmEnvironmentConfig').implement({
 const selfHosted = builder
   .objectRef<EnvironmentConfig & { type: 'self_hosted' }>('SelfHostedEnvironmentConfig')
   .implement({
-    description: 'The caller’s own machine, of which Berth knows nothing.',
+    description: 'The caller’s own machine, which Berth does not manage.',
     isTypeOf: (value) => (value as EnvironmentConfig).type === 'self_hosted',
     fields: (t) => ({ type: t.exposeString('type', { description: 'Always `self_hosted`.' }) }),
   })
 
-/** As it is shown. */
+/** The configuration as the API shows it. */
 export const environmentConfig = builder.unionType('EnvironmentConfig', {
-  description: 'What an environment’s VM is made of, with every default filled in.',
+  description: 'The configuration of an environment’s VM, with every default filled in.',
   types: [vmConfig, selfHosted],
 })
 
-const kind = enumOf('EnvironmentKind', 'What an environment’s work runs on.', {
-  vm: 'A VM of Berth’s.',
-  cloud: 'The same, as clients of Anthropic’s call it.',
+const kind = enumOf('EnvironmentKind', 'What an environment runs on.', {
+  vm: 'A VM in Berth.',
+  cloud: 'The same, in Anthropic’s word.',
   self_hosted: 'The caller’s own machine.',
 })
 
 const limitedInput = builder.inputType('LimitedNetworkingInput', {
-  description: 'Only these hosts may be reached.',
+  description: 'The VM may connect to these hosts only.',
   fields: (t) => ({
-    allowedHosts: t.stringList({ description: 'Host names, or `*.name` for all below one.' }),
+    allowedHosts: t.stringList({ description: 'Host names, or `*.name` for every subdomain of one.' }),
     allowPackageManagers: t.boolean({ description: 'Whether the public package registries are allowed too.' }),
     allowMcpServers: t.boolean({ description: 'Whether the tool servers of the session’s agent are allowed too.' }),
   }),
 })
 
 const networkingInput = builder.inputType('EnvironmentNetworkingInput', {
-  description: 'Where an environment’s VM may connect to: one of them.',
+  description: 'What an environment’s VM may connect to: exactly one of these.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
-    unrestricted: t.boolean({ description: 'Every public address: always true.' }),
+    unrestricted: t.boolean({ description: 'Every public address; send true.' }),
     limited: t.field({ type: limitedInput, description: 'Some hosts only.' }),
   }),
 })
 
 const packagesInput = builder.inputType('EnvironmentPackagesInput', {
-  description: 'Packages to install, by package manager: names, perhaps with a version.',
+  description: 'Packages to install, by package manager: names, optionally with a version.',
   fields: (t) => ({
-    type: t.string({ description: 'Must be `packages`, or left out.' }),
+    type: t.string({ description: 'Must be `packages`, or omitted.' }),
     apt: t.stringList({ description: 'Of Debian.' }),
     pip: t.stringList({ description: 'Of Python.' }),
     npm: t.stringList({ description: 'Of Node.' }),
@@ -132,26 +142,32 @@ const packagesInput = builder.inputType('EnvironmentPackagesInput', {
 })
 
 const gitRepoInput = builder.inputType('EnvironmentGitRepoInput', {
-  description: 'A repository to clone. Its address may hold no credential: the config is shown.',
+  description: 'A repository to clone. Its URL must not contain credentials, because the configuration is readable.',
   fields: (t) => ({
     url: t.string({ required: true, description: 'https:// or ssh://, or http:// for host.berth.internal.' }),
-    branch: t.string({ description: 'The default branch without it.' }),
-    path: t.string({ description: 'Where to: relative to /home/user, or absolute; /home/user/<name> without it.' }),
+    branch: t.string({ description: 'The branch; the default branch if omitted.' }),
+    path: t.string({
+      description: 'Where to clone it: a path relative to /home/user, or absolute; /home/user/<name> by default.',
+    }),
   }),
 })
 
-/** As it is given. */
+/** The configuration as clients send it. */
 export const environmentConfigInput = builder.inputType('EnvironmentConfigInput', {
-  description: 'What an environment’s VM is made of. Every field has a default; in a change, what is left out stays.',
+  description:
+    'The configuration of an environment’s VM. Every field has a default; in an update, omitted fields stay as they are.',
   fields: (t) => ({
-    type: t.field({ type: kind, description: '`VM` without it.' }),
-    templateId: t.string({ description: 'A template’s id or name; `base` without it.' }),
-    vcpu: t.int({ description: 'Virtual processors, 1 to 16; 2 without it.' }),
-    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 without it.' }),
-    networking: t.field({ type: networkingInput, description: 'Where it may connect to; anywhere without it.' }),
-    packages: t.field({ type: packagesInput, description: 'What is installed.' }),
+    type: t.field({ type: kind, description: '`VM` by default.' }),
+    templateId: t.string({ description: 'A template’s id or name; `base` by default.' }),
+    vcpu: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
+    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
+    networking: t.field({
+      type: networkingInput,
+      description: 'What it may connect to; every public address by default.',
+    }),
+    packages: t.field({ type: packagesInput, description: 'The packages to install.' }),
     gitRepos: t.field({ type: [gitRepoInput], description: 'Repositories to clone: 20 at most.' }),
-    setupScript: t.string({ description: 'Run once as `user` when the VM is new.' }),
-    idleTimeoutSeconds: t.int({ description: 'Without use for so long, the VM is stopped.' }),
+    setupScript: t.string({ description: 'A script that runs once, as `user`, when the VM is new.' }),
+    idleTimeoutSeconds: t.int({ description: 'How long the VM may be unused before it is stopped.' }),
   }),
 })

@@ -1,4 +1,4 @@
-/** What messages and results consist of: text, images and documents, as they are read and as they are sent. */
+/** The content of messages and results: text, images and documents, as output types and as inputs. */
 import { builder } from '../../builder.ts'
 import { limits } from '#src/platform/limits.ts'
 
@@ -12,22 +12,22 @@ type Block =
   | { type: 'document'; source: Source; title?: string | null; context?: string | null }
 
 const base64Source = builder.objectRef<Extract<Source, { type: 'base64' }>>('Base64Source').implement({
-  description: 'Bytes that stand in the block itself.',
+  description: 'Bytes inside the block.',
   fields: (t) => ({
-    mediaType: t.exposeString('media_type', { description: 'What they are, such as `image/png`.' }),
+    mediaType: t.exposeString('media_type', { description: 'Their media type, such as `image/png`.' }),
     data: t.exposeString('data', { description: 'The bytes as base64.' }),
   }),
 })
 const textSource = builder.objectRef<Extract<Source, { type: 'text' }>>('TextSource').implement({
-  description: 'Text that stands in the block itself.',
+  description: 'Text inside the block.',
   fields: (t) => ({
     mediaType: t.exposeString('media_type', { description: 'Always `text/plain`.' }),
     data: t.exposeString('data', { description: 'The text.' }),
   }),
 })
 const urlSource = builder.objectRef<Extract<Source, { type: 'url' }>>('UrlSource').implement({
-  description: 'Something that an address leads to.',
-  fields: (t) => ({ url: t.exposeString('url', { description: 'The http or https address.' }) }),
+  description: 'Something at a URL.',
+  fields: (t) => ({ url: t.exposeString('url', { description: 'The http or https URL.' }) }),
 })
 
 const sourceTypes = { base64: 'Base64Source', text: 'TextSource', url: 'UrlSource' } as const
@@ -48,11 +48,11 @@ const imageBlock = builder.objectRef<Extract<Block, { type: 'image' }>>('ImageBl
   }),
 })
 const documentBlock = builder.objectRef<Extract<Block, { type: 'document' }>>('DocumentBlock').implement({
-  description: 'A PDF or a text that is read as a document.',
+  description: 'A PDF, or a text to be read as a document.',
   fields: (t) => ({
     source: t.field({ type: contentSource, description: 'Its content.', resolve: ({ source }) => source }),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
-    context: t.exposeString('context', { nullable: true, description: 'What the model is told about it.' }),
+    context: t.exposeString('context', { nullable: true, description: 'Context about it for the model.' }),
   }),
 })
 
@@ -65,13 +65,13 @@ export const contentBlock = builder.unionType('ContentBlock', {
   resolveType: ({ type }) => blockTypes[type],
 })
 
-/** The content of an event as its union wants it: what was stored was checked, or made, by us. */
+/** The content of an event, typed as the union. It was validated before it was stored. */
 export function blocksOf(content: unknown): Block[] {
   return Array.isArray(content) ? (content as Block[]) : []
 }
 
 const base64Input = builder.inputType('Base64SourceInput', {
-  description: 'Bytes that stand in the block itself.',
+  description: 'Bytes inside the block.',
   fields: (t) => ({
     mediaType: t.string({
       required: true,
@@ -82,24 +82,27 @@ const base64Input = builder.inputType('Base64SourceInput', {
   }),
 })
 const textSourceInput = builder.inputType('TextSourceInput', {
-  description: 'Text that stands in the block itself.',
+  description: 'Text inside the block.',
   fields: (t) => ({
     mediaType: t.string({ required: true, description: '`text/plain`.' }),
     data: t.string({ required: true, description: 'The text.' }),
   }),
 })
 const urlInput = builder.inputType('UrlSourceInput', {
-  description: 'Something that an address leads to.',
+  description: 'Something at a URL.',
   fields: (t) => ({
     url: t.string({
       required: true,
-      description: `An http or https address of at most ${limits.attachmentUrlLength} characters.`,
+      description: `An http or https URL of at most ${limits.attachmentUrlLength} characters.`,
     }),
   }),
 })
-/** A file of a store of files, which Berth does not have: it is taken so that whoever sends one is told what to send instead. */
+/**
+ * A reference to a stored file, which Berth does not support. It is part of the schema so that a client that sends one
+ * is told what to send instead.
+ */
 const fileInput = builder.inputType('FileSourceInput', {
-  description: 'A file that was stored before. There is no store of files here yet, so it is always refused.',
+  description: 'A file that was stored before. Berth has no file store yet, so this is always refused.',
   fields: (t) => ({ fileId: t.id({ required: true, description: 'Which file.' }) }),
 })
 const imageSourceInput = builder.inputType('ImageSourceInput', {
@@ -107,9 +110,9 @@ const imageSourceInput = builder.inputType('ImageSourceInput', {
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
-    base64: t.field({ type: base64Input, description: 'In the block itself.' }),
-    url: t.field({ type: urlInput, description: 'At an address.' }),
-    file: t.field({ type: fileInput, description: 'In a store of files.' }),
+    base64: t.field({ type: base64Input, description: 'Inside the block.' }),
+    url: t.field({ type: urlInput, description: 'At a URL.' }),
+    file: t.field({ type: fileInput, description: 'In a file store; always refused, because Berth has none yet.' }),
   }),
 })
 const documentSourceInput = builder.inputType('DocumentSourceInput', {
@@ -117,33 +120,33 @@ const documentSourceInput = builder.inputType('DocumentSourceInput', {
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
-    base64: t.field({ type: base64Input, description: 'A PDF in the block itself.' }),
-    text: t.field({ type: textSourceInput, description: 'Text in the block itself.' }),
-    url: t.field({ type: urlInput, description: 'At an address.' }),
-    file: t.field({ type: fileInput, description: 'In a store of files.' }),
+    base64: t.field({ type: base64Input, description: 'A PDF inside the block.' }),
+    text: t.field({ type: textSourceInput, description: 'Text inside the block.' }),
+    url: t.field({ type: urlInput, description: 'At a URL.' }),
+    file: t.field({ type: fileInput, description: 'In a file store; always refused, because Berth has none yet.' }),
   }),
 })
 
 const textBlockInput = builder.inputType('TextBlockInput', {
   description: 'Text.',
-  fields: (t) => ({ text: t.string({ required: true, description: 'The text, which is not empty.' }) }),
+  fields: (t) => ({ text: t.string({ required: true, description: 'The text; must not be empty.' }) }),
 })
 const imageBlockInput = builder.inputType('ImageBlockInput', {
   description: 'An image.',
   fields: (t) => ({ source: t.field({ type: imageSourceInput, required: true, description: 'Its bytes.' }) }),
 })
 const documentBlockInput = builder.inputType('DocumentBlockInput', {
-  description: 'A PDF, or a text that is read as a document.',
+  description: 'A PDF, or a text to be read as a document.',
   fields: (t) => ({
     source: t.field({ type: documentSourceInput, required: true, description: 'Its content.' }),
     title: t.string({ description: `Its title: at most ${limits.nameLength} characters.` }),
-    context: t.string({ description: 'What the model is told about it.' }),
+    context: t.string({ description: 'Context about it for the model.' }),
   }),
 })
 
-/** The tagged type of text alone, which is all that a message of the system holds. */
+/** A block that can only be text, as in a system message. */
 export const systemBlockInput = builder.inputType('SystemBlockInput', {
-  description: 'A piece of what the model is told beside what users say.',
+  description: 'A piece of a system message.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({ text: t.field({ type: textBlockInput, description: 'Text.' }) }),
@@ -157,6 +160,6 @@ export const contentBlockInput = builder.inputType('ContentBlockInput', {
   fields: (t) => ({
     text: t.field({ type: textBlockInput, description: 'Text.' }),
     image: t.field({ type: imageBlockInput, description: 'An image.' }),
-    document: t.field({ type: documentBlockInput, description: 'A PDF, or a text that is read as a document.' }),
+    document: t.field({ type: documentBlockInput, description: 'A PDF, or a text to be read as a document.' }),
   }),
 })

@@ -11,38 +11,38 @@ import type { LoggedEvent } from '#src/resources/agents/sessions/rows.ts'
 
 const eventsPerLoad = 1000
 
-/** What each kind of event says. */
-export const sessionEventType = enumOf('SessionEventType', 'What an event of a session says.', {
+/** The kinds of events. */
+export const sessionEventType = enumOf('SessionEventType', 'The kind of an event in a session.', {
   'user.message': 'A user said something.',
-  'user.interrupt': 'A user stopped the agent.',
+  'user.interrupt': 'A user interrupted the agent.',
   'user.tool_confirmation': 'A user allowed or denied a tool use.',
-  'user.custom_tool_result': 'A tool of the client’s own answered.',
-  'user.tool_result': 'A tool that the client runs itself answered.',
-  'user.define_outcome': 'A user said what is to be reached.',
-  'system.message': 'The model is told something beside what users say.',
+  'user.custom_tool_result': 'The result of a custom tool, sent by the client.',
+  'user.tool_result': 'The result of a built-in tool that the client ran itself.',
+  'user.define_outcome': 'A user defined an outcome to reach.',
+  'system.message': 'A system message for the model.',
   'agent.message': 'The agent said something.',
-  'agent.thinking': 'The agent thought.',
+  'agent.thinking': 'The agent was thinking.',
   'agent.tool_use': 'The agent uses a built-in tool.',
-  'agent.tool_result': 'A built-in tool answered.',
+  'agent.tool_result': 'The result of a built-in tool.',
   'agent.mcp_tool_use': 'The agent uses a tool of a tool server.',
-  'agent.mcp_tool_result': 'A tool of a tool server answered.',
-  'agent.custom_tool_use': 'The agent uses a tool of the client’s own.',
-  'agent.thread_context_compacted': 'What was said long ago was cut from what the model is shown.',
-  'session.status_running': 'The session works.',
-  'session.status_idle': 'The session waits.',
-  'session.status_rescheduled': 'Something failed that may pass; it is tried again.',
-  'session.status_terminated': 'The session ended for ever.',
+  'agent.mcp_tool_result': 'The result of a tool of a tool server.',
+  'agent.custom_tool_use': 'The agent uses a custom tool.',
+  'agent.thread_context_compacted': 'Old messages were removed from what the model sees.',
+  'session.status_running': 'The session is running.',
+  'session.status_idle': 'The session is idle.',
+  'session.status_rescheduled': 'A temporary failure; the session retries.',
+  'session.status_terminated': 'The session ended permanently.',
   'session.error': 'Something failed.',
   'session.updated': 'The session was changed.',
   'session.deleted': 'The session was deleted, with its log.',
-  'session.usage': 'What the session used so far.',
+  'session.usage': 'What the session has used so far.',
   'span.model_request_start': 'A request to the model began.',
   'span.model_request_end': 'A request to the model ended.',
   'span.outcome_evaluation_start': 'A grading began.',
   'span.outcome_evaluation_end': 'A grading ended.',
 } satisfies Record<SessionEventType, string>)
 
-/** Kinds whose plain name means something else. */
+/** Kinds whose usual type name would clash with another type. */
 const namedOtherwise: Readonly<Record<string, string>> = { 'session.usage': 'SessionUsageReport' }
 
 /** The GraphQL type of a kind of event: `user.message` is `UserMessage`. */
@@ -50,7 +50,7 @@ export function eventTypeName(type: string): string {
   return namedOtherwise[type] ?? type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** An event of a session. Fields may answer with a stored id: it is loaded with the others of its level. */
+/** An event of a session. Fields may resolve to a stored id; all ids of one level are then loaded together. */
 export const sessionEvent = builder.loadableInterfaceRef<LoggedEvent, string>('SessionEvent', {
   load: async (ids, call): Promise<LoggedEvent[]> => {
     const events = new Map((await findEvents(call, [...new Set(ids)])).map((event) => [event.id, event]))
@@ -65,8 +65,8 @@ sessionEvent.implement({
     id: t.id({ description: '`sevt_` and 26 characters.', resolve: ({ id }) => encodeId('sessionEvent', id) }),
     type: t.field({
       type: sessionEventType,
-      description: 'What it says.',
-      resolve: ({ type }) => type as SessionEventType, // the log holds no others
+      description: 'The kind of event.',
+      resolve: ({ type }) => type as SessionEventType, // the log has no other kinds
     }),
     session: t.field({
       type: sessionType,
@@ -74,11 +74,11 @@ sessionEvent.implement({
       description: 'The session; null once it is deleted.',
       resolve: ({ sessionId }) => sessionId,
     }),
-    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it happened, or was sent.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it happened or was sent.' }),
     processedAt: t.expose('processedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was taken up; null for what a client sent while it waits for that.',
+      description: 'When it was processed; null for a queued event that a client sent.',
     }),
     wire: t.field({
       type: 'RestObject',
@@ -88,7 +88,7 @@ sessionEvent.implement({
   }),
 })
 
-/** The stored id of an event that another one names. */
+/** The stored id of an event that another event refers to. */
 export function eventIdIn(id: unknown): string | null {
   return typeof id === 'string' ? (decodeId('sessionEvent', id) ?? null) : null
 }
@@ -97,7 +97,7 @@ builder.objectField(requiresAction, 'events', (t) =>
   t.field({
     type: [sessionEvent],
     nullable: { list: false, items: true },
-    description: 'The tool uses themselves.',
+    description: 'The tool uses, as objects.',
     resolve: ({ event_ids: eventIds }) => eventIds.map(eventIdIn),
   }),
 )

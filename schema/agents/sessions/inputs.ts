@@ -1,4 +1,4 @@
-/** What clients send to a session, and what one is begun with. */
+/** The inputs of sessions: events that clients send, and what a session starts with. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -14,12 +14,12 @@ const userMessageInput = builder.inputType('UserMessageInput', {
       type: [contentBlockInput],
       required: true,
       extensions: blocksMost,
-      description: `What is said: 1 to ${limits.contentBlocksMax} blocks.`,
+      description: `The content: 1 to ${limits.contentBlocksMax} blocks.`,
     }),
   }),
 })
 const systemMessageInput = builder.inputType('SystemMessageInput', {
-  description: 'What the model is told beside what the user says, with the next message.',
+  description: 'A system message for the model, sent with the next user message.',
   fields: (t) => ({
     content: t.field({
       type: [systemBlockInput],
@@ -29,35 +29,39 @@ const systemMessageInput = builder.inputType('SystemMessageInput', {
     }),
   }),
 })
-/** What a client answers to a tool use. */
-export const confirmationResult = enumOf('ToolConfirmationResult', 'What a user says to a tool use.', {
-  allow: 'It may run.',
-  deny: 'It may not.',
-})
+/** A client's answer to a tool use that asks for approval. */
+export const confirmationResult = enumOf(
+  'ToolConfirmationResult',
+  'A user’s answer to a tool use that asks for approval.',
+  {
+    allow: 'It may run.',
+    deny: 'It may not.',
+  },
+)
 const toolConfirmationInput = builder.inputType('UserToolConfirmationInput', {
-  description: 'The answer to a tool use that asks before it runs.',
+  description: 'The answer to a tool use that asks for approval.',
   fields: (t) => ({
-    toolUseId: t.id({ required: true, description: 'The event of the tool use.' }),
-    result: t.field({ type: confirmationResult, required: true, description: 'Whether it may run.' }),
+    toolUseId: t.id({ required: true, description: 'The id of the tool use’s event.' }),
+    result: t.field({ type: confirmationResult, required: true, description: 'Whether the tool may run.' }),
     denyMessage: t.string({
-      description: `What the agent is told when it may not: at most ${limits.denyMessageLength} characters.`,
+      description: `What to tell the agent when it may not: at most ${limits.denyMessageLength} characters.`,
     }),
   }),
 })
 const customToolResultInput = builder.inputType('UserCustomToolResultInput', {
-  description: 'The result of a tool of the client’s own.',
+  description: 'The result of a custom tool.',
   fields: (t) => ({
-    customToolUseId: t.id({ required: true, description: 'The event of the tool use.' }),
-    content: t.field({ type: [contentBlockInput], extensions: blocksMost, description: 'What it answered.' }),
-    isError: t.boolean({ description: 'Whether it failed; false without it.' }),
+    customToolUseId: t.id({ required: true, description: 'The id of the tool use’s event.' }),
+    content: t.field({ type: [contentBlockInput], extensions: blocksMost, description: 'Its result.' }),
+    isError: t.boolean({ description: 'Whether it failed; false by default.' }),
   }),
 })
 const toolResultInput = builder.inputType('UserToolResultInput', {
   description: 'The result of a built-in tool that the client runs itself, in a self-hosted environment.',
   fields: (t) => ({
-    toolUseId: t.id({ required: true, description: 'The event of the tool use.' }),
-    content: t.field({ type: [contentBlockInput], extensions: blocksMost, description: 'What it answered.' }),
-    isError: t.boolean({ description: 'Whether it failed; false without it.' }),
+    toolUseId: t.id({ required: true, description: 'The id of the tool use’s event.' }),
+    content: t.field({ type: [contentBlockInput], extensions: blocksMost, description: 'Its result.' }),
+    isError: t.boolean({ description: 'Whether it failed; false by default.' }),
   }),
 })
 const textRubricInput = builder.inputType('TextRubricInput', {
@@ -67,12 +71,11 @@ const textRubricInput = builder.inputType('TextRubricInput', {
   }),
 })
 const fileRubricInput = builder.inputType('FileRubricInput', {
-  description:
-    'A rubric in a file that was stored before. There is no store of files here yet, so it is always refused.',
+  description: 'A rubric in a file that was stored before. Berth has no file store yet, so this is always refused.',
   fields: (t) => ({ fileId: t.id({ required: true, description: 'Which file.' }) }),
 })
 const rubricInput = builder.inputType('RubricInput', {
-  description: 'What an outcome is graded by.',
+  description: 'How to grade an outcome.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
@@ -81,12 +84,12 @@ const rubricInput = builder.inputType('RubricInput', {
   }),
 })
 const defineOutcomeInput = builder.inputType('UserDefineOutcomeInput', {
-  description: 'What the agent is to reach. Its work is graded, and revised until the rubric holds.',
+  description: 'An outcome for the agent to reach. Its work is graded, and revised until it meets the rubric.',
   fields: (t) => ({
-    description: t.string({ required: true, description: 'What is wanted.' }),
-    rubric: t.field({ type: rubricInput, required: true, description: 'What the work is graded by.' }),
+    description: t.string({ required: true, description: 'The desired outcome.' }),
+    rubric: t.field({ type: rubricInput, required: true, description: 'The rubric by which to grade the work.' }),
     maxIterations: t.int({
-      description: `How often it is graded: 1 to ${limits.outcomeIterationsMax}; 3 without it.`,
+      description: `How often to grade it at most: 1 to ${limits.outcomeIterationsMax}; 3 by default.`,
     }),
   }),
 })
@@ -103,17 +106,17 @@ export const sessionEventInput = builder.inputType('SessionEventInput', {
       extensions: { word: 'user.message' },
     }),
     userInterrupt: t.boolean({
-      description: 'True: stops what the agent does.',
+      description: 'Send true: interrupts the agent.',
       extensions: { word: 'user.interrupt' },
     }),
     userToolConfirmation: t.field({
       type: toolConfirmationInput,
-      description: 'The answer to a tool use that asks.',
+      description: 'The answer to a tool use that asks for approval.',
       extensions: { word: 'user.tool_confirmation' },
     }),
     userCustomToolResult: t.field({
       type: customToolResultInput,
-      description: 'The result of a tool of the client’s own.',
+      description: 'The result of a custom tool.',
       extensions: { word: 'user.custom_tool_result' },
     }),
     userToolResult: t.field({
@@ -123,12 +126,12 @@ export const sessionEventInput = builder.inputType('SessionEventInput', {
     }),
     userDefineOutcome: t.field({
       type: defineOutcomeInput,
-      description: 'What is to be reached.',
+      description: 'An outcome to reach.',
       extensions: { word: 'user.define_outcome' },
     }),
     systemMessage: t.field({
       type: systemMessageInput,
-      description: 'What the model is told with the next message.',
+      description: 'A system message for the model, sent with the next user message.',
       extensions: { word: 'system.message' },
     }),
   }),
@@ -150,49 +153,49 @@ const limitBudgetInput = builder.inputType('LimitBudgetInput', {
 
 /** What a session may spend. */
 export const budgetInput = builder.inputType('BudgetInput', {
-  description: 'What a session may spend.',
+  description: 'How much a session may spend.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({ limit: t.field({ type: limitBudgetInput, description: 'Up to an amount.' }) }),
 })
 
 const agentReference = builder.inputType('AgentReferenceInput', {
-  description: 'An agent as it is, or was.',
+  description: 'An agent, in one of its versions.',
   extensions: { text: 'id' },
   fields: (t) => ({
     id: t.id({ required: true, description: 'Which agent.' }),
-    version: t.int({ description: 'Which version of it; the newest without it.' }),
+    version: t.int({ description: 'Its version; the newest by default.' }),
   }),
 })
-/** What a session may have otherwise than its agent. */
+/** The fields of an agent that a session may override. */
 const overridableFields = (t: Parameters<typeof definitionFields>[0]) => {
   const { system, tools, mcpServers, mcpServices, skills } = definitionFields(t)
-  const model = t.field({ type: modelInput, description: 'The model that it asks.' })
+  const model = t.field({ type: modelInput, description: 'The model it uses.' })
   return { model, system, tools, mcpServers, mcpServices, skills }
 }
 const agentWithOverrides = builder.inputType('AgentWithOverridesInput', {
-  description: 'An agent, with some of its definition replaced for this session.',
+  description: 'An agent, with parts of its definition overridden for this session.',
   fields: (t) => ({
     id: t.id({ required: true, description: 'Which agent.' }),
-    version: t.int({ description: 'Which version of it; the newest without it.' }),
+    version: t.int({ description: 'Its version; the newest by default.' }),
     ...overridableFields(t),
   }),
 })
 
-/** Who works in a session. REST also takes the agent's id alone, or an object without a type. */
+/** The agent of a session. REST also takes the agent's id alone, or an object without a type. */
 export const sessionAgentInput = builder.inputType('SessionAgentInput', {
-  description: 'Who works in a session.',
+  description: 'The agent of a session.',
   isOneOf: true,
   extensions: { tag: 'type', text: 'agent', usual: 'agent' },
   fields: (t) => ({
-    agent: t.field({ type: agentReference, description: 'An agent as it is, or was.' }),
-    agentWithOverrides: t.field({ type: agentWithOverrides, description: 'An agent with some of it replaced.' }),
+    agent: t.field({ type: agentReference, description: 'An agent, in one of its versions.' }),
+    agentWithOverrides: t.field({ type: agentWithOverrides, description: 'An agent with overrides.' }),
   }),
 })
 
-/** What may be changed of the agent of a session. */
+/** The fields of a session's agent that may change. */
 export const sessionAgentChangeInput = builder.inputType('SessionAgentChangeInput', {
-  description: 'What is new of the agent of a session; each list replaces what was.',
+  description: 'Changes of a session’s agent; each list replaces the previous one.',
   fields: (t) => {
     const { tools, mcpServers } = definitionFields(t)
     return { tools, mcpServers }

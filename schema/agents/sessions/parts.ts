@@ -1,4 +1,4 @@
-/** What a session consists of beside its log: where it stands, what it used, what it may spend, what it is to reach. */
+/** The parts of a session besides its log: status, usage, budget, outcomes, activity. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import type { Outcome, OutcomeEnd } from '#src/resources/agents/outcomes/rows.ts'
@@ -6,22 +6,22 @@ import type { Activity } from '#src/resources/agents/sessions/reading.ts'
 import type { Session, SessionSource, SessionStatus, StopReason } from '#src/resources/agents/sessions/rows.ts'
 import type { ShownBudget, ShownStats, ShownUsage } from '#src/resources/agents/sessions/usage.ts'
 
-/** Where a session is. */
-export const sessionStatus = enumOf('SessionStatus', 'Where a session is.', {
-  idle: 'It waits for the client; `stopReason` says for what.',
+/** The status of a session. */
+export const sessionStatus = enumOf('SessionStatus', 'The status of a session.', {
+  idle: 'It is waiting for the client; `stopReason` says for what.',
   running: 'It works.',
-  rescheduling: 'Something failed that may pass; it is tried again soon.',
-  terminated: 'It has ended for ever.',
+  rescheduling: 'A temporary failure; it retries soon.',
+  terminated: 'It has ended permanently.',
 } satisfies Record<SessionStatus, string>)
 
-/** What a session works with. */
-export const sessionKind = enumOf('SessionKind', 'What a session works with.', {
+/** What a session has to work with. */
+export const sessionKind = enumOf('SessionKind', 'What a session has to work with.', {
   chat: 'Words alone.',
   computer: 'An environment.',
 } satisfies Record<Session['kind'], string>)
 
-/** Who began a session. */
-export const sessionSource = enumOf('SessionSource', 'Who began a session.', {
+/** What started a session. */
+export const sessionSource = enumOf('SessionSource', 'What started a session.', {
   user: 'A caller.',
   schedule: 'A schedule.',
   trigger: 'A trigger.',
@@ -31,10 +31,10 @@ export const sessionSource = enumOf('SessionSource', 'Who began a session.', {
 } satisfies Record<SessionSource, string>)
 
 const stopReasonType = enumOf('StopReasonType', 'Why a session is idle.', {
-  end_turn: 'The agent said what it had to say.',
-  requires_action: 'It waits for answers to tool uses.',
-  retries_exhausted: 'Something failed too often.',
-  budget_reached: 'It has spent what it may.',
+  end_turn: 'The agent finished its turn.',
+  requires_action: 'It is waiting for answers to tool uses.',
+  retries_exhausted: 'Retries were exhausted.',
+  budget_reached: 'It reached its spending limit.',
 } satisfies Record<StopReason['type'], string>)
 
 const stopReasonNames: Readonly<Record<StopReason['type'], string>> = {
@@ -53,23 +53,23 @@ export const stopReason = builder.interfaceRef<StopReason>('StopReason').impleme
   }),
 })
 builder.objectRef<StopReason>('EndTurn').implement({
-  description: 'The agent said what it had to say.',
+  description: 'The agent finished its turn.',
   interfaces: [stopReason],
 })
 builder.objectRef<StopReason>('RetriesExhausted').implement({
-  description: 'Something failed too often.',
+  description: 'Retries were exhausted.',
   interfaces: [stopReason],
 })
 builder.objectRef<StopReason>('BudgetReached').implement({
-  description: 'The session has spent what it may.',
+  description: 'The session reached its spending limit.',
   interfaces: [stopReason],
 })
 
-/** The one stop reason that says more; the events themselves are added where events are. */
+/** The one stop reason with fields of its own. Its events are added in events.ts. */
 export const requiresAction = builder
   .objectRef<Extract<StopReason, { type: 'requires_action' }>>('RequiresAction')
   .implement({
-    description: 'The session waits for answers to tool uses.',
+    description: 'The session is waiting for answers to tool uses.',
     interfaces: [stopReason],
     fields: (t) => ({
       eventIds: t.idList({ description: 'The tool uses.', resolve: ({ event_ids: eventIds }) => eventIds }),
@@ -85,13 +85,15 @@ const money = builder.objectRef<ShownUsage['list_cost']>('Money').implement({
   }),
 })
 
-const budgetType = enumOf('BudgetType', 'What a budget is.', { limit: 'An amount at which a session stops.' })
+const budgetType = enumOf('BudgetType', 'The kind of a budget.', {
+  limit: 'An amount of money at which the session stops.',
+})
 
 /** What a session may spend. */
 export const budget = builder.objectRef<ShownBudget>('Budget').implement({
-  description: 'What a session may spend.',
+  description: 'How much a session may spend.',
   fields: (t) => ({
-    type: t.field({ type: budgetType, description: 'What it is.', resolve: ({ type }) => type }),
+    type: t.field({ type: budgetType, description: 'The kind of budget.', resolve: ({ type }) => type }),
     maxListCost: t.field({
       type: money,
       description: 'The amount, at list prices.',
@@ -101,41 +103,44 @@ export const budget = builder.objectRef<ShownBudget>('Budget').implement({
 })
 
 const cacheCreation = builder.objectRef<ShownUsage['cache_creation']>('CacheCreationUsage').implement({
-  description: 'Tokens that went into a model’s cache, by how long they stay.',
+  description: 'Tokens written to a model’s cache, by how long they stay there.',
   fields: (t) => ({
     ephemeral5mInputTokens: t.expose('ephemeral_5m_input_tokens', { type: 'BigInt', description: 'For 5 minutes.' }),
     ephemeral1hInputTokens: t.expose('ephemeral_1h_input_tokens', { type: 'BigInt', description: 'For an hour.' }),
   }),
 })
 const serverToolUse = builder.objectRef<ShownUsage['server_tool_use']>('ServerToolUsage').implement({
-  description: 'Requests to the web that tools of Berth made.',
+  description: 'Web requests made by Berth’s built-in tools.',
   fields: (t) => ({
     webSearchRequests: t.expose('web_search_requests', { type: 'BigInt', description: 'Searches.' }),
-    webFetchRequests: t.expose('web_fetch_requests', { type: 'BigInt', description: 'Pages that were fetched.' }),
+    webFetchRequests: t.expose('web_fetch_requests', { type: 'BigInt', description: 'Fetched pages.' }),
   }),
 })
 
 /** What a session used so far. */
 export const sessionUsage = builder.objectRef<ShownUsage>('SessionUsage').implement({
-  description: 'What a session used so far.',
+  description: 'What a session has used so far.',
   fields: (t) => ({
-    inputTokens: t.expose('input_tokens', { type: 'BigInt', description: 'Tokens read, without those of a cache.' }),
+    inputTokens: t.expose('input_tokens', {
+      type: 'BigInt',
+      description: 'Input tokens, without those read from a cache.',
+    }),
     outputTokens: t.expose('output_tokens', { type: 'BigInt', description: 'Tokens written.' }),
     cacheReadInputTokens: t.expose('cache_read_input_tokens', {
       type: 'BigInt',
-      description: 'Tokens that came from a cache.',
+      description: 'Input tokens read from a cache.',
     }),
     cacheCreation: t.field({
       type: cacheCreation,
-      description: 'Tokens that went into a cache.',
+      description: 'Tokens written to a cache.',
       resolve: (usage) => usage.cache_creation,
     }),
     serverToolUse: t.field({
       type: serverToolUse,
-      description: 'Requests to the web.',
+      description: 'Web requests.',
       resolve: (usage) => usage.server_tool_use,
     }),
-    activeSeconds: t.exposeFloat('active_seconds', { description: 'How long it was at work.' }),
+    activeSeconds: t.exposeFloat('active_seconds', { description: 'How long it was running.' }),
     listCost: t.field({
       type: money,
       description: 'What that costs at list prices.',
@@ -146,56 +151,61 @@ export const sessionUsage = builder.objectRef<ShownUsage>('SessionUsage').implem
 
 /** A session's times. */
 export const sessionStats = builder.objectRef<ShownStats>('SessionStats').implement({
-  description: 'How long a session has been there.',
+  description: 'How long a session has existed and worked.',
   fields: (t) => ({
     activeSeconds: t.exposeFloat('active_seconds', { description: 'At work.' }),
-    durationSeconds: t.exposeFloat('duration_seconds', { description: 'Since it began, or until it ended.' }),
+    durationSeconds: t.exposeFloat('duration_seconds', { description: 'From its start to now, or to its end.' }),
   }),
 })
 
-const outcomeResult = enumOf('OutcomeResult', 'How far an outcome is.', {
-  pending: 'It is not begun.',
-  running: 'The agent works on it.',
+const outcomeResult = enumOf('OutcomeResult', 'The state of an outcome.', {
+  pending: 'Not started.',
+  running: 'The agent is working on it.',
   evaluating: 'The work is being graded.',
-  satisfied: 'The whole rubric holds.',
-  max_iterations_reached: 'It was graded as often as it may be, and the rubric does not hold.',
+  satisfied: 'The work meets the whole rubric.',
+  max_iterations_reached: 'It reached the maximum number of gradings without meeting the rubric.',
   failed: 'The rubric cannot be applied to the work.',
-  interrupted: 'The client stopped it, or archived the session.',
+  interrupted: 'The client interrupted it, or archived the session.',
 } satisfies Record<Outcome['result'], string>)
 
 /** How a grading ended. */
-export const outcomeVerdict = enumOf('OutcomeVerdict', 'What a grading of an outcome came to.', {
-  satisfied: 'The whole rubric holds.',
-  needs_revision: 'Some of it does not hold; the agent works on.',
-  max_iterations_reached: 'Some of it does not hold, and this was the last grading.',
+export const outcomeVerdict = enumOf('OutcomeVerdict', 'The result of grading an outcome.', {
+  satisfied: 'The work meets the whole rubric.',
+  needs_revision: 'The work does not meet all of the rubric; the agent revises it.',
+  max_iterations_reached: 'The work does not meet all of the rubric, and this was the last grading.',
   failed: 'The rubric cannot be applied to the work.',
-  interrupted: 'The client stopped it.',
+  interrupted: 'The client interrupted it.',
 } satisfies Record<OutcomeEnd | 'needs_revision', string>)
 
-/** What a session is to reach. */
+/** An outcome that a session should reach. */
 export const outcomeEvaluation = builder.objectRef<Outcome>('OutcomeEvaluation').implement({
-  description: 'Something that a session was given to reach, and how far it is.',
+  description: 'An outcome that a session should reach, and its state.',
   fields: (t) => ({
     type: t.string({ description: 'Always `outcome_evaluation`.', resolve: () => 'outcome_evaluation' }),
     outcomeId: t.exposeID('outcome_id', { description: '`outc_` and 26 characters.' }),
-    description: t.exposeString('description', { description: 'What is wanted.' }),
-    result: t.field({ type: outcomeResult, description: 'How far it is.', resolve: ({ result }) => result }),
-    iteration: t.exposeInt('iteration', { description: 'In which cycle of work and grading it is, from 0.' }),
-    explanation: t.exposeString('explanation', { nullable: true, description: 'What the last grading said.' }),
+    description: t.exposeString('description', { description: 'The desired outcome.' }),
+    result: t.field({ type: outcomeResult, description: 'Its state.', resolve: ({ result }) => result }),
+    iteration: t.exposeInt('iteration', { description: 'The current iteration of work and grading, counted from 0.' }),
+    explanation: t.exposeString('explanation', { nullable: true, description: 'The grader’s last explanation.' }),
     completedAt: t.expose('completed_at', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
   }),
 })
 
-/** What happened lately; the events themselves are added where events are. */
+/** A summary of recent activity. Its events are added in events.ts. */
 export const sessionActivity = builder.objectRef<Activity>('SessionActivity').implement({
-  description: 'What happened in a session lately.',
+  description: 'A summary of recent activity in a session.',
   fields: (t) => ({
     lastEventId: t.exposeID('lastEventId', { nullable: true, description: 'Its newest event.' }),
     lastEventAt: t.expose('lastEventAt', { type: 'DateTime', nullable: true, description: 'When that happened.' }),
-    lastReadEventId: t.exposeID('lastReadEventId', { nullable: true, description: 'How far the owner has read.' }),
-    unreadCount: t.exposeInt('unreadCount', {
-      description: 'How many events came after that, without those that the owner sent; 100 at most.',
+    lastReadEventId: t.exposeID('lastReadEventId', {
+      nullable: true,
+      description: 'The id of the last event that the owner has read.',
     }),
-    requiresAction: t.exposeBoolean('requiresAction', { description: 'Whether it waits for an answer.' }),
+    unreadCount: t.exposeInt('unreadCount', {
+      description: 'How many events followed it, not counting the owner’s own; 100 at most.',
+    }),
+    requiresAction: t.exposeBoolean('requiresAction', {
+      description: 'Whether it is waiting for an answer from the owner.',
+    }),
   }),
 })

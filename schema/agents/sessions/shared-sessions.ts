@@ -1,4 +1,4 @@
-/** Shared sessions in GraphQL: what everybody who has the link may read. */
+/** Shared sessions in GraphQL: what anyone with the link may read. */
 import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
 import { connectionOf, pageArguments } from '../../pages.ts'
@@ -15,44 +15,47 @@ import {
 } from '#src/resources/agents/sessions/shared-sessions.ts'
 
 const transcriptEntry = builder.objectRef<TranscriptEntry>('TranscriptEntry').implement({
-  description: 'Something that was said, in full; or a tool that was used, by name.',
+  description: 'A message in full, or a tool use by name.',
   fields: (t) => ({
-    id: t.exposeID('id', { nullable: true, description: 'The event, when something was said.' }),
-    type: t.field({ type: sessionEventType, description: 'What it is.', resolve: ({ type }) => type }),
+    id: t.exposeID('id', { nullable: true, description: 'The event’s id, for a message.' }),
+    type: t.field({ type: sessionEventType, description: 'The kind of entry.', resolve: ({ type }) => type }),
     content: t.field({
       type: [contentBlock],
       nullable: true,
-      description: 'What was said, without attachments that only an address names; null for a tool.',
+      description: 'The message, without attachments known by their URL only; null for a tool.',
       resolve: ({ content }) => content && blocksOf(content),
     }),
-    toolName: t.exposeString('toolName', { nullable: true, description: 'The tool that was used or that answered.' }),
+    toolName: t.exposeString('toolName', {
+      nullable: true,
+      description: 'The name of the tool that was used or that answered.',
+    }),
     processedAt: t.expose('processedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When it was taken up; null while it waits for that.',
+      description: 'When it was processed; null while it is queued.',
     }),
     wire: t.field({
       type: 'RestObject',
-      description: 'The same as REST shows it.',
+      description: 'The same, as REST shows it.',
       resolve: (entry) => wireTranscriptEntry(entry),
     }),
   }),
 })
 const sharedAgent = builder.objectRef<SharedSession>('SharedAgent').implement({
-  description: 'What everybody may see of the agent of a shared session.',
-  fields: (t) => ({ name: t.exposeString('agentName', { description: 'What it is called.' }) }),
+  description: 'What anyone with the link may see of the agent.',
+  fields: (t) => ({ name: t.exposeString('agentName', { description: 'Its name.' }) }),
 })
 const sharedSession = builder.objectRef<SharedSession>('SharedSession').implement({
-  description: 'What everybody may see of a shared session.',
+  description: 'What anyone with the link may see of a session.',
   fields: (t) => ({
     type: t.string({ description: 'Always `shared_session`.', resolve: () => 'shared_session' }),
     id: t.id({ description: 'The session.', resolve: ({ id }) => encodeId('session', id) }),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
     agent: t.field({ type: sharedAgent, description: 'Its agent.', resolve: (session) => session }),
-    sharedAt: t.expose('sharedAt', { type: 'DateTime', description: 'Since when it is shared.' }),
+    sharedAt: t.expose('sharedAt', { type: 'DateTime', description: 'When it was shared.' }),
     transcript: t.field({
       type: connectionOf('Transcript', transcriptEntry),
-      description: `What was said, and the names of the tools that were used, oldest first; up to ${limits.eventListMax} entries on a page. Errors: INVALID_REQUEST.`,
+      description: `Its messages and the names of the tools it used, oldest first; up to ${limits.eventListMax} entries on a page. Errors: INVALID_REQUEST.`,
       args: pageArguments,
       resolve: (session, window, call) => pageTranscript(call, session, window),
     }),

@@ -1,4 +1,4 @@
-/** The events by which a session says how it is: its states, its faults, its use, and what took how long. */
+/** The events about the session itself: status changes, failures, usage, and spans that measure time. */
 import { builder } from '../../builder.ts'
 import { enumOf } from '../../enums.ts'
 import { eventOf, fieldsOf } from './event-kinds.ts'
@@ -9,10 +9,10 @@ import type { StopReason } from '#src/resources/agents/sessions/rows.ts'
 import type { ShownBudget, ShownUsage } from '#src/resources/agents/sessions/usage.ts'
 import type { ModelUsage, SessionErrorType } from '#src/resources/agents/turns/step-events.ts'
 
-eventOf('session.status_running', 'The session works.')
+eventOf('session.status_running', 'The session is running.')
 eventOf(
   'session.status_idle',
-  'The session waits.',
+  'The session is idle.',
   fieldsOf((t) => ({
     stopReason: t.field({
       type: stopReason,
@@ -22,21 +22,21 @@ eventOf(
     }),
   })),
 )
-eventOf('session.status_rescheduled', 'Something failed that may pass; it is tried again soon.')
-eventOf('session.status_terminated', 'The session ended for ever. Nothing follows.')
+eventOf('session.status_rescheduled', 'A temporary failure; the session retries soon.')
+eventOf('session.status_terminated', 'The session ended permanently. Nothing follows.')
 eventOf('session.deleted', 'The session was deleted, with its log. Nothing follows.')
 
 const errorType = enumOf('SessionErrorType', 'What failed.', {
-  unknown_error: 'Something on Berth’s side.',
-  model_overloaded_error: 'The model has too much to do.',
-  model_rate_limited_error: 'The model was asked too often.',
-  model_request_failed_error: 'The model did not answer the request.',
-  billing_error: 'No plan, no credits, or the budget of the organization is used up.',
+  unknown_error: 'A fault in Berth.',
+  model_overloaded_error: 'The model is overloaded.',
+  model_rate_limited_error: 'The model’s provider is rate limiting requests.',
+  model_request_failed_error: 'The request to the model failed.',
+  billing_error: 'The organization has no plan, no credits, or no budget left.',
   mcp_connection_failed_error: 'A tool server cannot be reached.',
-  mcp_authentication_failed_error: 'A tool server refuses the credential, or wants one.',
-  environment_failed_error: 'The environment has no VM to work in.',
+  mcp_authentication_failed_error: 'A tool server refused the credential, or requires one.',
+  environment_failed_error: 'The environment’s VM is not available.',
 } satisfies Record<SessionErrorType, string>)
-const retryStatus = enumOf('RetryStatus', 'Whether a session goes on after a fault.', {
+const retryStatus = enumOf('RetryStatus', 'Whether a session continues after a failure.', {
   retrying: 'By itself.',
   exhausted: 'No; the turn ended.',
 })
@@ -50,15 +50,15 @@ const fault = builder.objectRef<Fault>('SessionFault').implement({
   description: 'What failed in a session.',
   fields: (t) => ({
     type: t.field({ type: errorType, description: 'What failed.', resolve: ({ type }) => type }),
-    message: t.exposeString('message', { description: 'What went wrong, in a sentence.' }),
+    message: t.exposeString('message', { description: 'What went wrong, as a sentence.' }),
     retryStatus: t.field({
       type: retryStatus,
-      description: 'Whether the session goes on.',
+      description: 'Whether the session continues.',
       resolve: ({ retry_status: { type } }) => type,
     }),
     mcpServerName: t.exposeString('mcp_server_name', {
       nullable: true,
-      description: 'The tool server, when it was one.',
+      description: 'The tool server, when one failed.',
     }),
   }),
 })
@@ -77,13 +77,13 @@ const spendable = fieldsOf((t) => ({
   budget: t.field({
     type: budget,
     nullable: true,
-    description: 'What it may spend; null without a limit, or where a change leaves it as it was.',
+    description: 'Its spending limit; null when there is none, or when this change left it as it was.',
     resolve: ({ data }) => (data['budget'] ?? null) as ShownBudget | null, // usage.ts made it
   }),
 }))
 eventOf(
   'session.updated',
-  'The session was changed: what is null stayed as it was.',
+  'The session was changed; null fields stayed as they were.',
   spendable,
   fieldsOf((t) => ({
     title: t.string({
@@ -94,14 +94,14 @@ eventOf(
     metadata: t.field({
       type: 'TextMap',
       nullable: true,
-      description: 'Its new metadata, whole.',
+      description: 'Its complete new metadata.',
       resolve: ({ data }) => (data['metadata'] ?? null) as Record<string, string> | null, // as above
     }),
   })),
 )
 eventOf(
   'session.usage',
-  'What the session used so far.',
+  'What the session has used so far.',
   spendable,
   fieldsOf((t) => ({
     usage: t.field({
@@ -115,15 +115,18 @@ eventOf(
 const modelUsageType = builder.objectRef<ModelUsage>('ModelRequestUsage').implement({
   description: 'What requests to a model used.',
   fields: (t) => ({
-    inputTokens: t.expose('input_tokens', { type: 'BigInt', description: 'Tokens read, without those of a cache.' }),
+    inputTokens: t.expose('input_tokens', {
+      type: 'BigInt',
+      description: 'Input tokens, without those read from a cache.',
+    }),
     outputTokens: t.expose('output_tokens', { type: 'BigInt', description: 'Tokens written.' }),
     cacheReadInputTokens: t.expose('cache_read_input_tokens', {
       type: 'BigInt',
-      description: 'Tokens that came from a cache.',
+      description: 'Input tokens read from a cache.',
     }),
     cacheCreationInputTokens: t.expose('cache_creation_input_tokens', {
       type: 'BigInt',
-      description: 'Tokens that went into a cache.',
+      description: 'Tokens written to a cache.',
     }),
   }),
 })
@@ -133,7 +136,7 @@ eventOf(
   'A request to the model ended.',
   fieldsOf((t) => ({
     modelRequestStartId: t.id({
-      description: 'The event of its beginning.',
+      description: 'The id of the event with which it began.',
       resolve: ({ data }) => String(data['model_request_start_id']),
     }),
     modelRequestStart: t.field({
@@ -152,9 +155,12 @@ eventOf(
 )
 
 const graded = fieldsOf((t) => ({
-  outcomeId: t.id({ description: 'What is graded: `outc_…`.', resolve: ({ data }) => String(data['outcome_id']) }),
+  outcomeId: t.id({
+    description: 'The id of the graded outcome: `outc_…`.',
+    resolve: ({ data }) => String(data['outcome_id']),
+  }),
   iteration: t.int({
-    description: 'In which cycle of work and grading, from 0.',
+    description: 'The iteration of work and grading, counted from 0.',
     resolve: ({ data }) => Number(data['iteration']),
   }),
 }))
@@ -165,7 +171,7 @@ eventOf(
   graded,
   fieldsOf((t) => ({
     outcomeEvaluationStartId: t.id({
-      description: 'The event of its beginning.',
+      description: 'The id of the event with which it began.',
       resolve: ({ data }) => String(data['outcome_evaluation_start_id']),
     }),
     outcomeEvaluationStart: t.field({
@@ -176,10 +182,13 @@ eventOf(
     }),
     verdict: t.field({
       type: outcomeVerdict,
-      description: 'What it came to.',
+      description: 'The result.',
       resolve: ({ data }) => data['result'] as OutcomeEnd | 'needs_revision', // evaluations.ts made it
     }),
-    explanation: t.string({ description: 'What the grader said.', resolve: ({ data }) => String(data['explanation']) }),
+    explanation: t.string({
+      description: 'The grader’s explanation.',
+      resolve: ({ data }) => String(data['explanation']),
+    }),
     modelUsage: t.field({
       type: modelUsageType,
       description: 'What it used.',

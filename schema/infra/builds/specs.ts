@@ -1,59 +1,61 @@
-/** What a build is told to do, in GraphQL: the schema `berth.build/v1`, typed. */
+/** Build specs in GraphQL: the schema `berth.build/v1`, typed. */
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { OutputType } from '#src/resources/infra/builds/rows.ts'
 
-/** What a build leaves behind. */
-export const outputType = enumOf('BuildOutputType', 'What a build leaves behind.', {
-  artifact: 'A tar.gz, kept for some weeks.',
+/** What a build produces. */
+export const outputType = enumOf('BuildOutputType', 'What a build produces.', {
+  artifact: 'A tar.gz file, stored for some weeks.',
   template: 'A template for VMs.',
   function: 'A tar.gz that a function runs from.',
 } satisfies Record<OutputType, string>)
 
 const builderKind = enumOf('BuildBuilder', 'How a build makes its output.', {
-  command: 'It runs commands.',
-  static: 'It publishes the path as it is.',
+  command: 'It runs the commands of the spec.',
+  static: 'It publishes the output path as it is.',
 })
 const outputInput = builder.inputType('BuildOutputInput', {
-  description: 'What a build leaves behind.',
+  description: 'What a build produces.',
   fields: (t) => ({
     type: t.field({ type: outputType, required: true, description: 'As what.' }),
     name: t.string({
       required: true,
-      description: 'Begins with a letter; lower-case letters, digits and dashes, 63 at most.',
+      description: 'Its name: lower-case letters, digits and dashes, beginning with a letter, 63 at most.',
     }),
-    path: t.string({ description: 'A relative path inside the checkout; the checkout without it.' }),
+    path: t.string({ description: 'A relative path inside the checkout; the whole checkout by default.' }),
   }),
 })
 const resourcesInput = builder.inputType('BuildResourcesInput', {
-  description: 'How large the VM of a build is.',
+  description: 'The size of a build’s VM.',
   fields: (t) => ({
-    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 without it.' }),
-    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 without it.' }),
+    vcpuCount: t.int({ description: 'Virtual processors, 1 to 16; 2 by default.' }),
+    memoryMb: t.int({ description: 'Memory in MB, 256 to 65536; 2048 by default.' }),
   }),
 })
 
 /** A spec. */
 export const buildSpecInput = builder.inputType('BuildSpecInput', {
-  description: 'What a build is told to do. Every field may be left out, so `{}` is a spec.',
+  description: 'What a build does. Every field is optional, so `{}` is a valid spec.',
   fields: (t) => ({
     version: t.int({ description: 'Always 1.' }),
-    builder: t.field({ type: builderKind, description: '`COMMAND` without it.' }),
-    template: t.string({ description: 'The id or name of the template it starts from; `base` without it.' }),
+    builder: t.field({ type: builderKind, description: '`COMMAND` by default.' }),
+    template: t.string({ description: 'The id or name of the template it starts from; `base` by default.' }),
     context: t.string({
-      description: 'A folder of the repository; without a repository the `binaryUrl` of an upload. `.` without it.',
+      description: 'A folder of the repository, `.` by default. Without a repository: the `binaryUrl` of an upload.',
     }),
-    commands: t.stringList({ description: 'What to run, one after the other.' }),
-    env: t.field({ type: 'TextMap', description: 'Variables for the commands.' }),
-    secrets: t.stringList({ description: 'Names of build secrets for the commands.' }),
-    output: t.field({ type: outputInput, description: 'What it leaves behind; an artifact `build` without it.' }),
-    cache: t.boolean({ description: 'Whether it may use what earlier builds kept; true without it.' }),
-    resources: t.field({ type: resourcesInput, description: 'How large its VM is.' }),
-    timeoutSeconds: t.int({ description: 'How long its commands may take, 1 to 7200; 1800 without it.' }),
+    commands: t.stringList({ description: 'The commands to run, one after the other.' }),
+    env: t.field({ type: 'TextMap', description: 'Environment variables for the commands.' }),
+    secrets: t.stringList({ description: 'Names of build secrets to pass to the commands as environment variables.' }),
+    output: t.field({ type: outputInput, description: 'What it produces; by default an artifact called `build`.' }),
+    cache: t.boolean({ description: 'Whether it may use the cache of earlier builds; true by default.' }),
+    resources: t.field({ type: resourcesInput, description: 'The size of its VM.' }),
+    timeoutSeconds: t.int({
+      description: 'How many seconds its commands may take together, 1 to 7200; 1800 by default.',
+    }),
   }),
 })
 
-/** A spec that was sent, in words of REST; what is null is left out. */
+/** A spec as REST spells it; null fields are left out. */
 export function wireSpec(sent: typeof buildSpecInput.$inferInput | null | undefined): object | null | undefined {
   if (!sent) return sent
   const { resources, timeoutSeconds, output, ...same } = sent

@@ -1,4 +1,4 @@
-/** Where a VM may connect to, in GraphQL. */
+/** Network policies in GraphQL: what a VM may connect to. */
 import { builder } from '#schema/builder.ts'
 import type { NetworkPolicy } from '#src/resources/infra/vms/rows.ts'
 
@@ -10,13 +10,15 @@ const isOf = (type: NetworkPolicy['type']) => (value: unknown) =>
 
 /** A VM’s policy. */
 export const networkPolicyType = builder.interfaceRef<NetworkPolicy>('NetworkPolicy').implement({
-  description: 'Where a VM may connect to. Private and loopback addresses are refused under every policy.',
+  description: 'What a VM may connect to. Private and loopback addresses are refused under every policy.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Which kind it is, as REST shows it: unrestricted, limited or none.' }),
+    type: t.exposeString('type', {
+      description: 'The kind of policy, as REST shows it: unrestricted, limited or none.',
+    }),
   }),
 })
 builder.objectType(builder.objectRef<UnlimitedPolicy>('UnrestrictedNetworkPolicy'), {
-  description: 'To every public address.',
+  description: 'Every public address.',
   interfaces: [networkPolicyType],
   isTypeOf: isOf('unrestricted'),
 })
@@ -26,11 +28,13 @@ builder.objectType(builder.objectRef<UnlimitedPolicy>('NoNetworkPolicy'), {
   isTypeOf: isOf('none'),
 })
 builder.objectType(builder.objectRef<LimitedPolicy>('LimitedNetworkPolicy'), {
-  description: 'To the hosts that it names.',
+  description: 'The named hosts only.',
   interfaces: [networkPolicyType],
   isTypeOf: isOf('limited'),
   fields: (t) => ({
-    allowedHosts: t.exposeStringList('allowedHosts', { description: 'Host names, or `*.name` for all below one.' }),
+    allowedHosts: t.exposeStringList('allowedHosts', {
+      description: 'Host names, or `*.name` for every subdomain of one.',
+    }),
     allowPackageManagers: t.exposeBoolean('allowPackageManagers', {
       description: 'Whether the public package registries are allowed too.',
     }),
@@ -38,25 +42,25 @@ builder.objectType(builder.objectRef<LimitedPolicy>('LimitedNetworkPolicy'), {
 })
 
 const limitedInput = builder.inputType('LimitedNetworkPolicyInput', {
-  description: 'To the hosts that it names.',
+  description: 'The named hosts only.',
   fields: (t) => ({
-    allowedHosts: t.stringList({ description: 'Host names, or `*.name` for all below one: 100 at most.' }),
+    allowedHosts: t.stringList({ description: 'Host names, or `*.name` for every subdomain of one: 100 at most.' }),
     allowPackageManagers: t.boolean({ description: 'Whether the public package registries are allowed too.' }),
   }),
 })
-/** One of the policies, as it is sent. */
+/** A network policy as a client sends it. */
 export const networkPolicyInput = builder.inputType('NetworkPolicyInput', {
-  description: 'Where a VM may connect to: one of these.',
+  description: 'What a VM may connect to: exactly one of these.',
   isOneOf: true,
   extensions: { tag: 'type' },
   fields: (t) => ({
-    unrestricted: t.boolean({ description: 'True: to every public address.' }),
+    unrestricted: t.boolean({ description: 'True: every public address.' }),
     none: t.boolean({ description: 'True: nowhere.' }),
-    limited: t.field({ type: limitedInput, description: 'To the hosts that it names.' }),
+    limited: t.field({ type: limitedInput, description: 'The named hosts only.' }),
   }),
 })
 
-/** A policy that was sent, as it is kept in words of REST; undefined and null stay what they are. */
+/** A policy that a client sent, in the form in which it is stored, which is REST's; undefined and null are kept. */
 export function wirePolicy(
   sent: typeof networkPolicyInput.$inferInput | null | undefined,
 ): Record<string, unknown> | null | undefined {
