@@ -223,9 +223,11 @@ class Measure {
 
   /** How many the field was asked for, the usual page when it takes a size and got none, null when it takes none. */
   #askedSize(node: FieldNode, takes: readonly string[]): number | null {
-    const argument = node.arguments?.find((one) => sizeArguments.includes(one.name.value))
-    const given = argument && this.#numberOf(argument.value)
-    if (given !== undefined) return Math.max(given, 1)
+    const given = node.arguments
+      ?.filter((one) => sizeArguments.includes(one.name.value))
+      .map((one) => this.#numberOf(one.value))
+      .filter((one) => one !== undefined) // a null is as good as left out: another of them may say how many
+    if (given?.length) return Math.max(1, ...given)
     return takes.some((one) => sizeArguments.includes(one)) ? limits.connectionFirstDefault : null
   }
 }

@@ -261,3 +261,18 @@ test('what would answer a million objects is refused before it runs', async () =
     'INVALID_REQUEST',
   ])
 })
+
+test('the size of a page is the one that is asked for, whichever argument says it', async () => {
+  const inside = 'nodes { folder { id } }'
+  for (const [pages, variables] of [
+    ['first: null, last: 1000', {}],
+    ['first: $n, last: 1000', {}],
+    ['first: $n, last: 1000', { n: null }],
+    ['last: 1000, first: $n', { n: 1 }],
+  ] as const) {
+    const { data, codes } = await ask(`query ($n: Int) { vms(${pages}) { ${inside} } }`, callers.owner, variables)
+    expect([pages, data ?? null, codes]).toEqual([pages, null, ['INVALID_REQUEST']])
+  }
+  const small = '{ vms(first: null, last: 2) { nodes { processes(first: null, last: 20) { nodes { id } } } } }'
+  expect((await ask(small, callers.owner)).codes).toEqual([])
+})
