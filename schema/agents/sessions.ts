@@ -151,7 +151,8 @@ const sessionOrder = orderOf('Session')
 builder.objectField(agentType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
-    description: 'The caller’s sessions with it, including archived ones, newest first.',
+    nullable: true,
+    description: 'The caller’s sessions with it, including archived ones, newest first. Not for keys.',
     args: pageArguments,
     resolve: ({ id }, window, call) =>
       pageSessions(call, window, { agentId: encodeId('agent', id), archived: 'include' }),

@@ -276,3 +276,14 @@ test('the size of a page is the one that is asked for, whichever argument says i
   const small = '{ vms(first: null, last: 2) { nodes { processes(first: null, last: 20) { nodes { id } } } } }'
   expect((await ask(small, callers.owner)).codes).toEqual([])
 })
+
+test('a key that may not see sessions gets the agent whose sessions it asks for', async () => {
+  const made = await ask(
+    'mutation { createAgent(input: {name: "by a key", model: {id: "berth/demo"}}) { agent { name sessions { totalCount } } } }',
+    callers.keyWithout,
+  )
+  expect(made).toEqual({
+    data: { createAgent: { agent: { name: 'by a key', sessions: null } } },
+    codes: ['UNAUTHORIZED'],
+  })
+})
