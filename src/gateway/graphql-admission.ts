@@ -46,6 +46,8 @@ export async function admitOperation(
   refuseLong(document)
   if (!operation)
     throw call.caller.kind === 'nobody' ? call.caller.refusal : noOperation(document, params.operationName)
+  if (operation.operation === 'subscription' && Array.isArray(call.sent))
+    throw new BerthError('invalid_request', 'A batch holds queries and mutations. Send a subscription by itself.')
   const size = measureOperation(schema, document, operation, variables)
   refuseLarge(size)
   if (call.caller.kind !== 'nobody') return document

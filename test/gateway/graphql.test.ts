@@ -279,11 +279,12 @@ describe('limits', () => {
     const body = (await six.json()) as { errors: { extensions: { code: string } }[] }
     expect([six.status, body.errors[0]?.extensions.code]).toEqual([413, 'REQUEST_TOO_LARGE'])
   })
-  it('refuse a member of a batch that is no object, and run the others', async () => {
+  it('refuse a member of a batch that is no object or a subscription, and run the others', async () => {
+    const subscription = { query: 'subscription { ticks(count: 2) }' }
     const answer = await fetch(`${running.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify([null, 5, { query: '{ me { name } }' }]),
+      body: JSON.stringify([null, subscription, { query: '{ me { name } }' }]),
     })
     const codes = ((await answer.json()) as { data?: unknown; errors?: { extensions: { code: string } }[] }[]).map(
       ({ data, errors }) => data ?? errors?.[0]?.extensions.code,
