@@ -17,7 +17,7 @@ const closeReasonBytes = 123 // the most that RFC 6455 leaves for a reason
 const tryAgainLater = 1013
 const ended = 4401 // the caller's permission ended while the socket was open
 
-/** One socket: its caller once it is authenticated, and its open operations. */
+/** One socket: its caller once it is authenticated, its open operations, and how many are about to be: many may be asked for at once. */
 export type Peer = {
   socket: WebSocket
   request: IncomingMessage
@@ -26,6 +26,7 @@ export type Peer = {
   credential: string | undefined
   leave: () => void
   open: Map<string, Operation>
+  beginning: number
 }
 
 /** One operation on it: the permissions that it was granted, and, when one was lost, why it ended. */

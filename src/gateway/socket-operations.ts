@@ -10,28 +10,22 @@ import { showError } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 import type { Operation, Peer, Socket } from './socket-callers.ts'
 
+type Enveloped = ReturnType<GraphqlParts['engine']['yoga']['getEnveloped']>
+
 /** Checks one operation and makes what it runs with, or the errors for which it does not. */
 export async function begin(
   socket: Socket,
   id: string,
   payload: SubscribePayload,
-  { services, engine, authenticator }: GraphqlParts,
-): Promise<readonly GraphQLError[] | { args: ExecutionArgs; enveloped: ReturnType<typeof engine.yoga.getEnveloped> }> {
+  parts: GraphqlParts,
+): Promise<readonly GraphQLError[] | { args: ExecutionArgs; enveloped: Enveloped }> {
   const peer = socket.extra
+  const { engine } = parts
   const gone = new AbortController()
   const requestId = newId('request')
   try {
-    if (peer.open.size >= limits.socketOperations)
-      throw new BerthError(
-        'rate_limited',
-        `${limits.socketOperations} operations are open on this socket, which is the limit. Complete one first.`,
-        { retryAfterSeconds: 1 },
-      )
-    const { caller, grants } = noting(await authenticator.authenticate(peer.credential))
-    const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
-    if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
-    peer.open.set(id, { call, grants, gone, refusal: null })
-    if (caller.kind === 'nobody' && peer.credential !== undefined) throw caller.refusal
+    const call = await enter(peer, id, { requestId, gone }, parts)
+    if (call.caller.kind === 'nobody' && peer.credential !== undefined) throw call.caller.refusal
     await engine.admit(payload, call)
     const params = {
       query: payload.query,
@@ -58,6 +52,34 @@ export async function begin(
   } catch (error) {
     finish(peer, id)
     return [showError(error, requestId).error]
+  }
+}
+
+/**
+ * Makes one more operation of the socket, for its caller as of now.
+ * @throws BerthError rate_limited when the socket has as many as it may, those that are being made included.
+ */
+async function enter(
+  peer: Peer,
+  id: string,
+  { requestId, gone }: { requestId: string; gone: AbortController },
+  { services, authenticator }: GraphqlParts,
+): Promise<GraphqlCall> {
+  if (peer.open.size + peer.beginning >= limits.socketOperations)
+    throw new BerthError(
+      'rate_limited',
+      `${limits.socketOperations} operations are open on this socket, which is the limit. Complete one first.`,
+      { retryAfterSeconds: 1 },
+    )
+  peer.beginning++
+  try {
+    const { caller, grants } = noting(await authenticator.authenticate(peer.credential))
+    const call: GraphqlCall = { ...services, caller, requestId, signal: gone.signal, address: peer.address, answer: {} }
+    if (peer.socket.readyState !== peer.socket.OPEN) gone.abort()
+    peer.open.set(id, { call, grants, gone, refusal: null })
+    return call
+  } finally {
+    peer.beginning--
   }
 }
 

@@ -76,6 +76,7 @@ function attach(
       /* nothing is watched yet */
     },
     open: new Map(),
+    beginning: 0,
   }
   const closed = protocol.opened(
     {

@@ -276,6 +276,20 @@ describe('a web socket', () => {
     expect(await soon(() => open.changes === 0)).toBe(true)
   })
 
+  it('has no more of them open when very many are asked for at once', async () => {
+    const { socket, said } = await ready(bearing(token))
+    const asked = 4 * limits.socketOperations
+    for (let id = 1; id <= asked; id++)
+      socket.send(
+        JSON.stringify({ id: String(id), type: 'subscribe', payload: { query: 'subscription { changes(id: "m") }' } }),
+      )
+    const refused = (): number => said.filter((one) => one.includes('RATE_LIMITED')).length
+    expect(await soon(() => open.changes + refused() === asked)).toBe(true)
+    expect([open.changes, refused()]).toEqual([limits.socketOperations, asked - limits.socketOperations])
+    socket.close()
+    expect(await soon(() => open.changes === 0)).toBe(true)
+  })
+
   it('is closed with 4401 when its token expires', async () => {
     const { closed } = await ready(bearing(await running.token('alice', 'acme', 'owner', 120)))
     shiftClock(200_000)
