@@ -27,7 +27,8 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
     const operation = runner.prepare(route.operation)
     add(key, (method, path) => describeRoute(method, path, route, operation, { schema: runner.schema, components }))
   }
-  for (const [key, written] of Object.entries(surface.handlers)) add(key, () => describeHandWritten(written))
+  for (const [key, written] of Object.entries(surface.handlers))
+    add(key, () => describeHandWritten(written, components))
   const finished = components.finish(paths)
   return {
     openapi: '3.1.0',
@@ -174,18 +175,31 @@ const idempotencyKey = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-function describeHandWritten({ status, errors, summary, request, responses, headers }: HandWritten): Json {
-  const content = Object.fromEntries(Object.entries(responses).map(([mediaType, schema]) => [mediaType, { schema }]))
+function describeHandWritten(written: HandWritten, components: Components): Json {
+  const { status, errors, summary, request, responses, headers } = written
+  const content = Object.fromEntries(
+    Object.entries(responses).map(([mediaType, schema]) => [mediaType, { schema: addTitled(schema, components) }]),
+  )
   const shown = Object.fromEntries(
     Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
   )
   return {
     summary,
     parameters: [idempotencyKey],
-    requestBody: { required: true, content: { 'application/json': { schema: request } } },
+    requestBody: { required: true, content: { 'application/json': { schema: addTitled(request, components) } } },
     responses: {
       [status]: { description: 'Success', headers: shown, content },
       ...describeErrors([...errors, ...errorsOfKeyed]),
     },
   }
+}
+
+/** A schema that was written by hand, its titled parts kept as components. */
+function addTitled(schema: unknown, components: Components): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => addTitled(one, components))
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { title } = schema as Json // any object; that of an object's properties is a schema itself
+  const rest = Object.entries(schema).filter(([key]) => key !== 'title' || typeof title !== 'string')
+  const whole = Object.fromEntries(rest.map(([key, one]) => [key, addTitled(one, components)]))
+  return typeof title === 'string' ? components.add(title, whole) : whole
 }

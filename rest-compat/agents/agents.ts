@@ -2,11 +2,12 @@
 import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
+import { agentParts as parts } from './agent-shapes.ts'
 import { createdFilter } from './created-filters.ts'
 
-const agent = `id type name description model: wireModel system tools: wireTools mcp_servers: mcpServers { type name url }
-  mcp_services: mcpServices { id disabled_tools: disabledTools } skills { type skill_id: skillName version } multiagent
-  execution_identity: executionIdentity { type } metadata version org_id: organizationId owner_user_id: ownerId
+const agent = `id type name description model: wireModel system tools: wireTools mcp_servers: mcpServers ${parts.mcpServer}
+  mcp_services: mcpServices ${parts.mcpService} skills ${parts.skill} multiagent
+  execution_identity: executionIdentity ${parts.identity} metadata version org_id: organizationId owner_user_id: ownerId
   created_at: createdAt updated_at: updatedAt archived_at: archivedAt`
 const list = { shape: 'page', most: limits.agentsListMax, usual: limits.agentsListMax } as const
 const update = `mutation updateAgent ($input: UpdateAgentInput!) { updateAgent(input: $input) { body: agent { ${agent} } } }`

@@ -3,19 +3,13 @@ import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from '../lists.ts'
 import type { Routes } from '../routes.ts'
 import { createdFilter } from './created-filters.ts'
+import { sessionParts } from './session-parts.ts'
 
-const money = '{ amount currency }'
-const activity =
-  'last_event_id: lastEventId last_event_at: lastEventAt last_read_event_id: lastReadEventId unread_count: unreadCount requires_action: requiresAction'
-const usage = `input_tokens: inputTokens output_tokens: outputTokens cache_read_input_tokens: cacheReadInputTokens
-  cache_creation: cacheCreation { ephemeral_5m_input_tokens: ephemeral5mInputTokens ephemeral_1h_input_tokens: ephemeral1hInputTokens }
-  server_tool_use: serverToolUse { web_search_requests: webSearchRequests web_fetch_requests: webFetchRequests }
-  active_seconds: activeSeconds list_cost: listCost ${money}`
-const outcome = 'type outcome_id: outcomeId description result iteration explanation completed_at: completedAt'
+const { activity, budget, outcome, stopReason, usage } = sessionParts
 const sessionFragment = `fragment Session on Session { id type title agent: wireAgent agent_id: agentId environment_id: environmentId deployment_id: deploymentId kind source status
-  stop_reason: stopReason { type ... on RequiresAction { event_ids: eventIds } } vault_ids: vaultIds metadata resources outcome_evaluations: outcomeEvaluations { ${outcome} }
-  budget { type max_list_cost: maxListCost ${money} } usage { ${usage} } stats { active_seconds: activeSeconds duration_seconds: durationSeconds }
-  shared shared_at: sharedAt activity { ${activity} } created_at: createdAt updated_at: updatedAt archived_at: archivedAt }`
+  stop_reason: stopReason ${stopReason} vault_ids: vaultIds metadata resources outcome_evaluations: outcomeEvaluations ${outcome}
+  budget ${budget} usage ${usage} stats { active_seconds: activeSeconds duration_seconds: durationSeconds }
+  shared shared_at: sharedAt activity ${activity} created_at: createdAt updated_at: updatedAt archived_at: archivedAt }`
 
 /** Sessions, their logs and transcripts. */
 export const sessionRoutes: Routes = {
@@ -90,7 +84,7 @@ export const sessionRoutes: Routes = {
     status: 200,
     errors: [400, 404],
     summary: 'Says how far the owner has read',
-    operation: `mutation markSessionSeen ($input: MarkSessionSeenInput!) { markSessionSeen(input: $input) { session { body: activity { ${activity} } } } }`,
+    operation: `mutation markSessionSeen ($input: MarkSessionSeenInput!) { markSessionSeen(input: $input) { session { body: activity ${activity} } } }`,
   },
   'GET /v1/sessions/{id}/events': {
     status: 200,

@@ -16,14 +16,15 @@ export const vmRoutes: Routes = {
     status: 201,
     errors: [400, 401, 500, 503],
     summary: 'Makes a VM; answers once it runs, or after 30 s as it is',
-    operation: `mutation createVm ($input: CreateVmInput!) { createVm(input: $input) { body: vm {
-      vm_id: id name status ip_address: ipAddress node_id: machineId user_id: createdById memory_mb: memoryMb vcpu_count: vcpuCount warnings } } }`,
+    operation: `mutation createVm ($input: CreateVmInput!) { createVm(input: $input) { body: vm { ...CreatedVm } } }
+      fragment CreatedVm on Vm { vm_id: id name status ip_address: ipAddress node_id: machineId user_id: createdById memory_mb: memoryMb vcpu_count: vcpuCount warnings }`,
   },
   'GET /api/v1/vms/external/{external_ref}': {
     status: 200,
     errors: [400, 401, 404],
     summary: 'The VM made with this external reference',
-    operation: `query getVmByExternalRef ($external_ref: String!) { body: vmByExternalRef(externalRef: $external_ref) { vm_id: id status external_ref: externalRef } }`,
+    operation: `query getVmByExternalRef ($external_ref: String!) { body: vmByExternalRef(externalRef: $external_ref) { ...VmByReference } }
+      fragment VmByReference on Vm { vm_id: id status external_ref: externalRef }`,
   },
   'POST /api/v1/vms/sandbox': {
     status: 201,

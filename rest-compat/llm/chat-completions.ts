@@ -3,7 +3,8 @@ import { readChatRequest } from '#src/resources/llm/chats/requests.ts'
 import { collectChat } from '#src/resources/llm/chats.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
-import { chatCompletion, chatCompletionChunk, chatCompletionsBody, chatHeaders } from './chat-schemas.ts'
+import { chatCompletion, chatCompletionEvent, chatHeaders } from './chat-answer-schemas.ts'
+import { chatCompletionsBody } from './chat-schemas.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 
@@ -16,7 +17,7 @@ export const chatCompletionsRoute: HandWritten = {
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
   summary: 'One answer of a model: whole, or with stream: true as it is written',
   request: chatCompletionsBody,
-  responses: { 'application/json': chatCompletion, 'text/event-stream': chatCompletionChunk },
+  responses: { 'application/json': chatCompletion, 'text/event-stream': chatCompletionEvent },
   headers: chatHeaders,
   make: chatHandler({
     route: 'chat.completions',

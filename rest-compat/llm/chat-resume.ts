@@ -8,6 +8,6 @@ export const chatResumeRoutes: Routes = {
     errors: [503],
     additive: true,
     summary: 'Nothing: answers are not kept, so none can be resumed',
-    operation: 'query { __typename }',
+    operation: 'query resumeChat { __typename }',
   },
 }

@@ -2,7 +2,8 @@
 import { readUiChatRequest } from '#src/resources/llm/chats/requests.ts'
 import type { HandWritten } from '../routes.ts'
 import { chatHandler } from './chat-answers.ts'
-import { chatBody, chatHeaders, uiMessageChunk } from './chat-schemas.ts'
+import { chatHeaders, uiMessageChunk } from './chat-answer-schemas.ts'
+import { chatBody } from './chat-schemas.ts'
 import { uiChunkFailure, uiChunkText } from './ui-chunks.ts'
 
 /** The documented header, and the one that the real client looks for. */

@@ -1,22 +1,29 @@
 /** What callers are answered, for OpenAPI: made from what a document selects, so it cannot say anything else. */
 import {
   getNamedType,
+  getOperationAST,
   isAbstractType,
+  isInterfaceType,
   isListType,
   isNonNullType,
   isObjectType,
   Kind,
+  parse,
   type FieldNode,
+  type GraphQLAbstractType,
   type FragmentDefinitionNode,
   type GraphQLNamedType,
   type GraphQLOutputType,
   type GraphQLSchema,
+  type GraphQLType,
   type SelectionSetNode,
 } from 'graphql'
 import type { RestList } from '../lists.ts'
 import type { Route } from '../routes.ts'
 import type { Operation } from '../run.ts'
-import { described, orNull, type Components, type Json } from './components.ts'
+import { wordsOf } from '#schema/words.ts'
+import { wholeShapes } from '../agents/whole-shapes.ts'
+import { described, orNull, type Components, type Json, type ShapeParts } from './components.ts'
 import { leafSchema } from './leaves.ts'
 
 type Parts = {
@@ -110,7 +117,9 @@ function selectionSchema(type: GraphQLNamedType, selections: SelectionSetNode, p
   }
   const of = members[0] ?? type
   const fields = fieldsOf(of, selections, parts)
-  const properties = Object.fromEntries(fields.map((field) => [keyOf(field), fieldSchema(of, field, parts)]))
+  const properties = Object.fromEntries(
+    fields.map((field) => [keyOf(field), fieldSchema(of, field, parts, fields.length === 1)]),
+  )
   const whole = { type: 'object', properties, required: Object.keys(properties) }
   const isRoot = [parts.schema.getQueryType(), parts.schema.getMutationType(), parts.schema.getSubscriptionType()]
   if (isRoot.some((root) => root === of) || carriers.test(of.name)) return whole
@@ -129,13 +138,16 @@ function keyOf({ alias, name }: FieldNode): string {
   return alias?.value ?? name.value
 }
 
-/** The object types that a selection of a union or an interface has something to say of. */
-function membersOf(type: GraphQLNamedType, selections: SelectionSetNode, parts: Parts): GraphQLNamedType[] {
+/**
+ * The object types that a selection of a union or an interface has something to say of. Of an interface that has more
+ * to say of one of them these are all: what it says of each, it says of the others too.
+ */
+function membersOf(type: GraphQLAbstractType, selections: SelectionSetNode, parts: Parts): GraphQLNamedType[] {
   const named = conditionsOf(selections, parts).flatMap((name) => {
     const member = parts.schema.getType(name)
     return isObjectType(member) && name !== type.name ? [member] : []
   })
-  return [...new Set(named)]
+  return isInterfaceType(type) && named.length > 0 ? [...parts.schema.getPossibleTypes(type)] : [...new Set(named)]
 }
 
 function conditionsOf({ selections }: SelectionSetNode, parts: Parts): string[] {
@@ -170,26 +182,64 @@ function fits(type: GraphQLNamedType, condition: string, { schema }: Parts): boo
   return wanted === type || (isAbstractType(wanted) && isObjectType(type) && schema.isSubType(wanted, type))
 }
 
-function fieldSchema(parent: GraphQLNamedType, selection: FieldNode, parts: Parts): Json {
+function fieldSchema(parent: GraphQLNamedType, selection: FieldNode, parts: Parts, isAlone: boolean): Json {
   if (selection.name.value === '__typename') return { type: 'string' }
   const field = 'getFields' in parent ? parent.getFields()[selection.name.value] : undefined
   if (!field) throw new Error(`no field ${selection.name.value}`)
   const type = field.type as GraphQLOutputType // documents are validated: this is an output field
-  const shape = described(valueSchema(type, selection.selectionSet, parts), field.description)
+  const leaf = handWritten(parent, field, parts)
+  const shape = described(valueSchema(type, selection.selectionSet, parts, leaf), field.description)
   // A root field, and what stands beside others in a noun, may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
   const isRoot =
     parent === parts.schema.getQueryType() ||
     parent === parts.schema.getMutationType() ||
-    selection.alias?.value === 'body'
+    selection.alias?.value === 'body' ||
+    isAlone
   return isNonNullType(type) || isRoot ? shape : orNull(shape)
 }
 
-function valueSchema(type: GraphQLOutputType, selections: SelectionSetNode | undefined, parts: Parts): Json {
-  if (isNonNullType(type)) return valueSchema(type.ofType, selections, parts)
+type Field = { name: string; type: GraphQLType; extensions: Readonly<Record<string, unknown>> }
+
+/** What a field of words, or one that is shown whole, answers. */
+function handWritten(parent: GraphQLNamedType, field: Field, parts: Parts): Json | undefined {
+  const words = wordsOf(field.extensions)
+  if (words) return { type: 'string', enum: words }
+  if (getNamedType(field.type).name !== 'RestObject') return undefined
+  const shape = wholeShapes[`${parent.name}.${field.name}`]
+  if (!shape) throw new Error(`${parent.name}.${field.name} has no shape: write one in whole-shapes.ts`)
+  return shape(shapeParts(parts))
+}
+
+function shapeParts({ schema, components }: Parts): ShapeParts {
+  const typeOf = (name: string): GraphQLNamedType => {
+    const type = schema.getType(name)
+    if (!type) throw new Error(`no type ${name}`)
+    return type
+  }
+  return {
+    add: components.add,
+    describe: (name) => typeOf(name).description ?? '',
+    words: (name) => leafSchema(typeOf(name), components),
+    selected(name, selection) {
+      const { selectionSet } = getOperationAST(parse(selection)) ?? {}
+      if (!selectionSet) throw new Error(`no selection of ${name}`)
+      return selectionSchema(typeOf(name), selectionSet, { schema, components, fragments: new Map() })
+    },
+  }
+}
+
+function valueSchema(
+  type: GraphQLOutputType,
+  selections: SelectionSetNode | undefined,
+  parts: Parts,
+  leaf?: Json,
+): Json {
+  if (isNonNullType(type)) return valueSchema(type.ofType, selections, parts, leaf)
   if (isListType(type)) {
     const item = type.ofType as GraphQLOutputType // a list of an output type
-    const items = valueSchema(item, selections, parts)
+    const items = valueSchema(item, selections, parts, leaf)
     return { type: 'array', items: isNonNullType(item) ? items : orNull(items) }
   }
+  if (leaf) return leaf
   return selections ? selectionSchema(getNamedType(type), selections, parts) : leafSchema(type, parts.components)
 }

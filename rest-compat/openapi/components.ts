@@ -16,6 +16,18 @@ export type Components = {
   finish: (part: Json) => { part: Json; schemas: Record<string, Json> }
 }
 
+/** What a shape that is written by hand is made with. */
+export type ShapeParts = {
+  /** Keeps a schema under a name, and answers a reference to it. */
+  add: Components['add']
+  /** What a type of the graph says of itself. */
+  describe: (type: string) => string
+  /** An enum of the graph, as REST spells its words. */
+  words: (type: string) => Json
+  /** What a selection of a type of the graph answers. */
+  selected: (type: string, selection: string) => Json
+}
+
 const place = '#/components/schemas/'
 const between = '~' // stands before the number of a schema that is not the first of its name
 

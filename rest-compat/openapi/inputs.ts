@@ -110,7 +110,20 @@ export function inputSchema(type: GraphQLType, components: Components): Json {
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType, components) }
   if (!isInputObjectType(type)) return leafSchema(type, components)
   const whole = tagOf(type) ? taggedSchema(type, components) : objectSchema(type, components)
-  return components.add(type.name, described(whole, type.description))
+  const text = textSchema(type, components)
+  const taken = text ? { anyOf: [text, ...((whole['oneOf'] as Json[] | undefined) ?? [whole])] } : whole
+  return components.add(type.name, described(taken, type.description))
+}
+
+/** The text that stands for a whole input object, where the object may be a plain text: see schema/wire.ts. */
+function textSchema(type: GraphQLInputObjectType, components: Components): Json | undefined {
+  const { text } = type.extensions
+  const field = typeof text === 'string' ? type.getFields()[text] : undefined
+  const named = field && getNamedType(field.type)
+  if (!field || !named) return undefined
+  return isInputObjectType(named)
+    ? textSchema(named, components)
+    : described(inputSchema(field.type, components), field.description)
 }
 
 /** A field of a body: one that may be left out may be null too, which clears it where it is kept. */
@@ -148,14 +161,16 @@ function taggedSchema(type: GraphQLInputObjectType, components: Components): Jso
   return {
     oneOf: Object.values(type.getFields()).map((field) => {
       const named = getNamedType(field.type)
-      const word = { type: 'string', enum: [memberWord(type, field.name)] }
-      if (!isInputObjectType(named))
-        return { type: 'object', properties: { [tag]: word }, required: [tag], additionalProperties: false }
-      const whole = objectSchema(named, components)
+      const word = memberWord(type, field.name)
+      const tags = { [tag]: { type: 'string', enum: [word] } }
+      const whole = isInputObjectType(named) ? objectSchema(named, components) : { additionalProperties: false }
+      const always = word === type.extensions['usual'] ? [] : [tag] // one without its tag is of the usual member
+      const required = [...always, ...((whole['required'] as string[] | undefined) ?? [])]
       return {
+        type: 'object',
         ...whole,
-        properties: { [tag]: word, ...(whole['properties'] as Json) },
-        required: [tag, ...((whole['required'] as string[] | undefined) ?? [])],
+        properties: { ...tags, ...(whole['properties'] as Json | undefined) },
+        ...(required.length > 0 ? { required } : {}),
       }
     }),
   }

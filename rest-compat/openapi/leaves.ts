@@ -11,10 +11,10 @@ const scalars: Readonly<Record<string, Json>> = {
   DateTime: { type: 'string', format: 'date-time', examples: ['2026-04-07T04:27:43.197Z'] },
   TextMap: { type: 'object', additionalProperties: { type: 'string' } },
   TextMapPatch: { type: 'object', additionalProperties: { type: ['string', 'null'] } },
-  BigInt: { type: 'integer' },
+  BigInt: { type: 'integer', format: 'int64' },
   Decimal: { type: 'string', examples: ['0.000125000'] },
   JSON: {},
-  RestObject: { type: 'object' },
+  Reserved: { type: 'null' },
   Bytes: { type: 'string', contentEncoding: 'base64' },
   ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
 }

@@ -1,6 +1,7 @@
 /** Agents in GraphQL. */
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { always, oneOfWords } from '../words.ts'
 import { modelType } from '../llm/models.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
@@ -45,7 +46,7 @@ export const agentModel = builder.objectRef<AgentModel>('AgentModel').implement(
 export const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
   description: 'A skill that an agent has.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: '`anthropic` or `custom`.' }),
+    type: t.exposeString('type', oneOfWords(['anthropic', 'custom'], '`anthropic` or `custom`.')),
     skillName: t.exposeString('skill_id', { description: 'The skill’s name.' }),
     version: t.string({
       description: 'Its version, or `latest`.',
@@ -56,14 +57,14 @@ export const skill = builder.objectRef<AgentSkill>('AgentSkill').implement({
 const identity = builder.objectRef<typeof executionIdentity>('ExecutionIdentity').implement({
   description: 'The identity under which sessions act.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `service_account`: the identity of whoever starts them.' }),
+    type: t.string(always('service_account', ': the identity of whoever starts them')),
   }),
 })
 /** A tool server that an agent connects to. */
 export const mcpServer = builder.objectRef<McpServer>('McpServer').implement({
   description: 'A tool server (MCP) that an agent connects to.',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `url`.' }),
+    type: t.string(always('url')),
     name: t.exposeString('name', { description: 'The name by which the agent’s tools refer to it.' }),
     url: t.exposeString('url', { description: 'Its address.' }),
   }),
@@ -86,7 +87,7 @@ export const agentType = nodeOf('Agent', '`agt_` and 26 characters.', findAgents
 builder.objectType(agentType, {
   description: 'A versioned definition of an agent: its model, its system prompt, its tools.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `agent`.', resolve: () => 'agent' }),
+    type: t.string(always('agent')),
     version: t.exposeInt('version', { description: 'Counts up from 1 with each change.' }),
     name: t.string({ description: 'Its name.', resolve: ({ definition }) => definition.name }),
     description: t.string({
@@ -100,7 +101,7 @@ builder.objectType(agentType, {
       resolve: ({ definition }) => definition.model,
     }),
     wireModel: t.field({
-      type: 'JSON',
+      type: 'RestObject',
       description:
         'The model as REST shows it: `{id, effort: {type}, speed}`, without `effort` when the model’s default applies.',
       resolve: ({ definition }) => wireModel(definition.model),
@@ -116,7 +117,7 @@ builder.objectType(agentType, {
       resolve: ({ definition }) => definition.tools as never, // isTypeOf of the union's members tells them apart
     }),
     wireTools: t.field({
-      type: 'JSON',
+      type: ['RestObject'],
       description: 'The same, as REST shows them; restrictions that are not set have no key.',
       resolve: ({ definition }) => wireTools(definition.tools),
     }),

@@ -1,14 +1,16 @@
 /** The catalog of built-in tools in GraphQL. */
 import { builder } from '../builder.ts'
+import { always, oneOfWords } from '../words.ts'
 import { permissionPolicy } from './agents/tools.ts'
+import { builtInToolsets } from '#src/resources/agents/agents/rows.ts'
 import { listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
 
 const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
   description: 'A built-in tool that any agent may have.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `tool`.', resolve: () => 'tool' }),
+    type: t.string(always('tool')),
     name: t.exposeString('name', { description: 'Its name, as models see it.' }),
-    toolset: t.exposeString('toolset', { description: 'The toolset that contains it.' }),
+    toolset: t.exposeString('toolset', oneOfWords(builtInToolsets, 'The toolset that contains it.')),
     description: t.exposeString('description', { description: 'Its description, as models read it.' }),
     inputSchema: t.field({
       type: 'JSON',

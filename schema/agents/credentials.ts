@@ -1,6 +1,7 @@
 /** Credentials of vaults in GraphQL. Secrets are write-only. */
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { always, oneOfWords } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
@@ -30,7 +31,7 @@ export const credentialType = nodeOf('VaultCredential', '`vcrd_` and 26 characte
 builder.objectType(credentialType, {
   description: 'A credential in a vault: for a tool server, or for an environment variable of a VM.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `vault_credential`.', resolve: () => 'vault_credential' }),
+    type: t.string(always('vault_credential')),
     vaultId: t.id({ description: 'The id of its vault.', resolve: ({ vaultId }) => encodeId('vault', vaultId) }),
     vault: t.field({
       type: vaultType,
@@ -71,7 +72,7 @@ const capturedAnswer = builder.objectRef<CapturedAnswer>('CapturedHttpResponse')
 const mcpProbe = builder.objectRef<NonNullable<CredentialValidation['mcpProbe']>>('McpProbe').implement({
   description: 'The request to the tool server that failed.',
   fields: (t) => ({
-    method: t.exposeString('method', { description: '`initialize` or `tools/list`.' }),
+    method: t.exposeString('method', oneOfWords(['initialize', 'tools/list'], '`initialize` or `tools/list`.')),
     httpResponse: t.field({
       type: capturedAnswer,
       nullable: true,
@@ -114,10 +115,7 @@ const refreshRecord = builder.objectRef<NonNullable<CredentialValidation['refres
 const validationType = builder.objectRef<CredentialValidation>('VaultCredentialValidation').implement({
   description: 'The result of testing a credential.',
   fields: (t) => ({
-    type: t.string({
-      description: 'Always `vault_credential_validation`.',
-      resolve: () => 'vault_credential_validation',
-    }),
+    type: t.string(always('vault_credential_validation')),
     credentialId: t.id({
       description: 'Which credential.',
       resolve: ({ credential }) => encodeId('credential', credential.id),

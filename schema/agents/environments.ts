@@ -1,6 +1,7 @@
 /** Environments in GraphQL. */
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
@@ -33,7 +34,7 @@ export const environmentType = nodeOf('Environment', '`env_` and 26 characters.'
 builder.objectType(environmentType, {
   description: 'Where sessions work: the configuration of a VM, and the VM itself.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `environment`.', resolve: () => 'environment' }),
+    type: t.string(always('environment')),
     name: t.exposeString('name', { description: 'Its name, unique among its owner’s environments.' }),
     description: t.exposeString('description', { nullable: true, description: 'A description of its purpose.' }),
     config: t.field({
@@ -46,7 +47,7 @@ builder.objectType(environmentType, {
       description: 'The caller’s own labels: pairs of key and text.',
       resolve: ({ metadata }) => metadata,
     }),
-    scope: t.string({ description: 'Always `account`: only its owner can use it.', resolve: () => 'account' }),
+    scope: t.string(always('account', ': only its owner can use it')),
     status: t.field({ type: environmentStatus, description: 'Its current status.', resolve: ({ status }) => status }),
     statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it failed, as a sentence.' }),
     vmId: t.id({

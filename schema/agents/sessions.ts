@@ -1,6 +1,7 @@
 /** Sessions in GraphQL. Their logs are in session-events.ts. */
 import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
@@ -45,7 +46,7 @@ export const sessionType = nodeOf('Session', '`sesn_` and 26 characters.', findS
 builder.objectType(sessionType, {
   description: 'A conversation with an agent at work, with the log of everything that happens in it.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `session`.', resolve: () => 'session' }),
+    type: t.string(always('session')),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
     agentId: t.id({ description: 'The agent.', resolve: (session) => String(wireAgent(session)['id']) }),
     agent: t.field({

@@ -1,6 +1,7 @@
 /** Vaults in GraphQL. */
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
@@ -24,7 +25,7 @@ export const vaultType = nodeOf('Vault', '`vlt_` and 26 characters.', findVaults
 builder.objectType(vaultType, {
   description: 'A person’s private store of credentials for agents.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `vault`.', resolve: () => 'vault' }),
+    type: t.string(always('vault')),
     displayName: t.exposeString('displayName', { description: 'A name to display.' }),
     metadata: t.expose('metadata', {
       type: 'TextMap',

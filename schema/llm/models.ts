@@ -1,6 +1,7 @@
 /** The catalog of models in GraphQL. */
 import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
+import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
@@ -63,8 +64,8 @@ export const modelType = nodeOf('Model', '`<provider>/<model>`; the value of `mo
 builder.objectType(modelType, {
   description: 'A model that this installation serves.',
   fields: (t) => ({
-    object: t.string({ description: 'Always `model`, as OpenAI’s clients expect.', resolve: () => 'model' }),
-    type: t.string({ description: 'Always `model`, as Anthropic’s clients expect.', resolve: () => 'model' }),
+    object: t.string(always('model', ', as OpenAI’s clients expect')),
+    type: t.string(always('model', ', as Anthropic’s clients expect')),
     displayName: t.exposeString('displayName', { description: 'A name to display.' }),
     ownedBy: t.exposeString('ownedBy', { description: 'The provider that made it.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'The day of its release.' }),

@@ -24,6 +24,7 @@ const understood = new Set([
   'oneOf',
   'anyOf',
   'examples',
+  'discriminator',
 ])
 
 const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -55,6 +56,8 @@ export function problemsOf(
     return [`${at}: ${JSON.stringify(value)?.slice(0, 80)} is not ${types.join(' or ')}`]
   if (Array.isArray(schema['enum']) && value !== null && !schema['enum'].includes(value))
     return [`${at}: ${JSON.stringify(value)} is not one of ${schema['enum'].join(', ')}`]
+  const told = branchOf(value, schema)
+  if (told !== undefined) return problemsOf(value, { $ref: told }, document, { closed, at })
   const choices = schema['oneOf'] as Schema[] | undefined
   if (choices && choices.filter((one) => problemsOf(value, one, document, { closed, at }).length === 0).length !== 1)
     return [`${at}: fits none of its forms, or more than one`]
@@ -79,6 +82,16 @@ export function problemsOf(
     )
   if (typeof value !== 'object' || value === null) return []
   return checkObject(value as Record<string, unknown>, schema, document, closed, at)
+}
+
+/** Where the form of a value is that a key of it tells; undefined where none does. */
+function branchOf(value: unknown, { discriminator }: Schema): string | undefined {
+  const { propertyName = '', mapping = {} } = (discriminator ?? {}) as {
+    propertyName?: string
+    mapping?: Record<string, string>
+  }
+  const word: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, propertyName) : undefined
+  return typeof word === 'string' ? mapping[word] : undefined
 }
 
 /** The schema that `#/a/b` points to. */

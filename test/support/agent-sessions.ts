@@ -1,5 +1,6 @@
 /** Sessions at work in a whole Berth, by their documented paths: begun, spoken to, waited for, read. */
 import { expect } from 'vitest'
+import { problemsOf, type Schema } from '../contract/json-schema.ts'
 import { callAgents } from './agents-service.ts'
 import type { Berth } from './berth.ts'
 import { until } from './until.ts'
@@ -32,8 +33,15 @@ export function agentSessions(berth: Pick<Berth, 'call'>, token: string): AgentS
     return answer.body
   }
   const get = (id: string): Promise<Session> => call('GET', `/sessions/${id}`, 200)
-  const log = async (id: string): Promise<Event[]> =>
-    (await call<{ data: Event[] }>('GET', `/sessions/${id}/events?limit=1000`, 200)).data
+  let described: Promise<{ body: Schema }> | undefined
+  /** Whatever a test has happen in a session, its log is what the description of the service says. */
+  const log = async (id: string): Promise<Event[]> => {
+    const { data } = await call<{ data: Event[] }>('GET', `/sessions/${id}/events?limit=1000`, 200)
+    const { body: document } = await (described ??= berth.call('GET', '/agents/openapi.json'))
+    const event = { $ref: '#/components/schemas/SessionEvent' }
+    expect(data.flatMap((one) => problemsOf(one, event, document, { closed: true, at: one.type }))).toEqual([])
+    return data
+  }
   const send = async (id: string, ...events: Record<string, unknown>[]): Promise<Event[]> =>
     (await call<{ data: Event[] }>('POST', `/sessions/${id}/events`, 200, { events })).data
   return {

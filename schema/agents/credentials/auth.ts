@@ -1,5 +1,6 @@
 /** The kinds of credentials in GraphQL: output types without secrets, and inputs with them. */
 import { builder } from '#schema/builder.ts'
+import { always, oneOfWords } from '../../words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type {
   CredentialAuth,
@@ -14,7 +15,7 @@ const staticBearer = builder.objectRef<CredentialAuth & { type: 'static_bearer' 
   description: 'A fixed token that is sent to a tool server.',
   isTypeOf: isOfType('static_bearer'),
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `static_bearer`.' }),
+    type: t.string(always('static_bearer')),
     mcpServerUrl: t.exposeString('mcp_server_url', { description: 'The tool server.' }),
   }),
 })
@@ -24,7 +25,13 @@ const tokenEndpointAuth = builder
   .implement({
     description: 'How Berth authenticates at a token endpoint.',
     fields: (t) => ({
-      type: t.exposeString('type', { description: '`none`, `client_secret_basic` or `client_secret_post`.' }),
+      type: t.exposeString(
+        'type',
+        oneOfWords(
+          ['none', 'client_secret_basic', 'client_secret_post'],
+          '`none`, `client_secret_basic` or `client_secret_post`.',
+        ),
+      ),
     }),
   })
 
@@ -50,7 +57,7 @@ const mcpOauth = builder.objectRef<McpOauthAuth>('McpOauthAuth').implement({
   description: 'An OAuth access token for a tool server. Berth refreshes it when `refresh` is set.',
   isTypeOf: isOfType('mcp_oauth'),
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `mcp_oauth`.' }),
+    type: t.string(always('mcp_oauth')),
     mcpServerUrl: t.exposeString('mcp_server_url', { description: 'The tool server.' }),
     expiresAt: t.expose('expires_at', {
       type: 'DateTime',
@@ -71,14 +78,14 @@ const unrestricted = builder
   .implement({
     description: 'The placeholder is replaced in requests to every host.',
     isTypeOf: isOfType('unrestricted'),
-    fields: (t) => ({ type: t.exposeString('type', { description: 'Always `unrestricted`.' }) }),
+    fields: (t) => ({ type: t.string(always('unrestricted')) }),
   })
 
 const limited = builder.objectRef<CredentialNetworking & { type: 'limited' }>('LimitedCredentialNetworking').implement({
   description: 'The placeholder is replaced in requests to these hosts only.',
   isTypeOf: isOfType('limited'),
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `limited`.' }),
+    type: t.string(always('limited')),
     allowedHosts: t.exposeStringList('allowed_hosts', { description: 'The hosts.' }),
   }),
 })
@@ -102,7 +109,7 @@ const environmentVariable = builder.objectRef<EnvironmentVariableAuth>('Environm
   description: 'An environment variable of a session’s VM.',
   isTypeOf: isOfType('environment_variable'),
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `environment_variable`.' }),
+    type: t.string(always('environment_variable')),
     secretName: t.exposeString('secret_name', { description: 'The variable.' }),
     networking: t.field({
       type: networking,

@@ -1,19 +1,20 @@
 /** The configuration of an environment's VM in GraphQL: output types and inputs. */
 import { builder } from '#schema/builder.ts'
+import { always, oneOfWords } from '../../words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { EnvironmentConfig, Networking, VmConfig } from '#src/resources/agents/environments/configs.ts'
 
 const unrestricted = builder.objectRef<Networking>('UnrestrictedNetworking').implement({
   description: 'The VM may connect to every public address.',
   isTypeOf: (value) => (value as Networking).type === 'unrestricted',
-  fields: (t) => ({ type: t.exposeString('type', { description: 'Always `unrestricted`.' }) }),
+  fields: (t) => ({ type: t.string(always('unrestricted')) }),
 })
 
 const limited = builder.objectRef<Networking & { type: 'limited' }>('LimitedNetworking').implement({
   description: 'The VM may connect to these hosts only.',
   isTypeOf: (value) => (value as Networking).type === 'limited',
   fields: (t) => ({
-    type: t.exposeString('type', { description: 'Always `limited`.' }),
+    type: t.string(always('limited')),
     allowedHosts: t.exposeStringList('allowed_hosts', {
       description: 'Host names, or `*.name` for every subdomain of one.',
     }),
@@ -56,7 +57,7 @@ const vmConfig = builder.objectRef<VmConfig>('VmEnvironmentConfig').implement({
   description: 'A VM in Berth, with every default filled in.',
   isTypeOf: (value) => (value as EnvironmentConfig).type !== 'self_hosted',
   fields: (t) => ({
-    type: t.exposeString('type', { description: '`vm`, or `cloud`, which is Anthropic’s word for it.' }),
+    type: t.exposeString('type', oneOfWords(['vm', 'cloud'], '`vm`, or `cloud`, which is Anthropic’s word for it.')),
     templateId: t.string({
       nullable: true,
       description: 'The template’s id or name; null means `base`.',
@@ -94,7 +95,7 @@ const selfHosted = builder
   .implement({
     description: 'The caller’s own machine, which Berth does not manage.',
     isTypeOf: (value) => (value as EnvironmentConfig).type === 'self_hosted',
-    fields: (t) => ({ type: t.exposeString('type', { description: 'Always `self_hosted`.' }) }),
+    fields: (t) => ({ type: t.string(always('self_hosted')) }),
   })
 
 /** The configuration as the API shows it. */

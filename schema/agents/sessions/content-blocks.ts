@@ -1,5 +1,6 @@
 /** The content of messages and results: text, images and documents, as output types and as inputs. */
 import { builder } from '../../builder.ts'
+import { always } from '../../words.ts'
 import { limits } from '#src/platform/limits.ts'
 
 type Source =
@@ -21,7 +22,7 @@ const base64Source = builder.objectRef<Extract<Source, { type: 'base64' }>>('Bas
 const textSource = builder.objectRef<Extract<Source, { type: 'text' }>>('TextSource').implement({
   description: 'Text inside the block.',
   fields: (t) => ({
-    mediaType: t.exposeString('media_type', { description: 'Always `text/plain`.' }),
+    mediaType: t.string(always('text/plain')),
     data: t.exposeString('data', { description: 'The text.' }),
   }),
 })

@@ -1,5 +1,6 @@
 /** The parts of a session besides its log: status, usage, budget, outcomes, activity. */
 import { builder } from '../../builder.ts'
+import { always, oneOfWords } from '../../words.ts'
 import { enumOf } from '../../enums.ts'
 import type { Outcome, OutcomeEnd } from '#src/resources/agents/outcomes/rows.ts'
 import type { Activity } from '#src/resources/agents/sessions/reading.ts'
@@ -52,17 +53,26 @@ export const stopReason = builder.interfaceRef<StopReason>('StopReason').impleme
     type: t.field({ type: stopReasonType, description: 'Which reason.', resolve: ({ type }) => type }),
   }),
 })
+/** The type of the reasons that are of one kind, which tells them apart for OpenAPI. */
+const reasonOf = <Type extends StopReason['type']>(type: Type) => ({
+  type: stopReasonType,
+  ...oneOfWords([type], 'Which reason.'),
+  resolve: () => type,
+})
 builder.objectRef<StopReason>('EndTurn').implement({
   description: 'The agent finished its turn.',
   interfaces: [stopReason],
+  fields: (t) => ({ type: t.field(reasonOf('end_turn')) }),
 })
 builder.objectRef<StopReason>('RetriesExhausted').implement({
   description: 'Retries were exhausted.',
   interfaces: [stopReason],
+  fields: (t) => ({ type: t.field(reasonOf('retries_exhausted')) }),
 })
 builder.objectRef<StopReason>('BudgetReached').implement({
   description: 'The session reached its spending limit.',
   interfaces: [stopReason],
+  fields: (t) => ({ type: t.field(reasonOf('budget_reached')) }),
 })
 
 /** The one stop reason with fields of its own. Its events are added in events.ts. */
@@ -72,6 +82,7 @@ export const requiresAction = builder
     description: 'The session is waiting for answers to tool uses.',
     interfaces: [stopReason],
     fields: (t) => ({
+      type: t.field(reasonOf('requires_action')),
       eventIds: t.idList({ description: 'The tool uses.', resolve: ({ event_ids: eventIds }) => eventIds }),
     }),
   })
@@ -81,7 +92,7 @@ const money = builder.objectRef<ShownUsage['list_cost']>('Money').implement({
   description: 'An amount of money.',
   fields: (t) => ({
     amount: t.expose('amount', { type: 'Decimal', description: 'Such as `"2.50"`.' }),
-    currency: t.exposeString('currency', { description: 'Always `USD`.' }),
+    currency: t.string(always('USD')),
   }),
 })
 
@@ -181,7 +192,7 @@ export const outcomeVerdict = enumOf('OutcomeVerdict', 'The result of grading an
 export const outcomeEvaluation = builder.objectRef<Outcome>('OutcomeEvaluation').implement({
   description: 'An outcome that a session should reach, and its state.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `outcome_evaluation`.', resolve: () => 'outcome_evaluation' }),
+    type: t.string(always('outcome_evaluation')),
     outcomeId: t.exposeID('outcome_id', { description: '`outc_` and 26 characters.' }),
     description: t.exposeString('description', { description: 'The desired outcome.' }),
     result: t.field({ type: outcomeResult, description: 'Its state.', resolve: ({ result }) => result }),

@@ -1,6 +1,7 @@
 /** Shared sessions in GraphQL: what anyone with the link may read. */
 import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
+import { always } from '../../words.ts'
 import { connectionOf, pageArguments } from '../../pages.ts'
 import { blocksOf, contentBlock } from './content-blocks.ts'
 import { sessionEventType } from './events.ts'
@@ -48,7 +49,7 @@ const sharedAgent = builder.objectRef<SharedSession>('SharedAgent').implement({
 const sharedSession = builder.objectRef<SharedSession>('SharedSession').implement({
   description: 'What anyone with the link may see of a session.',
   fields: (t) => ({
-    type: t.string({ description: 'Always `shared_session`.', resolve: () => 'shared_session' }),
+    type: t.string(always('shared_session')),
     id: t.id({ description: 'The session.', resolve: ({ id }) => encodeId('session', id) }),
     title: t.exposeString('title', { nullable: true, description: 'Its title.' }),
     agent: t.field({ type: sharedAgent, description: 'Its agent.', resolve: (session) => session }),
