@@ -295,7 +295,7 @@ describe('what a model is offered', () => {
     expect(readArguments('{}', strange).problem).toBeNull()
   })
 
-  test('may be made when its schema would take for ever to be checked, and keeps nobody else waiting', () => {
+  test('is not called with arguments whose check would take for ever, and keeps nobody else waiting', () => {
     const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
     const twice = (to: number): object => ({ allOf: [{ $ref: `#/$defs/d${to}` }, { $ref: `#/$defs/d${to}` }] })
     const endless = {
@@ -307,9 +307,24 @@ describe('what a model is offered', () => {
     for (const parameters of [{ type: 'object', properties: { x: { type: 'string', pattern: '^(a+)+$' } } }, endless]) {
       const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
       for (let calls = 0; calls < 20; calls++)
-        expect(readArguments(JSON.stringify({ x: `${'a'.repeat(60)}!` }), offer).problem).toBeNull()
+        expect(readArguments(JSON.stringify({ x: `${'a'.repeat(60)}!` }), offer).problem).toContain(
+          'could not be checked',
+        )
     }
     expect(performance.now() - startedMs).toBeLessThan(2_000)
+    const circle = { type: 'object', $defs: { d: { $ref: '#/$defs/d' } }, $ref: '#/$defs/d' }
+    const offer = bash && { ...bash, tool: { ...bash.tool, parameters: circle } }
+    expect(readArguments('{}', offer).problem).toContain('could not be checked')
+  })
+
+  test('may be called after a check that was given up once, as on a host that is busy', () => {
+    const [bash] = offersOf({ tools: [standard] }, { hasEnvironment: true, canSearch: false, mcpTools: none })
+    const parameters = { type: 'object', properties: { x: { type: 'string', pattern: '^(b+)+$' } } }
+    const offer = bash && { ...bash, tool: { ...bash.tool, parameters } }
+    const problems = ['b'.repeat(40) + '!', 'b', 'b'.repeat(40) + '!', 'b'].map(
+      (x) => readArguments(JSON.stringify({ x }), offer).problem,
+    )
+    expect(problems).toEqual([expect.any(String), null, expect.any(String), null])
   })
 })
 

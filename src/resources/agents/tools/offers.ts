@@ -53,10 +53,14 @@ export function mcpToolName(serverName: string, name: string): string {
 }
 
 const validators = new CfWorkerJsonSchemaValidator()
-/** A check of arguments takes a millisecond; a schema that needs longer than this is not checked again. */
+/**
+ * A check of arguments takes a millisecond; one that needs longer than this is given up, and its call refused. A schema
+ * whose checks were given up so often in a row is not checked again: its calls are refused at once.
+ */
 const checkMs = 40
+const givenUpMax = 3
 const slowMax = 1_000
-const slowSchemas = createBoundedMap<string, true>({ entriesMax: slowMax })
+const givenUp = createBoundedMap<string, number>({ entriesMax: slowMax })
 const problemLength = 1_000
 const invalidLength = 10_000
 
@@ -79,22 +83,30 @@ export function readArguments(
   return { input, problem: problemWith(input, offer.tool.parameters) }
 }
 
-/** How arguments do not fit a schema; null when they do. A schema that cannot be read, or that takes for ever, refuses nothing: its tool decides. */
+/** How arguments do not fit a schema; null when they do. A schema that cannot be read refuses nothing: its tool decides. */
 function problemWith(input: Record<string, unknown>, schema: Tool['parameters']): string | null {
   const name = sha256(JSON.stringify(schema)).toString('base64')
-  if (slowSchemas.get(name)) return null
+  const before = givenUp.get(name) ?? 0
+  if (before >= givenUpMax) return uncheckedProblem
   try {
     const outcome = runBounded(checkMs, () =>
       validators.getValidator(schema as Parameters<typeof validators.getValidator>[0])(input),
     )
-    if (!outcome) slowSchemas.set(name, true)
-    return !outcome || outcome.valid
+    if (!outcome) {
+      givenUp.set(name, before + 1)
+      return uncheckedProblem
+    }
+    givenUp.delete(name)
+    return outcome.valid
       ? null
       : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
-  } catch {
-    return null
+  } catch (error) {
+    return error instanceof RangeError ? uncheckedProblem : null // the stack was full
   }
 }
+
+const uncheckedProblem =
+  'The arguments could not be checked against the tool’s schema in time, so the call was not made. Call it again with simpler ones, or use another tool.'
 
 function isTooDeep(value: unknown, left: number): boolean {
   return (
