@@ -8,9 +8,6 @@ import { wiredFields } from './wire.ts'
 type Types = (typeof builder)['$inferSchemaTypes']
 type Fields<Map extends InputFieldMap> = (t: InputFieldBuilder<Types, 'InputObject'>) => Map
 
-/** The index of `wired` among a resolver's parameters. It is computed only for resolvers that take it. */
-const wiredPlace = 2
-
 /** The payload's field and its type. */
 type Noun<Row> = { field: string; type: ObjectRef<Types, Row> }
 
@@ -26,8 +23,8 @@ export function mutationOf<Row, Map extends InputFieldMap>(
   resolve: (
     call: Call,
     input: InputShapeFromFields<Map>,
-    /** The same fields, with everything inside them as REST spells it. */
-    wired: { [Key in keyof InputShapeFromFields<Map>]: unknown },
+    /** Makes the same fields, with everything inside them as REST spells it. */
+    wired: () => { [Key in keyof InputShapeFromFields<Map>]: unknown },
   ) => Promise<Row> | Row,
 ): void {
   builder.relayMutationField(
@@ -37,9 +34,7 @@ export function mutationOf<Row, Map extends InputFieldMap>(
       description,
       resolve: async (_, arguments_, call, info) => {
         const { input } = arguments_ as unknown as { input: InputShapeFromFields<Map> } // Pothos cannot resolve a generic type
-        const wired = (): { [Key in keyof InputShapeFromFields<Map>]: unknown } =>
-          wiredInput(input as object, info) as never // the same keys
-        return { node: await resolve(call, input, resolve.length > wiredPlace ? wired() : (undefined as never)) } // nobody reads it
+        return { node: await resolve(call, input, () => wiredInput(input as object, info) as never) } // the same keys
       },
     },
     {

@@ -214,7 +214,7 @@ mutationOf(
       description: 'The kind of credential and its settings, with secrets.',
     }),
   }),
-  (call, { vaultId, ...input }, { auth }) => createCredential(call, vaultId, { ...input, auth }),
+  (call, { vaultId, ...input }, wired) => createCredential(call, vaultId, { ...input, auth: wired().auth }),
 )
 mutationOf(
   'updateVaultCredential',
@@ -226,7 +226,7 @@ mutationOf(
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
     auth: t.field({ type: credentialAuthChangeInput, description: 'A new token.' }),
   }),
-  (call, { vaultId, id, ...input }, { auth }) => updateCredential(call, vaultId, id, { ...input, auth }),
+  (call, { vaultId, id, ...input }, wired) => updateCredential(call, vaultId, id, { ...input, auth: wired().auth }),
 )
 mutationOf(
   'archiveVaultCredential',

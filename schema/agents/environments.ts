@@ -150,7 +150,7 @@ mutationOf(
     metadata: t.field({ type: 'TextMap', description: 'Your own labels: up to 16 pairs of key and text.' }),
     scope: t.string(scope),
   }),
-  (call, input, { config }) => createEnvironment(call, { ...input, config }),
+  (call, input, wired) => createEnvironment(call, { ...input, config: wired().config }),
 )
 mutationOf(
   'updateEnvironment',
@@ -164,7 +164,7 @@ mutationOf(
     metadata: t.field({ type: 'TextMapPatch', description: 'Pairs to set; a null value deletes its key.' }),
     scope: t.string(scope),
   }),
-  (call, { id, ...changes }, { config }) => updateEnvironment(call, id, { ...changes, config }),
+  (call, { id, ...changes }, wired) => updateEnvironment(call, id, { ...changes, config: wired().config }),
 )
 actionOn(
   'archiveEnvironment',

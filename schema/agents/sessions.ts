@@ -201,7 +201,7 @@ mutationOf(
     }),
     resources: t.field({ type: ['Reserved'], description: 'Must be empty.' }),
   }),
-  (call, _, wired) => createSession(call, wired as Parameters<typeof createSession>[1]), // ids are strings by their types
+  (call, _, wired) => createSession(call, wired() as Parameters<typeof createSession>[1]), // ids are strings by their types
 )
 mutationOf(
   'updateSession',
@@ -215,7 +215,7 @@ mutationOf(
     vaultIds: t.idList({ description: `The vaults whose credentials it may use, ${limits.sessionVaultsMax} at most.` }),
     agent: t.field({ type: sessionAgentChangeInput, description: 'Changes of its agent, for this session only.' }),
   }),
-  (call, { id }, wired) => updateSession(call, id, wired),
+  (call, { id }, wired) => updateSession(call, id, wired()),
 )
 actionOn(
   'archiveSession',
