@@ -2,7 +2,7 @@
 import type { InputObjectRef, InterfaceRef, ObjectRef } from '@pothos/core'
 import { builder } from './builder.ts'
 import { enumOf } from './enums.ts'
-import type { Page } from '#src/platform/pages.ts'
+import type { Direction, Page } from '#src/platform/pages.ts'
 
 type Types = (typeof builder)['$inferSchemaTypes']
 
@@ -77,6 +77,9 @@ export function orderOf(name: string): InputObjectRef<Types, { field: 'created_a
     }),
   }) as never // Pothos cannot resolve a generic type
 }
+
+/** The argument `orderBy` of such a list. */
+export type OrderGiven = { orderBy?: { direction: Direction } | null }
 
 /** The arguments of every connection. */
 export const pageArguments = builder.args((t) => ({

@@ -6,6 +6,7 @@ import { modelType } from '../llm/models.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { definitionFields, effort, modelInput, speed } from './agents/inputs.ts'
 import { agentTool } from './agents/tools.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -18,7 +19,7 @@ import {
   findAgents,
   getAgent,
   pageAgents,
-  pageAgentVersions,
+  pageVersionsOfEach,
   updateAgent,
 } from '#src/resources/agents/agents.ts'
 
@@ -196,12 +197,13 @@ builder.queryFields((t) => ({
   }),
 }))
 
+const versionsOf = pagesOfEach(pageVersionsOfEach)
 builder.objectField(agentType, 'versions', (t) =>
   t.field({
     type: agentConnection,
     description: 'Every version of it, newest first.',
     args: pageArguments,
-    resolve: ({ id }, window, call) => pageAgentVersions(call, encodeId('agent', id), window),
+    resolve: ({ id }, window, call) => versionsOf(call, id, window),
   }),
 )
 

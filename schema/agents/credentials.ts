@@ -5,7 +5,8 @@ import { always, oneOfWords } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { credentialAuth, credentialAuthChangeInput, credentialAuthInput } from './credentials/auth.ts'
 import { vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -22,6 +23,7 @@ import {
   findCredentials,
   getCredential,
   pageCredentials,
+  pageCredentialsOfEach,
   updateCredential,
 } from '#src/resources/agents/credentials.ts'
 
@@ -184,13 +186,18 @@ builder.queryFields((t) => ({
   }),
 }))
 
+type CredentialsGiven = Parameters<typeof pageCredentialsOfEach>[2] &
+  OrderGiven & { filter?: Parameters<typeof pageCredentialsOfEach>[3] }
+const credentialsOf = pagesOfEach((call, vaultIds, { filter, orderBy, ...window }: CredentialsGiven) =>
+  pageCredentialsOfEach(call, vaultIds, window, filter, orderBy?.direction),
+)
+
 builder.objectField(vaultType, 'credentials', (t) =>
   t.field({
     type: credentialConnection,
     description: 'Its credentials, newest first.',
     args: { ...pageArguments, ...listArguments },
-    resolve: ({ id }, { filter, orderBy, ...window }, call) =>
-      pageCredentials(call, encodeId('vault', id), window, filter, orderBy?.direction),
+    resolve: ({ id }, given, call) => credentialsOf(call, id, given),
   }),
 )
 

@@ -3,16 +3,16 @@ import { createdFields } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { wiredInput } from '../mutations.ts'
 import { sessionEvent, sessionEventType } from './sessions/events.ts'
 import { sessionEventInput } from './sessions/inputs.ts'
 import './sessions/said-events.ts'
 import './sessions/state-events.ts'
 import { sessionType } from './sessions.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { pageEvents, sendEvents } from '#src/resources/agents/session-events.ts'
+import { pageEvents, pageEventsOfEach, sendEvents } from '#src/resources/agents/session-events.ts'
 import type { Emission } from '#src/resources/agents/sessions/emissions.ts'
 import type { PreviewType, ShownPreview } from '#src/resources/agents/sessions/previews.ts'
 import type { SessionEventType } from '#src/resources/agents/sessions/event-types.ts'
@@ -30,6 +30,12 @@ const eventOrder = orderOf('SessionEvent')
 const sessionIdArgument = { required: true, description: 'The session.' } as const
 const listDescription = `oldest first by default; a page has up to ${limits.eventListMax} events, or 32 MiB of them. Errors: NOT_FOUND, INVALID_REQUEST.`
 
+type EventsGiven = Parameters<typeof pageEventsOfEach>[2] &
+  OrderGiven & { filter?: Parameters<typeof pageEventsOfEach>[3] }
+const eventsOf = pagesOfEach((call, sessionIds, { filter, orderBy, ...window }: EventsGiven) =>
+  pageEventsOfEach(call, sessionIds, window, filter, orderBy?.direction),
+)
+
 builder.objectField(sessionType, 'events', (t) =>
   t.field({
     type: eventConnection,
@@ -39,8 +45,7 @@ builder.objectField(sessionType, 'events', (t) =>
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
-    resolve: ({ id }, { filter, orderBy, ...window }, call) =>
-      pageEvents(call, encodeId('session', id), window, filter, orderBy?.direction),
+    resolve: ({ id }, given, call) => eventsOf(call, id, given),
   }),
 )
 

@@ -7,6 +7,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { agentType } from './agents.ts'
 import { environmentType } from './environments.ts'
 import { sessionAgent } from './sessions/agent.ts'
@@ -37,6 +38,7 @@ import {
   findSessions,
   getSession,
   pageSessions,
+  pageSessionsOfEach,
   updateSession,
 } from '#src/resources/agents/sessions.ts'
 
@@ -149,14 +151,14 @@ const sessionFilter = builder.inputType('SessionFilter', {
 
 const sessionConnection = connectionOf('Session', sessionType)
 const sessionOrder = orderOf('Session')
+const sessionsOf = pagesOfEach(pageSessionsOfEach)
 builder.objectField(agentType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
     nullable: true,
     description: 'The caller’s sessions with it, including archived ones, newest first. Not for keys.',
     args: pageArguments,
-    resolve: ({ id }, window, call) =>
-      pageSessions(call, window, { agentId: encodeId('agent', id), archived: 'include' }),
+    resolve: ({ id }, window, call) => sessionsOf(call, id, window),
   }),
 )
 

@@ -15,7 +15,7 @@ import {
   revokeApiKey,
   type ApiKey,
 } from '#src/resources/identity/api-keys.ts'
-import { callIn, organizationType } from './organizations.ts'
+import { listOfOrganizations, organizationType } from './organizations.ts'
 import { userType } from './users.ts'
 
 const keyScope = enumOf('KeyScope', 'What a key may be used for.', {
@@ -90,13 +90,14 @@ builder.queryFields((t) => ({
     resolve: (_, window, call) => pageApiKeys(call, window),
   }),
 }))
+const apiKeysOf = listOfOrganizations(pageApiKeys)
 builder.objectField(organizationType, 'apiKeys', (t) =>
   t.field({
     type: apiKeyConnection,
     nullable: true,
     description: 'Its keys, newest first, including revoked and expired ones. Not available to API keys.',
     args: pageArguments,
-    resolve: (organization, window, call) => pageApiKeys(callIn(call, organization), window),
+    resolve: ({ id }, window, call) => apiKeysOf(call, id, window),
   }),
 )
 

@@ -7,7 +7,7 @@ import { connectionOf, pageArguments } from '#schema/pages.ts'
 import type { Role } from '#src/platform/access.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { changeRole, findMembers, pageMembers, removeMember } from '#src/resources/identity/members.ts'
-import { callIn, organizationType } from './organizations.ts'
+import { listOfOrganizations, organizationType } from './organizations.ts'
 import { userType } from './users.ts'
 
 /** A person's role in an organization. */
@@ -63,13 +63,15 @@ builder.queryFields((t) => ({
     resolve: (_, { filter, ...window }, call) => pageMembers(call, window, filter),
   }),
 }))
+type MembersGiven = Parameters<typeof pageMembers>[1] & { filter?: Parameters<typeof pageMembers>[2] }
+const membersOf = listOfOrganizations((call, { filter, ...window }: MembersGiven) => pageMembers(call, window, filter))
 builder.objectField(organizationType, 'members', (t) =>
   t.field({
     type: memberConnection,
     nullable: true,
     description: 'Who belongs to it, newest first. Not available to API keys.',
     args: memberArguments,
-    resolve: (organization, { filter, ...window }, call) => pageMembers(callIn(call, organization), window, filter),
+    resolve: ({ id }, given, call) => membersOf(call, id, given),
   }),
 )
 

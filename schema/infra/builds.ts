@@ -5,12 +5,12 @@ import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followBuild } from '#src/resources/infra/builds/events.ts'
 import { readTail, type BuildEvent, type BuildOutput, type BuildStatus } from '#src/resources/infra/builds/rows.ts'
 import { cancelBuild, createBuild, findBuilds, getBuild, outputUrl, pageBuilds } from '#src/resources/infra/builds.ts'
-import { callIn, organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { buildSpecInput, outputType, wireSpec } from './builds/specs.ts'
 import { machineType } from './machines.ts'
@@ -213,14 +213,17 @@ builder.queryFields((t) => ({
     resolve: (_, { filter, orderBy, ...window }, call) => pageBuilds(call, window, filter, orderBy?.direction),
   }),
 }))
+type BuildsGiven = Parameters<typeof pageBuilds>[1] & OrderGiven & { filter?: Parameters<typeof pageBuilds>[2] }
+const buildsOf = listOfOrganizations((call, { filter, orderBy, ...window }: BuildsGiven) =>
+  pageBuilds(call, window, filter, orderBy?.direction),
+)
 builder.objectField(organizationType, 'builds', (t) =>
   t.field({
     type: buildConnection,
     nullable: true,
     description: 'Its builds, newest first.',
     args: buildArguments,
-    resolve: (organization, { filter, orderBy, ...window }, call) =>
-      pageBuilds(callIn(call, organization), window, filter, orderBy?.direction),
+    resolve: ({ id }, given, call) => buildsOf(call, id, given),
   }),
 )
 builder.objectField(templateType, 'build', (t) =>

@@ -2,10 +2,10 @@
 import { builder } from '../builder.ts'
 import { deletionOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteFolder, findFolders, pageFolders } from '#src/resources/infra/folders.ts'
-import { callIn, organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { machineType } from './machines.ts'
 
@@ -71,14 +71,17 @@ builder.queryFields((t) => ({
     resolve: (_, { orderBy, ...window }, call) => pageFolders(call, window, orderBy?.direction),
   }),
 }))
+type FoldersGiven = Parameters<typeof pageFolders>[1] & OrderGiven
+const foldersOf = listOfOrganizations((call, { orderBy, ...window }: FoldersGiven) =>
+  pageFolders(call, window, orderBy?.direction),
+)
 builder.objectField(organizationType, 'folders', (t) =>
   t.field({
     type: folderConnection,
     nullable: true,
     description: 'Its workspace folders, newest first.',
     args: folderArguments,
-    resolve: (organization, { orderBy, ...window }, call) =>
-      pageFolders(callIn(call, organization), window, orderBy?.direction),
+    resolve: ({ id }, given, call) => foldersOf(call, id, given),
   }),
 )
 

@@ -4,7 +4,7 @@ import { nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { findTemplates, pageTemplates } from '#src/resources/infra/templates.ts'
-import { callIn, organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { machineType } from './machines.ts'
 
 /** A template. */
@@ -69,12 +69,13 @@ builder.queryFields((t) => ({
     resolve: (_, window, call) => pageTemplates(call, window),
   }),
 }))
+const templatesOf = listOfOrganizations(pageTemplates)
 builder.objectField(organizationType, 'templates', (t) =>
   t.field({
     type: templateConnection,
     nullable: true,
     description: 'The templates available to it, its own and everybody’s, oldest first.',
     args: pageArguments,
-    resolve: (organization, window, call) => pageTemplates(callIn(call, organization), window),
+    resolve: ({ id }, window, call) => templatesOf(call, id, window),
   }),
 )

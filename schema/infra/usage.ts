@@ -4,7 +4,7 @@ import { enumOf } from '../enums.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { pageUsage, type EndReason, type UsageSession } from '#src/resources/infra/usage.ts'
-import { callIn, organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { buildType } from './builds.ts'
 import { vmType } from './vms.ts'
 
@@ -102,12 +102,14 @@ builder.queryFields((t) => ({
     resolve: (_, { filter, ...window }, call) => pageUsage(call, window, filter),
   }),
 }))
+type UsageGiven = Parameters<typeof pageUsage>[1] & { filter?: Parameters<typeof pageUsage>[2] }
+const usageOf = listOfOrganizations((call, { filter, ...window }: UsageGiven) => pageUsage(call, window, filter))
 builder.objectField(organizationType, 'usage', (t) =>
   t.field({
     type: usageConnection,
     nullable: true,
     description: 'The usage sessions of its VMs and builds, newest first. Not available to API keys.',
     args: usageArguments,
-    resolve: (organization, { filter, ...window }, call) => pageUsage(callIn(call, organization), window, filter),
+    resolve: ({ id }, given, call) => usageOf(call, id, given),
   }),
 )

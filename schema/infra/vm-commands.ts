@@ -5,6 +5,7 @@ import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
+import { pagesOfEach } from '../pages-of-each.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
 import { execCommand, type CommandResult } from '#src/resources/infra/vm-commands.ts'
 import {
@@ -13,6 +14,7 @@ import {
   getProcess,
   killProcess,
   pageProcesses,
+  pageProcessesOfEach,
   type ProcessEvent,
   type VmProcess,
   type VmProcessOutput,
@@ -122,14 +124,21 @@ const processArguments = {
 }
 const processConnection = connectionOf('VmProcess', processType)
 
+type ProcessesGiven = Parameters<typeof pageProcessesOfEach>[2] & {
+  organizationId: string
+  filter?: Parameters<typeof pageProcessesOfEach>[3]
+}
+const processesOf = pagesOfEach((call, vmIds, { organizationId, filter, ...window }: ProcessesGiven) =>
+  pageProcessesOfEach(callIn(call, { id: organizationId }), vmIds, window, filter),
+)
+
 builder.objectField(vmType, 'processes', (t) =>
   t.field({
     type: processConnection,
     nullable: true,
     description: 'Its background processes of the last 24 hours, newest first. Requires the member role.',
     args: processArguments,
-    resolve: (vm, { filter, ...window }, call) =>
-      pageProcesses(callIn(call, { id: vm.organizationId }), encodeId('vm', vm.id), window, filter),
+    resolve: ({ id, organizationId }, given, call) => processesOf(call, id, { ...given, organizationId }),
   }),
 )
 builder.queryFields((t) => ({

@@ -1,5 +1,4 @@
 /** VMs in GraphQL: the type, queries and subscriptions. Mutations are in vm-changes.ts. */
-import type { GraphQLResolveInfo } from 'graphql'
 import { idArguments } from '../arguments.ts'
 import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
@@ -11,7 +10,7 @@ import { encodeId } from '#src/platform/ids.ts'
 import { followVm } from '#src/resources/infra/vms/events.ts'
 import type { Vm, VmEvent, VmStatus } from '#src/resources/infra/vms/rows.ts'
 import { findVms, getVm, getVmByExternalRef, pageVms } from '#src/resources/infra/vms.ts'
-import { callIn, organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { folderType } from './folders.ts'
 import { machineType } from './machines.ts'
@@ -208,11 +207,13 @@ const vmArguments = {
 type VmArguments = Parameters<typeof pageVms>[1] & {
   filter?: Parameters<typeof pageVms>[2]
   orderBy?: { direction: 'asc' | 'desc' } | null
+  columns?: readonly string[] | undefined
 }
 
-async function readVms(call: Context, { filter, orderBy, ...window }: VmArguments, info: GraphQLResolveInfo) {
-  return pageVms(call, window, filter, { direction: orderBy?.direction, columns: nodeColumns(info, columnsOf) })
+async function readVms(call: Context, { filter, orderBy, columns, ...window }: VmArguments) {
+  return pageVms(call, window, filter, { direction: orderBy?.direction, columns })
 }
+const vmsOf = listOfOrganizations(readVms)
 
 builder.queryFields((t) => ({
   vm: t.field({
@@ -231,7 +232,7 @@ builder.queryFields((t) => ({
     type: vmConnection,
     description: 'The active organization’s VMs and those of your environments, newest first.',
     args: vmArguments,
-    resolve: (_, given, call, info) => readVms(call, given, info),
+    resolve: (_, given, call, info) => readVms(call, { ...given, columns: nodeColumns(info, columnsOf) }),
   }),
 }))
 builder.objectField(organizationType, 'vms', (t) =>
@@ -240,7 +241,7 @@ builder.objectField(organizationType, 'vms', (t) =>
     nullable: true,
     description: 'Its VMs and those of your environments in it, newest first.',
     args: vmArguments,
-    resolve: (organization, given, call, info) => readVms(callIn(call, organization), given, info),
+    resolve: ({ id }, given, call, info) => vmsOf(call, id, { ...given, columns: nodeColumns(info, columnsOf) }),
   }),
 )
 

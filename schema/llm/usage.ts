@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { RequestRoute, RequestStatus } from '#src/resources/llm/billing.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type UsageGroupBy,
 } from '#src/resources/llm/usage.ts'
 import { apiKeyType } from '../identity/api-keys.ts'
-import { organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { modelType } from './models.ts'
 
@@ -229,6 +229,11 @@ builder.queryFields((t) => ({
   }),
 }))
 
+type RequestsGiven = Parameters<typeof pageRequests>[2] & OrderGiven & { filter?: Parameters<typeof pageRequests>[3] }
+const requestsOf = listOfOrganizations((call, { filter, orderBy, ...window }: RequestsGiven, organizationId) =>
+  pageRequests(call, encodeId('organization', organizationId), window, filter, orderBy?.direction),
+)
+
 builder.objectFields(organizationType, (t) => ({
   inferenceUsage: t.field({
     type: usage,
@@ -242,8 +247,7 @@ builder.objectFields(organizationType, (t) => ({
     nullable: true,
     description: 'Its requests to models, newest first. Errors: FORBIDDEN, INVALID_REQUEST.',
     args: requestArguments,
-    resolve: ({ id }, { filter, orderBy, ...window }, call) =>
-      pageRequests(call, encodeId('organization', id), window, filter, orderBy?.direction),
+    resolve: ({ id }, given, call) => requestsOf(call, id, given),
   }),
 }))
 

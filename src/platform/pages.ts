@@ -1,9 +1,9 @@
 /** Pages: one row more than asked for is read, to know whether there are more. */
-import { BerthError } from './errors.ts'
+import { BerthError, notFound } from './errors.ts'
 import { decodeId, encodeId, type IdKind } from './ids.ts'
 import { limits } from './limits.ts'
 import type { RawBuilder } from 'kysely'
-import { getOne, sql, type Db } from './postgres.ts'
+import { findAll, getOne, sql, type Db } from './postgres.ts'
 
 /** Which part of a list is asked for, as Relay asks: how many from the beginning or the end, and the cursors between which they lie. */
 export type PageWindow = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
@@ -32,22 +32,91 @@ export function readPage<Row extends { id: string }>(
   count: () => Promise<number>,
   most: number = limits.connectionFirstMax,
 ): Promise<Page<Row>> {
-  const cursors = { keyOf: (cursor: string) => decodeId(kind, cursor), cursorOf: ({ id }: Row) => encodeId(kind, id) }
-  return readPageBy(cursors, window, read, count, most)
+  return readPageBy(idCursors(kind), window, read, count, most)
 }
 
-/**
- * The same for rows whose cursors are something else: `keyOf` answers undefined for a text that is no cursor. `read` may
- * cut a page shorter than was asked for, and says so by `isCut`.
- */
+/** How the cursors of a list are read and written: `keyOf` answers undefined for a text that is none. */
+export type Cursors<Row, Key> = { keyOf: (cursor: string) => Key | undefined; cursorOf: (row: Row) => string }
+
+/** Cursors that are the public ids of the rows. */
+export function idCursors(kind: IdKind): Cursors<{ id: string }, string> {
+  return { keyOf: (cursor) => decodeId(kind, cursor), cursorOf: ({ id }) => encodeId(kind, id) }
+}
+
+/** The same for rows whose cursors are something else. */
 export async function readPageBy<Row, Key>(
-  { keyOf, cursorOf }: { keyOf: (cursor: string) => Key | undefined; cursorOf: (row: Row) => string },
-  { first, after, last, before }: PageWindow,
-  read: (reading: PageReading<Key>) => Promise<Row[] | { rows: Row[]; isCut: boolean }>,
+  cursors: Cursors<Row, Key>,
+  window: PageWindow,
+  read: (reading: PageReading<Key>) => Promise<Row[]>,
   count: () => Promise<number>,
   most: number = limits.connectionFirstMax,
 ): Promise<Page<Row>> {
-  const isGiven = (one: unknown): boolean => one !== null && one !== undefined
+  const reading = readWindow(cursors.keyOf, window, most)
+  return pageOf(cursors.cursorOf, window, reading, await read(reading), count)
+}
+
+/** A list that each of many parents has, such as the credentials of vaults. */
+export type ListOfEach<Row, Key> = {
+  cursors: Cursors<Row, Key>
+  /** Selects the `id` of each parent that is there for the caller. */
+  parents: RawBuilder<unknown>
+  /** Selects what a page of the parent `parent.id` needs. */
+  rows: (reading: PageReading<Key>) => RawBuilder<unknown>
+  /** All rows of the parent `parent.id`, as `<table> where …`. */
+  whole: RawBuilder<unknown>
+  /** What a parent is called that is not there. */
+  parentName: string
+  most?: number
+  /** Whether a page was cut shorter than was asked for. */
+  isCut?: (rows: readonly Row[]) => boolean
+}
+
+/** The pages of many parents, by a parent's stored id. Throws not_found for a parent that is not there. */
+export type PagesOf<Row> = (parentId: string) => Page<Row>
+
+/**
+ * Reads the same page of the list of each parent, all by one statement; their lists are counted by one, too.
+ * @throws BerthError invalid_request.
+ */
+export async function readPagesOfEach<Row extends { id: string }, Key>(
+  db: Db,
+  window: PageWindow,
+  { cursors, parents, rows, whole, parentName, most = limits.connectionFirstMax, isCut }: ListOfEach<Row, Key>,
+): Promise<PagesOf<Row>> {
+  const reading = readWindow(cursors.keyOf, window, most)
+  // A lateral list is read parent by parent, so each one's rows stay in their order. A parent without rows has one of nulls.
+  const found = await findAll<Row & { pageOf: string }>(
+    db,
+    sql`select page.*, parent.id as page_of from (${parents}) parent left join lateral (${rows(reading)}) page on true`,
+  )
+  const byParent = Map.groupBy(found, ({ pageOf: parentId }) => parentId)
+  let counts: Promise<Map<string, number>> | undefined
+  const countAll = async (): Promise<Map<string, number>> => {
+    const counted = await findAll<{ pageOf: string; count: number }>(
+      db,
+      sql`select parent.id as page_of, (select count(*) from ${whole}) as count from (${parents}) parent`,
+    )
+    return new Map(counted.map(({ pageOf: parentId, count }) => [parentId, count]))
+  }
+  return (parentId) => {
+    const mine = byParent.get(parentId)
+    if (!mine) throw notFound(parentName)
+    const listed = mine[0]?.id === null ? [] : mine
+    const count = async (): Promise<number> => (await (counts ??= countAll())).get(parentId) ?? 0
+    return pageOf(cursors.cursorOf, window, reading, listed, count, isCut?.(listed))
+  }
+}
+
+function isGiven(one: unknown): boolean {
+  return one !== null && one !== undefined
+}
+
+/** What a page's reading needs. @throws BerthError invalid_request. */
+function readWindow<Key>(
+  keyOf: Cursors<never, Key>['keyOf'],
+  { first, after, last, before }: PageWindow,
+  most: number,
+): PageReading<Key> {
   if (isGiven(first) && isGiven(last))
     throw new BerthError('invalid_request', 'first and last exclude each other; give one of them.', { field: 'last' })
   const fromEnd = isGiven(last)
@@ -64,11 +133,23 @@ export async function readPageBy<Row, Key>(
       { field: name },
     )
   }
-  const found = await read({ most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd })
-  const rows = Array.isArray(found) ? found : found.rows
-  const isCut = rows.length > size || (!Array.isArray(found) && found.isCut)
-  const nodes = fromEnd ? rows.slice(0, size).reverse() : rows.slice(0, size)
+  return { most: size + 1, after: keyAt('after', after), before: keyAt('before', before), fromEnd }
+}
+
+/** The page of what was read. `isShort`: it was cut shorter than was asked for. */
+function pageOf<Row>(
+  cursorOf: Cursors<Row, never>['cursorOf'],
+  { after, before }: PageWindow,
+  { most, fromEnd }: PageReading<unknown>,
+  rows: Row[],
+  count: () => Promise<number>,
+  isShort = false,
+): Page<Row> {
+  const isCut = isShort || rows.length >= most
+  const shown = rows.slice(0, most - 1)
+  const nodes = fromEnd ? shown.reverse() : shown
   const cursorAt = (row: Row | undefined): string | null => (row === undefined ? null : cursorOf(row))
+  let counted: Promise<number> | undefined // a page that several parents share is counted once
   return {
     // Made only for those who ask: REST's lists do not, and a cursor for each row costs as much as its id.
     get edges() {
@@ -81,7 +162,7 @@ export async function readPageBy<Row, Key>(
       startCursor: cursorAt(nodes[0]),
       endCursor: cursorAt(nodes.at(-1)),
     },
-    count,
+    count: () => (counted ??= count()),
   }
 }
 

@@ -4,8 +4,15 @@ import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPageBy, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
+import {
+  pageSql,
+  readPagesOfEach,
+  type Direction,
+  type Page,
+  type PagesOf,
+  type PageWindow,
+} from '#src/platform/pages.ts'
+import { change, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { changeDefinition, readDefinition, sameDefinition, type AgentFields } from './agents/definitions.ts'
 import { agentRows, findAgentVersion, readAgent, versionColumns, type Agent } from './agents/rows.ts'
@@ -67,24 +74,25 @@ export async function pageAgents(
   return agentRows.page(call.db, window, chosen, direction)
 }
 
-/** Every version of an agent, newest first. @throws BerthError not_found. */
-export async function pageAgentVersions(call: Call, id: string, window: PageWindow): Promise<Page<Agent>> {
+/** Every version of each agent of these stored ids, newest first. @throws BerthError invalid_request. */
+export async function pageVersionsOfEach(
+  call: Call,
+  agentIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<Agent>> {
   const scope = allow(call.caller, 'agents:read')
-  const agent = await readAgent(call.db, scope, id)
   const keyOf = (cursor: string): number | undefined =>
     /^v\d{1,15}$/.test(cursor) ? Math.min(Number(cursor.slice(1)), lastVersion) : undefined
-  return readPageBy(
-    { keyOf, cursorOf: ({ version }: Agent) => `v${version}` },
-    window,
-    (reading) => {
+  return readPagesOfEach(call.db, window, {
+    cursors: { keyOf, cursorOf: ({ version }: Agent) => `v${version}` },
+    parents: sql`select id from agents where id = any(${agentIds}::uuid[]) and ${ownedByCaller(scope)}`,
+    rows: (reading) => {
       const { within, cut } = pageSql(sql`v.version`, reading)
-      return findAll(
-        call.db,
-        sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = ${agent.id} and ${within} ${cut}`,
-      )
+      return sql`select ${versionColumns} from agents a join agent_versions v on v.agent_id = a.id where a.id = parent.id and ${within} ${cut}`
     },
-    () => countRows(call.db, sql`agent_versions where agent_id = ${agent.id}`),
-  )
+    whole: sql`agent_versions where agent_id = parent.id`,
+    parentName: 'agent',
+  })
 }
 
 /**

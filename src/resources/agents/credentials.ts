@@ -1,9 +1,17 @@
 /** Credentials of a vault: made, listed, renamed, rotated, archived, deleted. Their secrets go in and never come out. */
 import { allow, ownedByCaller } from '#src/platform/access.ts'
-import { BerthError } from '#src/platform/errors.ts'
-import { newUuid } from '#src/platform/ids.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
+import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
+import {
+  idCursors,
+  pageSql,
+  readPagesOfEach,
+  type Direction,
+  type Page,
+  type PagesOf,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credentials/auth.ts'
@@ -80,17 +88,32 @@ export async function pageCredentials(
   filter?: CredentialFilter | null,
   direction: Direction = 'desc',
 ): Promise<Page<Credential>> {
-  const vault = await readVault(call.db, allow(call.caller, 'vaults:read'), vaultId)
-  const chosen = sql`vault_id = ${vault.id} and (${filter?.includeArchived ?? false} or archived_at is null)`
-  return readPage(
-    'credential',
-    window,
-    (reading) => {
+  allow(call.caller, 'vaults:read')
+  const id = decodeId('vault', vaultId)
+  if (!id) throw notFound('vault')
+  return (await pageCredentialsOfEach(call, [id], window, filter, direction))(id)
+}
+
+/** The same page for each vault of these stored ids. @throws BerthError invalid_request. */
+export async function pageCredentialsOfEach(
+  call: Call,
+  vaultIds: readonly string[],
+  window: PageWindow,
+  filter?: CredentialFilter | null,
+  direction: Direction = 'desc',
+): Promise<PagesOf<Credential>> {
+  const scope = allow(call.caller, 'vaults:read')
+  const chosen = sql`vault_id = parent.id and (${filter?.includeArchived ?? false} or archived_at is null)`
+  return readPagesOfEach<Credential, string>(call.db, window, {
+    cursors: idCursors('credential'),
+    parents: sql`select id from vaults where id = any(${vaultIds}::uuid[]) and ${ownedByCaller(scope)}`,
+    rows: (reading) => {
       const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll(call.db, sql`select * from vault_credentials where ${chosen} and ${within} ${cut}`)
+      return sql`select * from vault_credentials where ${chosen} and ${within} ${cut}`
     },
-    () => countRows(call.db, sql`vault_credentials where ${chosen}`),
-  )
+    whole: sql`vault_credentials where ${chosen}`,
+    parentName: 'vault',
+  })
 }
 
 /**

@@ -1,18 +1,19 @@
 /** What clients send to a session, and the log as a list. */
+import type { RawBuilder } from 'kysely'
 import { allow, ownedByCaller } from '#src/platform/access.ts'
-import { BerthError } from '#src/platform/errors.ts'
+import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
-  countRows,
   pageSql,
-  readPageBy,
+  readPagesOfEach,
   type Direction,
   type Page,
   type PageReading,
+  type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
-import { findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
+import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
@@ -179,8 +180,23 @@ export async function pageEvents(
   filter?: EventFilter | null,
   direction?: Direction,
 ): Promise<Page<SessionEvent>> {
-  const { id } = await readSession(call.db, allow(call.caller, 'sessions:read'), publicId)
-  return pageLog(call, id, window, filter, direction)
+  allow(call.caller, 'sessions:read')
+  const id = decodeId('session', publicId)
+  if (!id) throw notFound('session')
+  return (await pageEventsOfEach(call, [id], window, filter, direction))(id)
+}
+
+/** The same list of each session of these stored ids; together they hold no more bytes than one may. @throws BerthError invalid_request. */
+export async function pageEventsOfEach(
+  call: Call,
+  sessionIds: readonly string[],
+  window: PageWindow,
+  filter?: EventFilter | null,
+  direction?: Direction,
+): Promise<PagesOf<SessionEvent>> {
+  const scope = allow(call.caller, 'sessions:read')
+  const owned = sql`select id from sessions where id = any(${sessionIds}::uuid[]) and ${ownedByCaller(scope)}`
+  return pageLogs(call.db, owned, limits.eventPageBytes / sessionIds.length, window, filter, direction)
 }
 
 /** The events of these stored ids that are in sessions of the caller’s. */
@@ -193,36 +209,45 @@ export async function findEvents(call: Call, ids: readonly string[]): Promise<Se
 }
 
 /** A page of a log that may be read already: each event once, where it was sent; the oldest first unless asked otherwise. @throws BerthError invalid_request. */
-export function pageLog(
+export async function pageLog(
   { db }: Pick<Call, 'db'>,
   sessionId: string,
   window: PageWindow,
   filter: EventFilter | null | undefined,
-  direction: Direction = 'asc',
 ): Promise<Page<SessionEvent>> {
+  return (await pageLogs(db, sql`select ${sessionId}::uuid as id`, limits.eventPageBytes, window, filter))(sessionId)
+}
+
+/** A page of the log of each of these sessions. */
+function pageLogs(
+  db: Db,
+  sessions: RawBuilder<unknown>,
+  bytesMax: number,
+  window: PageWindow,
+  filter: EventFilter | null | undefined,
+  direction: Direction = 'asc',
+): Promise<PagesOf<SessionEvent>> {
   const types = filter?.types ?? null
-  const chosen = sql`session_id = ${sessionId} and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
-  const read = async (reading: PageReading): Promise<{ rows: SessionEvent[]; isCut: boolean }> => {
+  const chosen = sql`session_id = parent.id and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
+  const rows = (reading: PageReading): RawBuilder<unknown> => {
     const { within, cut } = pageSql(sql`position`, reading, direction)
     const inOrder = sql`order by position ${(direction === 'asc') === reading.fromEnd ? sql`desc` : sql`asc`}`
     // The next page begins where this one is full, by number or by size; one event is shown however large it is.
-    const rows = await findAll<SessionEvent & { found: number }>(
-      db,
-      sql`
+    return sql`
       select * from (
         select next.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found
         from (select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}) next) page
-      where before = 0 or before + size_bytes <= ${limits.eventPageBytes} ${inOrder}`,
-    )
-    return { rows, isCut: rows.length < (rows[0]?.found ?? 0) }
+      where before = 0 or before + size_bytes <= ${bytesMax} ${inOrder}`
   }
-  return readPageBy(
-    { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
-    window,
-    read,
-    () => countRows(db, sql`session_events where ${chosen}`),
-    limits.eventListMax,
-  )
+  return readPagesOfEach<SessionEvent & { found: number }, string>(db, window, {
+    cursors: { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
+    parents: sessions,
+    rows,
+    whole: sql`session_events where ${chosen}`,
+    parentName: 'session',
+    most: limits.eventListMax,
+    isCut: (shown) => shown.length < (shown[0]?.found ?? 0),
+  })
 }
 
 const cursorLetter = 'p'

@@ -6,7 +6,17 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
+import {
+  countRows,
+  idCursors,
+  pageSql,
+  readPage,
+  readPagesOfEach,
+  type Direction,
+  type Page,
+  type PagesOf,
+  type PageWindow,
+} from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -123,6 +133,26 @@ export async function pageSessions(
     },
     () => countRows(call.db, sql`sessions where ${chosen}`),
   )
+}
+
+/** The caller’s sessions with each agent of these stored ids, archived ones too, newest first. @throws BerthError invalid_request. */
+export async function pageSessionsOfEach(
+  call: Call,
+  agentIds: readonly string[],
+  window: PageWindow,
+): Promise<PagesOf<Session>> {
+  const scope = allow(call.caller, 'sessions:read')
+  const chosen = sql`${ownedByCaller(scope)} and agent_id = parent.id`
+  return readPagesOfEach<Session, string>(call.db, window, {
+    cursors: idCursors('session'),
+    parents: sql`select id from unnest(${agentIds}::uuid[]) agent(id)`,
+    rows: (reading) => {
+      const { within, cut } = pageSql(sql`id`, reading)
+      return sql`select * from sessions where ${chosen} and ${within} ${cut}`
+    },
+    whole: sql`sessions where ${chosen}`,
+    parentName: 'agent',
+  })
 }
 
 const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()

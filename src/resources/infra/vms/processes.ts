@@ -3,7 +3,7 @@ import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { idCursors, pageSql, readPagesOfEach, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -70,24 +70,33 @@ export async function pageProcesses(
   window: PageWindow,
   filter?: ProcessFilter | null,
 ): Promise<Page<VmProcess>> {
-  const scope = allow(call.caller, 'inside-vms:read')
+  allow(call.caller, 'inside-vms:read')
   const id = decodeId('vm', publicId)
-  const vm =
-    id &&
-    (await findOne(call.db, sql`select 1 from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted'`))
-  if (!vm) throw notFound('VM')
+  if (!id) throw notFound('VM')
+  return (await pageProcessesOfEach(call, [id], window, filter))(id)
+}
+
+/** The same page for each VM of these stored ids. @throws BerthError invalid_request. */
+export async function pageProcessesOfEach(
+  call: Call,
+  vmIds: readonly string[],
+  window: PageWindow,
+  filter?: ProcessFilter | null,
+): Promise<PagesOf<VmProcess>> {
+  const scope = allow(call.caller, 'inside-vms:read')
   const statuses = filter?.statuses ?? null
-  const chosen = sql`vm_id = ${id} and (${statuses}::text[] is null or status = any(${statuses}))`
-  return readPage(
-    'process',
-    window,
-    (reading) => {
+  const chosen = sql`vm_id = parent.id and (${statuses}::text[] is null or status = any(${statuses}))`
+  return readPagesOfEach<VmProcess, string>(call.db, window, {
+    cursors: idCursors('process'),
+    parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(scope)} and status <> 'deleted'`,
+    rows: (reading) => {
       const { within, cut } = pageSql(sql`id`, reading)
-      return findAll<VmProcess>(call.db, sql`select * from vm_processes where ${chosen} and ${within} ${cut}`)
+      return sql`select * from vm_processes where ${chosen} and ${within} ${cut}`
     },
-    () => countRows(call.db, sql`vm_processes where ${chosen}`),
-    listMax,
-  )
+    whole: sql`vm_processes where ${chosen}`,
+    parentName: 'VM',
+    most: listMax,
+  })
 }
 
 /** The processes of these stored ids, in VMs that the caller may know of. */
