@@ -1,4 +1,4 @@
-/** What every answer of a documented path is made with: its headers, its error, and the response kept under an Idempotency-Key. */
+/** The parts of every REST answer: headers, errors, and the response stored under an Idempotency-Key. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
 import { allowAgain, callerName, type Caller, type Grant } from '#src/platform/access.ts'
@@ -9,13 +9,13 @@ import { sha256, sha256InSteps } from '#src/platform/secrets.ts'
 import type { Services } from '#src/platform/services.ts'
 import type { Surface } from './routes.ts'
 
-/** Sends a JSON text, or its bytes; null is an answer without a body. */
+/** Sends JSON as text or as bytes; null means no body. */
 export function send(reply: FastifyReply, status: number, body: string | Buffer | null): FastifyReply {
   if (body === null) return reply.code(status).send()
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(body)
 }
 
-/** Tells what is left of the caller's minute. */
+/** Sets the headers that say how many requests the caller has left in this minute. */
 export function setAllowance(reply: FastifyReply, { limit, remaining, resetSeconds }: Allowance): void {
   reply
     .header('ratelimit-limit', limit)
@@ -38,13 +38,13 @@ export function sendError(
   return send(reply, error.status, JSON.stringify(surface.envelope(error, request.id)))
 }
 
-/** One request: the platform and its caller. */
+/** The context of one request: the platform and the caller. */
 export function contextOf(services: Services, caller: Caller, requestId: string): Context {
   const { config, database, db, jobs, pubsub, sealer, limiter, idempotency } = services
   return { config, database, db, jobs, pubsub, sealer, limiter, idempotency, caller, requestId }
 }
 
-/** An idempotency key that is this request's: its response is kept, or the claim given back. */
+/** An idempotency key that this request has claimed: store its response, or release the claim. */
 export type Claim = {
   kept: null
   keep: (response: Omit<KeptResponse, 'grants'>) => Promise<void>
@@ -52,9 +52,11 @@ export type Claim = {
 }
 
 /**
- * Claims the key of the header `Idempotency-Key`, or answers the response that is kept under it.
- * @param grants what the caller is let through for by the time the response is kept; empty where every request is let in by itself.
- * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress; 403 when the caller may no longer do what made the response.
+ * Claims the key in the header `Idempotency-Key`, or returns the response stored under it.
+ * @param grants the permissions that the caller has used by the time the response is stored; empty where every request
+ * is authorized by itself.
+ * @throws BerthError invalid_request, idempotency_conflict, idempotency_in_progress; 403 when the caller may no longer
+ * do what made the response.
  */
 export async function claimKey(
   { idempotency }: Services,

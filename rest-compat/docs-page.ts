@@ -1,6 +1,6 @@
 /**
- * The page at /docs: every documented path of the three surfaces for people, made from the same descriptions that
- * generators read. It has no script and nothing from elsewhere, so that it works without internet.
+ * The page at /docs: every documented path of the three surfaces in readable form, made from the same OpenAPI documents
+ * that generators read. It has no scripts and loads nothing from other hosts, so it works without internet.
  */
 import type { FastifyInstance } from 'fastify'
 import { keepText, sendKept } from '#src/platform/compression.ts'
@@ -8,7 +8,7 @@ import type { Json } from './openapi/components.ts'
 import { escapeHtml } from './docs-page/html.ts'
 import { componentHtml, operationHtml, type Described } from './docs-page/parts.ts'
 
-/** A surface's description, and where it is. */
+/** A surface's OpenAPI document and its path. */
 export type Documented = { name: string; openapiPath: string; mount: string; description: Json }
 
 /** Adds `/docs`. */
@@ -86,10 +86,10 @@ function surfaceHtml(surface: Documented): string {
   const objects = Object.entries(schemas).map(([name, schema]) => componentHtml(surface.name, name, schema))
   return `<section>
 <h2 id="${surface.name}">${titleOf(surface)}</h2>
-<p>For generators of clients: <a href="${surface.openapiPath}">${surface.openapiPath}</a> (OpenAPI 3.1).</p>
+<p>For client generators: <a href="${surface.openapiPath}">${surface.openapiPath}</a> (OpenAPI 3.1).</p>
 ${tags.join('\n')}
 <h3 id="${surface.name}.objects">objects</h3>
-<p>What the paths above take and answer.</p>
+<p>The objects in requests and answers of the paths above.</p>
 ${objects.join('\n')}
 </section>`
 }

@@ -1,4 +1,7 @@
-/** What the error bodies of the agents service and the gateway call a kind of error: the words that Anthropic's and OpenAI's clients know. */
+/**
+ * The error types in error bodies of the agents service and the gateway: the words that Anthropic's and OpenAI's
+ * clients know.
+ */
 
 const types: Readonly<Record<number, string>> = {
   400: 'invalid_request_error',
@@ -13,7 +16,7 @@ const types: Readonly<Record<number, string>> = {
   504: 'timeout_error',
 }
 
-/** The type that belongs to a status: `api_error` for what is our own fault, whatever the status says. */
+/** The error type of a status; `api_error` for a status that is not in the table, because that is our own fault. */
 export function errorType(status: number): string {
   return types[status] ?? 'api_error'
 }

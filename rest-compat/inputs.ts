@@ -1,11 +1,14 @@
-/** What fills a mutation's input: the body's keys, or the whole body; the path; and the query. */
+/** Which parts of a request fill a mutation's input: the body's keys or the whole body, the path, and the query. */
 import type { GraphQLInputObjectType } from 'graphql'
 import { memberWord, wireFields } from '#schema/wire.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { findUnknownKey, unknownKeySentence } from '#src/platform/shapes/unknown-keys.ts'
 import type { Route } from './routes.ts'
 
-/** The parameters of the path that fill fields of the input, and which: the same name unless the route says otherwise. */
+/**
+ * The path parameters that fill fields of the input, each with its field: of the same name unless the route says
+ * otherwise.
+ */
 export function filledByPath(
   inPath: readonly string[],
   { into }: Route,
@@ -16,7 +19,7 @@ export function filledByPath(
   return free.map((parameter) => ({ parameter, field: into?.[parameter] ?? camelCase(parameter) }))
 }
 
-/** The parameters of the query that fill fields of the input, and which. */
+/** The query parameters that fill fields of the input, each with its field. */
 export function filledByQuery(
   { query = [] }: Route,
   type: GraphQLInputObjectType,
@@ -42,14 +45,14 @@ export function bodyOf(body: unknown, taken: readonly string[]): object {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new BerthError(
       'invalid_request',
-      taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',
+      taken.length > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Send none.',
     )
   const unknown = findUnknownKey(body, new Set(taken))
   if (unknown !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', unknown, taken))
   return body
 }
 
-/** The keys that REST takes of an input object. */
+/** The keys that REST accepts for an input object. */
 export function wireKeys(type: GraphQLInputObjectType): string[] {
   return wireFields(type).map(({ name }) => memberWord(type, name))
 }

@@ -1,4 +1,6 @@
-/** Lists as REST has them: `limit` and `page` become a connection's arguments, and its answer the documented list. */
+/**
+ * Lists in REST: `limit` and `page` become a connection's arguments, and the connection becomes the documented list.
+ */
 import { BerthError } from '#src/platform/errors.ts'
 import { wholeNumber } from '#src/platform/pages.ts'
 import type { Variables } from './run.ts'
@@ -23,7 +25,7 @@ export type RestList = {
 /** The variables of a document that a list fills. */
 export const listVariables: ReadonlySet<string> = new Set(['first', 'after', 'last', 'before', 'orderBy'])
 
-/** What every such document selects of a connection beside its nodes. */
+/** What every document of a list selects of the connection besides its nodes. */
 export const pageInfo = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
 
 const backwardsMark = '-'
@@ -53,8 +55,7 @@ function readWindow(
 ): Variables {
   const size = limit === undefined ? usual : wholeNumber('limit', numberOf(limit), 1, most)
   if (shape === 'ids') {
-    if (afterId && beforeId)
-      throw new BerthError('invalid_request', 'after_id and before_id do not go together; give one of them.')
+    if (afterId && beforeId) throw new BerthError('invalid_request', 'Give either after_id or before_id, not both.')
     if (Array.isArray(afterId) || Array.isArray(beforeId)) throw wrongPlace(afterId ? 'after_id' : 'before_id')
     return beforeId ? { last: size, before: beforeId } : { first: size, ...(afterId ? { after: afterId } : {}) }
   }
@@ -68,7 +69,7 @@ function numberOf(text: string | string[]): number {
   return typeof text === 'string' && /^-?\d{1,10}$/.test(text) ? Number(text) : Number.NaN
 }
 
-/** What went wrong with a connection's arguments, in the words of whoever sent the list's parameters. */
+/** An error about a connection's arguments, translated to REST's parameters. */
 export function listError({ shape }: RestList, error: BerthError): BerthError {
   const { field } = error.details
   if (error.code !== 'invalid_request' || (field !== 'after' && field !== 'before')) return error
@@ -78,13 +79,13 @@ export function listError({ shape }: RestList, error: BerthError): BerthError {
 function wrongPlace(field: string): BerthError {
   return new BerthError(
     'invalid_request',
-    `${field} is the id of nothing in this list; pass last_id or first_id of the page before.`,
+    `${field} is not an id in this list; pass last_id or first_id of the previous page.`,
     { field },
   )
 }
 
 function wrongPage(): BerthError {
-  return new BerthError('invalid_request', 'page is not one of this list; pass next_page of the page before.', {
+  return new BerthError('invalid_request', 'page does not belong to this list; pass next_page of the previous page.', {
     field: 'page',
   })
 }
@@ -94,7 +95,10 @@ type Connection = {
   pageInfo: { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
 }
 
-/** The documented list of what a document of a list selects, a connection or an object that has one, which was read with these variables. */
+/**
+ * The documented list, made from the connection, or the object with a connection, that the document selected with these
+ * variables.
+ */
 export function listBody(list: RestList, selected: unknown, variables: Variables): unknown {
   if (list.at === undefined) return shownList(list, selected as Connection, variables) // checked by its document
   const { [list.at]: connection, ...rest } = selected as Record<string, unknown> // as above

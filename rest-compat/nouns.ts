@@ -1,9 +1,9 @@
-/** The six routes that a noun has: list, make, read, change, delete, archive. */
+/** The six usual routes of a noun: list, create, get, update, delete, archive. */
 import { limits } from '#src/platform/limits.ts'
 import { pageInfo } from './lists.ts'
 import type { Route, Routes } from './routes.ts'
 
-/** A noun as its routes need it. */
+/** What the usual routes need to know about a noun. */
 export type RoutedNoun = {
   /** Its collection, such as `/v1/vaults`. */
   path: string
@@ -11,17 +11,17 @@ export type RoutedNoun = {
   type: string
   /** The field of its list, such as `vaults`. */
   list: string
-  /** What REST shows of it. */
+  /** The fields that REST shows. */
   fields: string
   /** One sentence for OpenAPI about each route. */
   summaries: Readonly<Record<'list' | 'create' | 'get' | 'update' | 'delete' | 'archive', string>>
-  /** Statuses of errors beside the usual 400 and 404. */
+  /** Error statuses besides the usual 400 and 404. */
   conflicts?: Partial<Readonly<Record<'create' | 'update' | 'delete', readonly number[]>>>
-  /** Keys that an update may leave out, and that are no null. */
+  /** Keys that an update may omit but not set to null. */
   neverNull?: readonly string[]
-  /** Parameters of the list's query that fill its filter. */
+  /** Query parameters of the list that fill its filter. */
   filter?: Route['filter']
-  /** What a deletion says of it to Anthropic's client, on that service. */
+  /** The noun's kind in the answer to a deletion by Anthropic's client. */
   deletes?: string
 }
 

@@ -1,4 +1,4 @@
-/** OpenAPI 3.1, made from the documents and the schema they fit: the description cannot say anything else than the code. */
+/** OpenAPI 3.1, generated from the GraphQL documents and the schema, so that it always agrees with the code. */
 import { getNamedType, isInputObjectType, Kind, type GraphQLSchema, type VariableDefinitionNode } from 'graphql'
 import { listVariables, type RestList } from './lists.ts'
 import { describeSuccess } from './openapi/answers.ts'
@@ -35,7 +35,8 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
     info: {
       title: surface.title,
       version: '1.0',
-      description: 'Identifiers are strings with a type prefix; moments are RFC 3339, UTC, three fractional digits.',
+      description:
+        'Identifiers are strings with a type prefix. Times are RFC 3339 in UTC with three fractional digits.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: publicUrl + surface.mount }],
@@ -47,7 +48,7 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: 'A person’s token, which is a JWT; or an organization key, where its scopes reach.',
+          description: 'A person’s token (a JWT), or an organization’s API key where its scopes allow.',
         },
       },
       schemas: finished.schemas,
@@ -55,7 +56,7 @@ export function describeSurface(surface: Surface, runner: Runner, publicUrl: str
   }
 }
 
-/** The name of each operation: that of its document; where several have one, the interface that clients know goes before ours. */
+/** The name of each operation, which is its document's. Where several share a name, documented paths go before ours. */
 function namesOf({ routes, handlers }: Surface, runner: Runner): Map<string, string> {
   const unique = uniqueNames()
   const names = new Map(Object.entries(handlers).map(([key, { name }]) => [key, unique(name, '')]))
@@ -86,7 +87,7 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
   )
   const inBody = variables.filter((one) => !inQuery.includes(one))
   const deleted = {
-    description: 'Done, for a request with the header anthropic-beta',
+    description: 'Deleted; for a request with the header anthropic-beta',
     content: { 'application/json': { schema: deletedSchema(route.deletes ?? '') } },
   }
   return {
@@ -112,7 +113,7 @@ function describeRoute(method: string, path: string, route: Route, operation: Op
     responses: {
       [route.status]: describeSuccess(route, operation, parts.schema, parts.components),
       ...(route.deletes ? { 200: deleted } : {}),
-      ...(route.ends ? { 204: { description: 'Nothing follows: the stream had ended here' } } : {}),
+      ...(route.ends ? { 204: { description: 'Nothing follows: the stream has ended at this cursor' } } : {}),
       ...describeErrors(method === 'POST' ? [...route.errors, ...errorsOfKeyed] : route.errors),
     },
   }
@@ -142,8 +143,8 @@ function listParameters({ shape, most, usual, order }: RestList): Json[] {
   })
   const places =
     shape === 'ids'
-      ? [place('after_id', '`last_id` of the page before'), place('before_id', '`first_id` of the page behind')]
-      : [place('page', '`next_page` of the page before')]
+      ? [place('after_id', '`last_id` of the previous page'), place('before_id', '`first_id` of the next page')]
+      : [place('page', '`next_page` of the previous page')]
   return [
     { name: 'limit', in: 'query', required: false, schema: limit },
     ...(shape === 'rows' ? [] : places),
@@ -165,7 +166,8 @@ const tokenParameter = {
   name: 'token',
   in: 'query',
   required: false,
-  description: 'The credential, for a browser’s EventSource, which sends no headers; Authorization goes before it',
+  description:
+    'The credential, for a browser’s EventSource, which sends no headers; the Authorization header takes precedence',
   schema: { type: 'string' },
 }
 const idempotencyKey = {

@@ -1,4 +1,7 @@
-/** What a documented path is: one GraphQL document and how its answer is sent; and what a surface of such paths is. */
+/**
+ * The types of documented paths: a route is one GraphQL document and how its answer is sent; a surface is a set of
+ * routes.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { GraphQLSchema } from 'graphql'
 import type { Authenticator } from '#schema/context.ts'
@@ -25,50 +28,56 @@ export type Route = {
   query?: readonly string[]
   /** Keys of the body that this path requires although the mutation does not. */
   always?: readonly string[]
-  /** Variables that may be left out of the body, and are no null there. Every other one may be. */
+  /** Variables that may be omitted from the body but not be null there. Every other optional one may be null. */
   neverNull?: readonly string[]
-  /** Parameters of the path that fill a field of `$input` with another name than theirs. */
+  /** Path parameters that fill a field of `$input` with a different name. */
   into?: Readonly<Record<string, string>>
-  /** For a body that is one JSON value to a field of `$input`: which field. `body` says what is taken. */
+  /** For a body that is one JSON value: the field of `$input` that it fills. `body` has its schema. */
   bodyInto?: string
-  /** Parameters of the query that fill fields of the variable `$filter`, and which. */
+  /** Query parameters that fill fields of the variable `$filter`, each with its field. */
   filter?: Readonly<Record<string, string>>
-  /** For a connection: how it is shown. Its document has the variables `$first` and `$after`, and those of `last` where it goes both ways. */
+  /**
+   * For a connection: how it is shown. Its document has the variables `$first` and `$after`, and `$last` and `$before`
+   * where it pages both ways.
+   */
   list?: RestList
-  /** The key by which the entries of the body's `data` are shown, instead of as objects: what a noun shows of itself whole. */
+  /** The key by which each entry of the body's `data` is replaced, for nouns with a field that shows all of them. */
   entriesBy?: string
   /** For a stream: the variable that `Last-Event-ID` fills. */
   cursor?: string
-  /** For a stream that browsers open by themselves: the credential may also stand in the query, as `token`; the header goes before it. */
+  /**
+   * For a stream that browsers open with EventSource: the credential may also be the query parameter `token`; the
+   * header takes precedence.
+   */
   tokenInQuery?: true
-  /** For a stream: an event is the same object for everyone who follows it, and is made into text once. */
+  /** For a stream: an event is the same object for all subscribers, and is serialized once. */
   sameForAll?: true
-  /** For a stream: one that is resumed where it had ended answers 204, at which a browser stops coming back. */
+  /** For a stream: one that is resumed at its end answers 204, which makes a browser stop reconnecting. */
   ends?: true
-  /** For a body that is one JSON value to the document: what is taken, for OpenAPI. */
+  /** For a body that is one JSON value: its schema, for OpenAPI. */
   body?: JsonSchema
-  /** Variables that callers write otherwise in the query, such as `types[]`; the variable's own name will do too. */
+  /** Variables with another name in the query, such as `types[]`; the variable's own name is accepted too. */
   queryNames?: Readonly<Record<string, string>>
-  /** Needs no credentials, and looks at none: it is counted for the caller's address. */
+  /** Needs no credentials and ignores them; rate limits apply to the caller's address. */
   open?: true
   /** Headers of the answer. */
   headers?: Readonly<Record<string, string>>
   /** For a stream of the agents service: every frame names its kind, as Anthropic's clients want it. */
   frames?: 'named'
-  /** The largest body, in bytes, where it is not the surface's. */
+  /** The maximum body in bytes, where it differs from the surface's. */
   bodyBytes?: number
-  /** Its answers may have many MiB, and are written in steps. */
+  /** Its answers may have many MiB, and are serialized in steps. */
   large?: true
-  /** Nouns whose absence is told as 403, because the interface lists no 404 for them here. */
+  /** Nouns whose absence is answered 403, because the interface lists no 404 for them here. */
   absentIs403?: readonly string[]
   /**
    * For a 204 that deletes: what it deletes. A request with the header `anthropic-beta` gets 200 and
    * `{id, type: "<kind>_deleted"}` instead, as that client expects; the id is the path's last parameter.
    */
   deletes?: string
-  /** An organization key is refused here with 401, whatever it sent and whatever its scopes open elsewhere. */
+  /** An API key is refused here with 401, whatever its scopes allow elsewhere. */
   peopleOnly?: true
-  /** Beyond the interface that clients know: ours, and marked so in OpenAPI. */
+  /** An addition of ours to the documented interface, marked so in OpenAPI. */
   additive?: true
 }
 
@@ -82,8 +91,8 @@ export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * A path that is answered by hand, because no document can: it says why. Its body and its answers are described by
- * hand, too; a test compares them with what it answers.
+ * A path with a hand-written handler, because no document can answer it: `reason` says why. Its body and answers are
+ * described by hand too, and a test compares them with real ones.
  */
 export type HandWritten = {
   reason: string
@@ -97,7 +106,10 @@ export type HandWritten = {
   responses: Readonly<Record<string, JsonSchema>>
   /** Headers of the answer, each with a sentence. */
   headers: Readonly<Record<string, string>>
-  /** `admit` runs before the body is read, so that nobody's 32 MB are taken in; what it throws is the answer. */
+  /**
+   * `admit` runs before the body is read, so that a refused request's 32 MB are never read; what it throws is the
+   * answer.
+   */
   make: (parts: SurfaceParts & { stopping: AbortSignal }) => {
     admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
     handle: Handler
@@ -108,20 +120,23 @@ export type HandWritten = {
 export type Surface = {
   name: 'infra' | 'agents' | 'llm'
   title: string
-  /** What stands before its documented paths, and the part of both that all its paths share. */
+  /** The prefix of its documented paths, and the part of both that all its paths share. */
   mount: string
   prefix: string
-  /** Where its description is. */
+  /** The path of its OpenAPI document. */
   openapiPath: string
   routes: Routes
   /** Paths answered by hand, by `METHOD /path`. */
   handlers: Readonly<Record<string, HandWritten>>
   bodyBytes: number
-  /** Whether parameters and fields that nothing takes are ignored. They are refused elsewhere: a restriction that is dropped widens rights. */
+  /**
+   * Whether unknown parameters and fields are ignored. Other surfaces refuse them, because a dropped restriction would
+   * widen rights.
+   */
   takesUnknownKeys: boolean
   /** The documented body of an error. */
   envelope: (error: BerthError, requestId: string) => Record<string, unknown>
-  /** Headers that an error has beside those of every surface. */
+  /** Headers of an error besides those of every surface. */
   errorHeaders?: (error: BerthError) => Record<string, string>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Runs one GraphQL document in process, on the same resolvers as /graphql. The only file that knows mercurius, whose
- * compiled plans make a list five times cheaper here than plain execution.
+ * Runs one GraphQL document in process, on the same resolvers as /graphql. This is the only file that knows mercurius,
+ * whose compiled plans make a list five times cheaper here than plain execution.
  */
 import fastify from 'fastify'
 import {
@@ -37,13 +37,13 @@ export type Operation = {
 /** Variables by the names that the document declares. */
 export type Variables = Record<string, unknown>
 
-/** What was made of each event of a stream whose events are the same for everyone; forgotten with the event. */
+/** The results made from events that all subscribers share; each is forgotten with its event. */
 export type SharedEvents = WeakMap<object, Promise<Record<string, unknown>>>
 
 /** Runs documents. */
 export type Runner = {
   readonly schema: GraphQLSchema
-  /** Parses and validates a document. @throws Error naming what is wrong with it: a bug, met at start. */
+  /** Parses and validates a document. @throws Error that names the problem: a bug, found at start. */
   prepare(source: string): Operation
   /** @throws BerthError for everything that went wrong. */
   execute(operation: Operation, variables: Variables, context: Context): Promise<Record<string, unknown>>
@@ -61,7 +61,7 @@ export type Runner = {
   close: () => Promise<void>
 }
 
-/** Compile a document on its second run: the first is the interpreted one that a test compares it with. */
+/** Compile a document on its second run; the first run is interpreted, and a test compares the two. */
 const runsBeforeCompiling = 1
 
 /** Makes the runner of a schema. */
@@ -72,7 +72,7 @@ export async function createRunner(schema: GraphQLSchema): Promise<Runner> {
     routes: false,
     graphiql: false,
     jit: runsBeforeCompiling,
-    // Resolvers return wire values, so leaves need no second look; that is what makes a compiled list as fast as none.
+    // Resolvers return wire values, so leaves need no serialization, which makes compiled lists very fast.
     compilerOptions: { disableLeafSerialization: true, disablingCapturingStackErrors: true },
     errorFormatter: (execution) => ({ statusCode: 200, response: execution }), // as they are: shownError reads them
   }
@@ -149,7 +149,7 @@ async function runWith(
   }
 }
 
-/** The source's events, each made into data by the document; one that is shared, once for all. */
+/** The source's events, each executed through the document; a shared event only once. */
 async function* eventsMade(
   source: AsyncIterable<unknown>,
   shared: SharedEvents | undefined,
@@ -181,7 +181,7 @@ function checkVariables(schema: GraphQLSchema, { definition }: Operation, variab
   const { fault, type } = wrong
   const at = placeOf(schema, wrong)
   if (fault === 'unknown')
-    throw new BerthError('invalid_request', `${at} is not known here. Take it out, or look at its spelling.`, {
+    throw new BerthError('invalid_request', `${at} is not known here. Remove it, or check its spelling.`, {
       field: at,
     })
   throw new BerthError(
@@ -191,14 +191,14 @@ function checkVariables(schema: GraphQLSchema, { definition }: Operation, variab
   )
 }
 
-/** Where a fault is, as REST's callers know it: a mutation's input is their body, and a filter their query. */
+/** The place of a fault in REST's terms: a mutation's input is the body, and a filter is the query. */
 function placeOf(schema: GraphQLSchema, { definition, name, at }: WrongVariable): string {
   const type: unknown = typeFromAST(schema, definition.type as never) // graphql's types tell a list's node from a name's
   if ((name !== 'input' && name !== 'filter') || !isInputType(type)) return at
   return at === name ? 'The body' : wirePlace(at.slice(name.length + 1), type)
 }
 
-/** The compiler turns an absent variable inside an object literal into null from the second run on, so none may stand there. */
+/** Refuses variables inside object literals: from the second run on, the compiler turns an absent one into null. */
 function refuseVariablesInLiterals(document: DocumentNode, source: string): void {
   const inLiteral = (node: unknown, inside: boolean): boolean => {
     if (Array.isArray(node)) return node.some((one) => inLiteral(one, inside))

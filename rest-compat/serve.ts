@@ -1,4 +1,4 @@
-/** From a table of routes to Fastify routes: who is calling, limits, idempotency, the document, the answer. */
+/** Turns a table of routes into Fastify routes: authentication, limits, idempotency, the document, the answer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Context } from '#schema/builder.ts'
 import { bearerOf, tokenInQuery } from '#schema/context.ts'
@@ -23,7 +23,7 @@ import { variableReader } from './variables.ts'
 /** Adds a surface's routes to the scope, which carries the surface's prefix, and its error envelope. */
 export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Runner, parts: SurfaceParts): void {
   scope.setErrorHandler((error, request, reply) => {
-    // A 401 stays one however often it comes: it is what tells a client to renew its token, and the interface lists no other status.
+    // A 401 is never turned into a 429: it tells a client to renew its token, and the interface lists no other status.
     const told = shownError(refusedRequest(error, request, reply), request.id)
     if (told.code === 'rate_limited') rateLimited.inc({ surface: surface.name })
     return sendError(surface, told, request, reply)
@@ -69,13 +69,16 @@ export function serveRoutes(scope: FastifyInstance, surface: Surface, runner: Ru
 /** The status that makes a browser's EventSource stop coming back. */
 const nothingMore = 204
 
-/** Who calls where no credentials are looked at. */
+/** The caller of a route that ignores credentials. */
 const anybody: Caller = { kind: 'nobody', refusal: missingToken() }
 
-/** Who sent a request that was let in. */
+/** The caller of each admitted request. */
 const admitted = new WeakMap<FastifyRequest, Caller>()
 
-/** Lets in who may call, before the body is read: 401 goes before what is wrong in it, and nobody's body is taken in. */
+/**
+ * Admits a request before its body is read: a 401 goes before errors in the body, and bodies of refused requests are
+ * never read.
+ */
 function admission(
   route: Route,
   authenticator: SurfaceParts['authenticator'],
@@ -102,7 +105,7 @@ function answerHandler(
   })
   const isPost = method === 'POST'
   return async (request, reply) => {
-    const caller = admitted.get(request) ?? anybody // of an open route; without it no other is reached
+    const caller = admitted.get(request) ?? anybody // set for open routes; no other route is reached without a caller
     const allowance = route.open
       ? services.limiter.spend(`open:${request.ip}`, limits.anonymousPerMinute)
       : spendRequest(services.limiter, caller, isPost)
@@ -142,14 +145,14 @@ function streamHandler(
     const { caller, grants } = noting(await knownCaller(authenticator.authenticate(credential)))
     setAllowance(reply, await spendRequest(services.limiter, caller, false))
     const gone = new AbortController()
-    reply.raw.once('close', () => gone.abort()) // of the answer, not of the connection, which may carry more requests
+    reply.raw.once('close', () => gone.abort()) // 'close' of the answer, not of the connection, which may carry more requests
     const over = beginStream('sse', callerName(caller))
     const unwatch = watchCaller(
       authenticator,
       credential ?? '',
       (now) => allowAgain(now, grants),
       () => gone.abort(),
-    ) // a known caller has one
+    ) // an authenticated caller has one
     try {
       const events = await runner.follow(
         operation,
@@ -169,7 +172,10 @@ function streamHandler(
   }
 }
 
-/** HEAD of a stream: it was begun, so that its status is that of GET, and ends before its first event. */
+/**
+ * Answers HEAD of a stream: the stream was started, so that the status is the same as for GET, and ends before its
+ * first event.
+ */
 async function describeStream(
   reply: FastifyReply,
   events: AsyncIterableIterator<unknown>,
@@ -180,13 +186,13 @@ async function describeStream(
   return reply.headers(eventStreamHeaders).send()
 }
 
-/** What Anthropic's client expects of a deletion. */
+/** The body that Anthropic's client expects from a deletion. */
 function deletedBody(path: string, request: FastifyRequest, { deletes }: Route): string {
   const name = [...path.matchAll(/\{(\w+)\}/g)].at(-1)?.[1] ?? ''
   return JSON.stringify({ id: (request.params as Record<string, string>)[name], type: `${deletes}_deleted` }) // Fastify's own shape of path parameters
 }
 
-/** Runs the document and makes the body's text, or its bytes where it is large; null for an answer without one. */
+/** Runs the document and serializes the body, as bytes if it is large; null for an answer without a body. */
 async function answer(
   runner: Runner,
   route: Route,
@@ -204,13 +210,13 @@ async function answer(
   return route.large ? bodyText(body) : JSON.stringify(body)
 }
 
-/** The body with the entries of its `data` shown by one key of theirs. */
+/** The body in which each entry of `data` is replaced by one of its keys. */
 function withEntriesBy(key: string, body: unknown): unknown {
   const { data, ...rest } = body as { data: Record<string, unknown>[] } // a route that says so has such a document
   return { ...rest, data: data.map((entry) => entry[key]) }
 }
 
-/** The error with a status that the interface lists for this path: all but 401 and 403, which are possible everywhere, stay inside the list. */
+/** The error with a status that the interface lists for this path. Only 401 and 403 are possible everywhere. */
 function asListed(error: BerthError, route: Route): BerthError {
   if (error.code === 'not_found' && route.absentIs403?.includes(String(error.details['noun'])))
     return new BerthError('forbidden', error.message)
@@ -218,7 +224,10 @@ function asListed(error: BerthError, route: Route): BerthError {
   return outOfReach && !route.errors.includes(error.status) ? new BerthError('internal_error', error.message) : error
 }
 
-/** Runs a keyed POST once in 24 hours; the same request again gets the same response, while its caller may still do what the first did. */
+/**
+ * Runs a POST with an idempotency key once in 24 hours. A repeated request gets the stored response, as long as its
+ * caller is still permitted to do what it did.
+ */
 async function once(
   services: Services,
   known: Caller,
@@ -235,7 +244,7 @@ async function once(
   try {
     body = await run(caller)
   } catch (error) {
-    await claim.release() // an error changed nothing: the same key may be tried again
+    await claim.release() // an error changed nothing: the same key may be used again
     throw error
   }
   await claim.keep({ status: route.status, body })

@@ -6,22 +6,22 @@ import type { BerthError } from '#src/platform/errors.ts'
 import { bodyText } from '#src/platform/json/text.ts'
 import { limits } from '#src/platform/limits.ts'
 
-/** The headers of an event stream: proxies on the way must neither keep nor gather it. */
+/** The headers of an event stream: proxies must neither cache nor buffer it. */
 export const eventStreamHeaders = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',
   connection: 'keep-alive',
   'x-accel-buffering': 'no',
 } as const
-/** After a stream ended, its reader comes back this much later. */
+/** The delay after which a client reconnects to a stream that ended. */
 export const reconnectMs = 2_000
-/** A reader that takes nothing for three heartbeats is gone. */
+/** A reader that has accepted nothing for three heartbeats counts as gone. */
 const stalledMsUsual = 3 * limits.streamHeartbeatSeconds * 1000
 
-/** The text of events that several streams send: one that is the same object is made into text once, a large one in steps. */
+/** The serialized events that several streams send: each object is serialized once, a large one in steps. */
 const frames = new WeakMap<Record<string, unknown>, string | Promise<Buffer>>()
 
-/** What stands before the JSON of an event; and the event, undefined for a heartbeat, which has all in `before`. */
+/** A frame: the text before the event's JSON, and the event, which is undefined for a heartbeat. */
 type Frame = { before: string; body?: unknown }
 
 /** How events, and the error that ends a stream, become text. */
@@ -30,15 +30,15 @@ export type Frames = {
   ofError: (error: BerthError, requestId: string) => string
 }
 
-/** As browsers' EventSource hears without being told names. */
+/** Frames without event names, which a browser's EventSource delivers as messages. */
 export const plainFrames: Frames = {
   ofEvent: plainFrame,
   ofError: ({ code, message }) => `event: error\ndata: ${JSON.stringify({ error: code, message })}\n\n`,
 }
 
 /**
- * As Anthropic's clients read: a frame without a name they know is dropped. The event stands in the
- * key `event` of what the document makes, and its position in `id`.
+ * Frames with event names, for Anthropic's clients, which drop frames without a name they know. The document's result
+ * has the event in `event` and its cursor in `id`.
  * @param envelope the surface's body of an error.
  */
 export function namedFrames(envelope: (error: BerthError, requestId: string) => Record<string, unknown>): Frames {
@@ -50,9 +50,9 @@ export function namedFrames(envelope: (error: BerthError, requestId: string) => 
 
 /**
  * Sends the events of a document's subscription. Each is the object aliased `body`; its `id` is the cursor, and one
- * without an id is a heartbeat. Events are taken no faster than the reader reads. When the process stops the stream
- * ends, and its reader resumes elsewhere by its cursor.
- * @param stalledMs how long a reader may take nothing before it is cut; it resumes where it was.
+ * without an id is a heartbeat. Backpressure: events are read no faster than the client accepts them. When the process
+ * stops, the stream ends, and its client resumes elsewhere from its cursor.
+ * @param stalledMs how long a reader may accept nothing before it is cut off; it can resume from its cursor.
  * @param frames how events become text.
  */
 export async function sendStream(
@@ -67,7 +67,7 @@ export async function sendStream(
   reply.hijack()
   const { raw } = reply
   raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>), // what the request already earned: its id and its allowance
+    ...(reply.getHeaders() as Record<string, string>), // headers that are already set: the request id and the rate limit
     ...eventStreamHeaders,
   })
   raw.write(`retry: ${reconnectMs}\n\n`)
@@ -108,7 +108,7 @@ function written({ before, body }: Frame): string | Promise<Buffer> {
 }
 
 function plainFrame(event: Record<string, unknown>): Frame {
-  const body = event['body'] as { id?: string | null } | null | undefined // the documents of streams alias their event so
+  const body = event['body'] as { id?: string | null } | null | undefined // documents of streams use this alias for their event
   return body && body.id !== undefined && body.id !== null
     ? { before: `id: ${body.id}\ndata: `, body }
     : { before: ': ping\n\n' }
@@ -120,7 +120,10 @@ function namedFrame(event: Record<string, unknown>): Frame {
   return { before: `event: message\n${body.id ? `id: ${body.id}\n` : ''}data: `, body: body.event }
 }
 
-/** Waits until the reader has taken what is queued. @returns false when it took nothing for too long, or the stream is over. */
+/**
+ * Waits until the reader has accepted what is queued.
+ * @returns false when it accepted nothing for too long, or the stream is over.
+ */
 export async function drains(raw: FastifyReply['raw'], gone: AbortSignal, stalledMs: number): Promise<boolean> {
   try {
     await once(raw, 'drain', { signal: AbortSignal.any([gone, AbortSignal.timeout(stalledMs)]) })

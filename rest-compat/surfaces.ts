@@ -15,7 +15,7 @@ import type { Surface, SurfaceParts } from './routes.ts'
 import { createRunner } from './run.ts'
 import { serveRoutes } from './serve.ts'
 
-/** The extra documented fields of an error's body; headers and bookkeeping stay out. */
+/** The additional documented fields of an error's body, without headers and internal details. */
 function documentedDetails({ details }: BerthError): Record<string, unknown> {
   return 'current_target' in details ? { current_target: details['current_target'] } : {}
 }
@@ -25,7 +25,7 @@ function agentsType({ code, status }: BerthError): string {
   return status === 503 ? 'overloaded_error' : errorType(status)
 }
 
-/** Every surface. A second and third noun group adds its routes here. */
+/** Every surface with its routes. */
 export const surfaces: readonly Surface[] = [
   {
     name: 'infra',
@@ -70,7 +70,7 @@ export const surfaces: readonly Surface[] = [
   },
 ]
 
-/** Adds every documented path, each surface's description, and the page of them all, to the app. */
+/** Adds every documented path, each surface's OpenAPI document, and the page at /docs to the app. */
 export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts): Promise<void> {
   const runner = await createRunner(wireSchema)
   app.addHook('onClose', () => runner.close())
@@ -92,7 +92,7 @@ export async function registerSurfaces(app: FastifyInstance, parts: SurfaceParts
   serveDocsPage(app, documented)
 }
 
-/** The body of an error at an address for which no route could be looked up: that of its surface, or undefined outside all of them. */
+/** The error body for a URL that could not be routed: that of its surface, or undefined outside all surfaces. */
 export function errorBodyAt(url: string, error: BerthError, requestId: string): Record<string, unknown> | undefined {
   return surfaces.find(({ prefix }) => url.startsWith(`${prefix}/`))?.envelope(error, requestId)
 }

@@ -1,4 +1,7 @@
-/** From a request to the variables of a document: by name, from the path, the query or the body. What no variable takes is refused by name. */
+/**
+ * Reads the variables of a document from a request, by name: from the path, the query or the body. Parameters and keys
+ * that no variable takes are refused by name.
+ */
 import type { FastifyRequest } from 'fastify'
 import {
   getNamedType,
@@ -21,7 +24,9 @@ import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
 
 type Source = 'path' | 'query' | 'body' | 'whole' | 'input' | 'filter' | 'list'
-/** `fields`: the keys of the variable's object, or of each object in its list; undefined for what is no input object. */
+/**
+ * `fields`: the keys of the variable's object, or of each object in its list; undefined when it is not an input object.
+ */
 type Reader = {
   name: string
   source: Source
@@ -34,22 +39,27 @@ type Reader = {
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
 
-/** Query parameters that clients add to whatever they ask, and that mean nothing here; by name, the client that sends it. */
+/**
+ * Query parameters that clients add to every request and that mean nothing here, each with the client that sends it.
+ */
 export const ignoredParameters: Readonly<Record<string, string>> = { beta: 'Anthropic’s SDK' }
 
-/** By this header Anthropic’s SDK asks for one of several workspaces; ignored, the answer would be about another one. */
+/**
+ * Anthropic’s SDK uses this header to select one of several workspaces. If it were ignored, the answer would be about
+ * another one.
+ */
 const workspaceHeader = 'anthropic-workspace-id'
 
-/** What a route is read with. */
+/** What reading a route's requests needs. */
 export type ReaderParts = {
   schema: GraphQLSchema
-  /** Whether parameters that nothing takes are ignored, as on the gateway, where clients of many kinds send what they like. */
+  /** Whether unknown parameters are ignored, as on the gateway, where many kinds of clients send their own. */
   lenient: boolean
 }
 
 /**
- * Makes the function that reads a route's variables. An absent key stays absent, and null stays null: they differ.
- * What the function throws: BerthError invalid_request for a key of the query or the body that no variable takes.
+ * Makes the function that reads a route's variables. An absent key stays absent, and null stays null: they differ. The
+ * function throws BerthError invalid_request for a key of the query or the body that no variable takes.
  */
 export function variableReader(
   method: string,
@@ -151,7 +161,7 @@ function readFilter(
     if (!field) throw new Error(`${type.name} has no field ${name}`)
     const plain = parameter.replace(/\[\]$/, '')
     if (plain !== parameter && query[parameter] !== undefined && query[plain] !== undefined)
-      throw new BerthError('invalid_request', `${parameter} and ${plain} are one parameter; give one of them.`)
+      throw new BerthError('invalid_request', `${parameter} and ${plain} are the same parameter. Give one of them.`)
     const value = query[parameter] ?? query[plain]
     if (value === undefined) continue
     const scalar = getNamedType(field.type).name
@@ -188,7 +198,7 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     if (headers[workspaceHeader] !== undefined)
       throw new BerthError(
         'invalid_request',
-        `There are no workspaces here, so none can be selected. Leave the header ${workspaceHeader} (workspace_id) out; a token is of one organization.`,
+        `Berth has no workspaces to select. Omit the header ${workspaceHeader} (workspace_id); a token belongs to one organization.`,
       )
     const parameter = findUnknownKey(query as object, parameters) // Fastify's own shape of a query
     if (parameter !== undefined)
@@ -197,7 +207,7 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     if (typeof body !== 'object' || Array.isArray(body))
       throw new BerthError(
         'invalid_request',
-        fields.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Leave it out.',
+        fields.size > 0 ? 'The body must be a JSON object.' : 'This request takes no body. Send none.',
       )
     const field = findUnknownKey(body, fields)
     if (field !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', field, fields))
@@ -225,7 +235,7 @@ function readOne(
   } else if (source === 'query') {
     const query = request.query as Record<string, string | string[]> // Fastify's own shape of a query
     if (queryName !== name && query[queryName] !== undefined && query[name] !== undefined)
-      throw new BerthError('invalid_request', `${queryName} and ${name} are one parameter; give one of them.`)
+      throw new BerthError('invalid_request', `${queryName} and ${name} are the same parameter. Give one of them.`)
     const value = query[queryName] ?? query[name]
     if (value !== undefined) variables[name] = fromWire(fromText(queryName, value, scalar, list), type, queryName)
   } else if (source === 'whole') {
@@ -241,8 +251,8 @@ function readOne(
 
 function fromText(name: string, value: string | string[], scalar: string, list: boolean): unknown {
   if (list) return (Array.isArray(value) ? value : [value]).map((one) => fromText(name, one, scalar, false))
-  if (Array.isArray(value)) throw new BerthError('invalid_request', `${name} is given more than once; give it once.`)
-  if (value.includes('\0')) throw new BerthError('invalid_request', `${name} has a NUL character; take it out.`)
+  if (Array.isArray(value)) throw new BerthError('invalid_request', `${name} is given more than once. Give it once.`)
+  if (value.includes('\0')) throw new BerthError('invalid_request', `${name} contains a NUL character. Remove it.`)
   if (scalar === 'Int') {
     if (!/^-?\d{1,10}$/.test(value)) throw new BerthError('invalid_request', `${name} must be a whole number.`)
     return Number(value)
@@ -263,7 +273,7 @@ function shapeOf(type: TypeNode): { scalar: string; list: boolean } {
 
 function inputTypeOf(node: TypeNode, schema: GraphQLSchema): GraphQLInputType {
   const type: unknown = typeFromAST(schema, node as Parameters<typeof typeFromAST>[1]) // any type will do
-  if (!isInputType(type)) throw new Error('a variable of a document has a type that no variable may have')
+  if (!isInputType(type)) throw new Error('a variable of a document has a type that variables cannot have')
   return type
 }
 

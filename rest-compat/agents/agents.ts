@@ -26,13 +26,13 @@ export const agentRoutes: Routes = {
   'POST /v1/agents': {
     status: 201,
     errors: [400],
-    summary: 'Makes an agent',
+    summary: 'Creates an agent',
     operation: `mutation createAgent ($input: CreateAgentInput!) { createAgent(input: $input) { body: agent { ${agent} } } }`,
   },
   'GET /v1/agents/{id}': {
     status: 200,
     errors: [404],
-    summary: 'An agent at its newest version, or at the one named',
+    summary: 'One agent, in its newest version or the requested one',
     operation: `query getAgent ($id: ID!, $version: Int) { body: agent(id: $id, version: $version) { ${agent} } }`,
   },
   'PATCH /v1/agents/{id}': {
@@ -40,7 +40,7 @@ export const agentRoutes: Routes = {
     errors: [400, 404, 409],
     neverNull: ['name', 'model'],
     always: ['version'],
-    summary: 'Changes an agent into a new version',
+    summary: 'Updates an agent, which makes a new version',
     operation: update,
   },
   'POST /v1/agents/{id}': {
@@ -48,26 +48,26 @@ export const agentRoutes: Routes = {
     errors: [400, 404, 409],
     neverNull: ['name', 'model'],
     additive: true,
-    summary: 'The same, as Anthropic’s client asks for it; the version may be left out',
+    summary: 'The same for Anthropic’s client; the version is optional',
     operation: update,
   },
   'DELETE /v1/agents/{id}': {
     status: 204,
     errors: [404, 409],
     deletes: 'agent',
-    summary: 'Deletes an agent with its versions, sessions and all that began with it',
+    summary: 'Deletes an agent with its versions and its sessions',
     operation: 'mutation deleteAgent ($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }',
   },
   'POST /v1/agents/{id}/archive': {
     status: 200,
     errors: [404],
-    summary: 'Archives an agent; what runs goes on',
+    summary: 'Archives an agent; running sessions continue',
     operation: `mutation archiveAgent ($input: ArchiveAgentInput!) { archiveAgent(input: $input) { body: agent { ${agent} } } }`,
   },
   'GET /v1/agents/{id}/mcp-tools': {
     status: 200,
     errors: [404],
-    summary: 'The tools that the agent’s tool servers offer right now',
+    summary: 'The tools that the agent’s tool servers offer now',
     operation:
       'query listAgentMcpTools ($id: ID!) { data: agentMcpTools(id: $id) { server_name: serverName url status error tools { name description input_schema: inputSchema } } }',
   },

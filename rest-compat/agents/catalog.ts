@@ -1,4 +1,4 @@
-/** The catalog: the tools that agents may be given, and the models, which are the gateway's own. */
+/** The catalog: built-in tools for agents, and the models, which are the gateway's routes. */
 import { modelRoutes } from '../llm/models.ts'
 import type { Routes } from '../routes.ts'
 
@@ -7,7 +7,7 @@ export const catalogRoutes: Routes = {
   'GET /v1/tools': {
     status: 200,
     errors: [],
-    summary: 'The built-in tools that agents may be given',
+    summary: 'The built-in tools that agents may have',
     operation: `query { data: builtInTools { type name toolset description input_schema: inputSchema requires_environment: requiresEnvironment default_permission_policy: defaultPermissionPolicy { type } } }`,
   },
   ...modelRoutes,

@@ -1,6 +1,6 @@
-/** Bounds of `created_at` in the query of a list, as Anthropic's client writes them. */
+/** Bounds of `created_at` in a list's query, in the spelling of Anthropic's client. */
 
-/** The fields of a filter that they fill. */
+/** The query parameters, each with the field of the filter that it sets. */
 export const createdFilter = {
   'created_at[gt]': 'createdAfter',
   'created_at[gte]': 'createdFrom',

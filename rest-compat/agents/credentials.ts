@@ -44,7 +44,7 @@ export const credentialRoutes: Routes = {
   'PUT /v1/vaults/{id}/credentials/{cid}': {
     status: 200,
     errors: [400, 404, 409],
-    summary: 'Renames a credential, or gives a static_bearer a new token',
+    summary: 'Renames a credential, or sets a new token for a static_bearer',
     into,
     operation: update,
   },
@@ -52,7 +52,7 @@ export const credentialRoutes: Routes = {
     status: 200,
     errors: [400, 404, 409],
     additive: true,
-    summary: 'The same, as Anthropic’s client asks for it',
+    summary: 'The same for Anthropic’s client',
     into,
     operation: update,
   },
@@ -75,7 +75,7 @@ export const credentialRoutes: Routes = {
   'POST /v1/vaults/{id}/credentials/{cid}/mcp_oauth_validate': {
     status: 200,
     errors: [400, 404, 409],
-    summary: 'Tries a credential on its tool server, refreshing it when the server refuses it',
+    summary: 'Tests a credential against its tool server, and refreshes it when the server refuses it',
     into,
     operation: `mutation validateVaultCredential ($input: ValidateVaultCredentialInput!) { validateVaultCredential(input: $input) { body: validation {
       type credential_id: credentialId vault_id: vaultId status has_refresh_token: hasRefreshToken validated_at: validatedAt

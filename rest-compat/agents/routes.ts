@@ -8,7 +8,10 @@ import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './sessions.ts'
 import { vaultRoutes } from './vaults.ts'
 
-/** All that an organization key opens. The list is closed, so it does not hold the POST that we added beside PATCH. */
+/**
+ * Everything that an API key may call. The interface closes this list, so the POST that we added beside PATCH is not in
+ * it.
+ */
 const forKeys: readonly string[] = [
   'GET /v1/agents',
   'POST /v1/agents',

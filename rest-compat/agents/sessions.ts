@@ -33,7 +33,7 @@ export const sessionRoutes: Routes = {
   'POST /v1/sessions': {
     status: 201,
     errors: [400, 404, 409],
-    summary: 'Begins a session with an agent',
+    summary: 'Starts a session with an agent',
     operation: `mutation createSession ($input: CreateSessionInput!) { createSession(input: $input) { body: session { ...Session } } } ${sessionFragment}`,
   },
   'GET /v1/sessions/{id}': {
@@ -46,14 +46,14 @@ export const sessionRoutes: Routes = {
     status: 200,
     errors: [400, 404, 409],
     additive: true,
-    summary: 'Changes a session from its next turn on',
+    summary: 'Updates a session from its next turn on',
     operation: `mutation updateSession ($input: UpdateSessionInput!) { updateSession(input: $input) { body: session { ...Session } } } ${sessionFragment}`,
   },
   'DELETE /v1/sessions/{id}': {
     status: 204,
     errors: [404],
     deletes: 'session',
-    summary: 'Deletes a session with its log; one at work is interrupted first',
+    summary: 'Deletes a session with its log; a running one is interrupted first',
     operation: 'mutation deleteSession ($input: DeleteSessionInput!) { deleteSession(input: $input) { deletedId } }',
   },
   'POST /v1/sessions/{id}/archive': {
@@ -65,7 +65,7 @@ export const sessionRoutes: Routes = {
   'PUT /v1/sessions/{id}/sharing': {
     status: 200,
     errors: [400, 404],
-    summary: 'Shares the transcript with everybody who has the link, or ends that',
+    summary: 'Shares the transcript with anyone who has the link, or stops sharing it',
     operation: `mutation setSessionSharing ($input: SetSessionSharingInput!) { setSessionSharing(input: $input) { body: session { ...Session } } } ${sessionFragment}`,
   },
   'GET /v1/shared-sessions/{id}': {
@@ -83,7 +83,7 @@ export const sessionRoutes: Routes = {
   'PUT /v1/sessions/{id}/seen': {
     status: 200,
     errors: [400, 404],
-    summary: 'Says how far the owner has read',
+    summary: 'Marks how far the owner has read',
     operation: `mutation markSessionSeen ($input: MarkSessionSeenInput!) { markSessionSeen(input: $input) { session { body: activity ${activity} } } }`,
   },
   'GET /v1/sessions/{id}/events': {
@@ -115,7 +115,7 @@ export const sessionRoutes: Routes = {
     tokenInQuery: true,
     sameForAll: true,
     frames: 'named',
-    summary: 'What happens in the session, from now on, from behind an event, or from the beginning',
+    summary: 'The session’s events: from now on, from after an event, or from the beginning',
     queryNames: { event_deltas: 'event_deltas[]' },
     operation: `subscription followSessionEvents ($id: ID!, $after: String, $replay: Boolean, $event_deltas: [SessionPreviewType!]) {
       body: sessionEvents(sessionId: $id, after: $after, replay: $replay, previews: $event_deltas) { ... on SessionEmission { id: cursor event: wire } } }`,

@@ -11,9 +11,9 @@ const usual = usualRoutes({
   fields,
   summaries: {
     list: 'The caller’s vaults, newest first',
-    create: 'Makes a vault',
+    create: 'Creates a vault',
     get: 'One vault',
-    update: 'Changes a vault, as Anthropic’s client asks for it',
+    update: 'Updates a vault',
     delete: 'Deletes a vault with its credentials',
     archive: 'Archives a vault and purges its secrets',
   },
@@ -30,7 +30,7 @@ export const vaultRoutes: Routes = {
     status: 200,
     errors: [400, 404, 409],
     neverNull: ['display_name'],
-    summary: 'Changes a vault’s name or metadata',
+    summary: 'Updates a vault’s name or metadata',
     operation: `mutation updateVault ($input: UpdateVaultInput!) { updateVault(input: $input) { body: vault { ${fields} } } }`,
   },
 }

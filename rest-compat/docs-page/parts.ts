@@ -1,6 +1,6 @@
 /**
- * The parts of the page at /docs: an operation, and an object that operations take or answer. Each is folded, and its id
- * stands inside: a browser unfolds what a link leads into, but not what it leads to.
+ * The parts of the page at /docs: an operation, and an object of requests or answers. Each is a folded element with its
+ * id on an element inside it, because a browser unfolds what contains the target of a link, but not the target itself.
  */
 import type { Json } from '../openapi/components.ts'
 import { escapeHtml, sentenceHtml } from './html.ts'
@@ -28,7 +28,7 @@ export function operationHtml(surface: string, method: string, path: string, ope
   const successes = Object.entries(responses).filter(([status]) => Number(status) < 400)
   return `<details>
 <summary><b>${method}</b> <code>${escapeHtml(path)}</code> <span class="soft">${sentenceHtml(summary)}</span></summary>
-<p class="soft" id="${surface}.${operationId}"><code>${operationId}</code>${operation.security?.length === 0 ? ' · needs no token' : ''}${operation['x-berth-additive'] ? ' · an addition of Berth’s' : ''}</p>
+<p class="soft" id="${surface}.${operationId}"><code>${operationId}</code>${operation.security?.length === 0 ? ' · no token needed' : ''}${operation['x-berth-additive'] ? ' · added by Berth' : ''}</p>
 ${rows.length > 0 ? `<h4>Parameters</h4><table>${rows.join('')}</table>` : ''}
 ${body ? `<h4>Body</h4>${shapeHtml(surface, body)}` : ''}
 ${successes.map(([status, answer]) => successHtml(surface, status, answer)).join('\n')}
@@ -47,7 +47,7 @@ function successHtml(
   return `<h4>${status} ${escapeHtml(description)}</h4>${shapes.join('')}`
 }
 
-/** An object by its name, folded. */
+/** A named object, folded. */
 export function componentHtml(surface: string, name: string, schema: Json): string {
   const { description, ...shape } = schema
   const sentence = typeof description === 'string' ? sentenceHtml(description) : ''
@@ -58,7 +58,7 @@ ${shapeHtml(surface, shape)}
 </details>`
 }
 
-/** What a value looks like: the fields of an object as a table, anything else in words. */
+/** The shape of a value: the fields of an object as a table, anything else in words. */
 function shapeHtml(surface: string, schema: Json): string {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Json>)
   if (properties.length === 0) return `<p>${typeHtml(surface, schema)}</p>`

@@ -31,7 +31,7 @@ export const buildRoutes: Routes = {
   'POST /api/v1/build/jobs/{id}/cancel': {
     status: 200,
     errors: [403, 404],
-    summary: 'Cancels a queued build at once, and asks a running one to end',
+    summary: 'Cancels a queued build immediately, and asks a running one to stop',
     operation: `mutation cancelBuild ($input: CancelBuildInput!) { cancelBuild(input: $input) { body: build { ${job} } } }`,
   },
   'GET /api/v1/build/jobs/{id}/logs': {
@@ -47,7 +47,7 @@ export const buildRoutes: Routes = {
     ends: true,
     tokenInQuery: true,
     sameForAll: true,
-    summary: 'The log as it is written; 204 when resumed behind its last entry',
+    summary: 'The log, live; 204 when resumed after its last entry',
     operation: `subscription followBuildLog ($id: ID!, $from: String) { body: buildLog(buildId: $id, after: $from) { ... on BuildLogEntry { id output done } } }`,
   },
 }

@@ -1,4 +1,4 @@
-/** Usage: how long VMs ran, and what that costs. */
+/** Usage: how long VMs ran, and what that cost. */
 import { limits } from '#src/platform/limits.ts'
 import type { Routes } from '../routes.ts'
 

@@ -1,4 +1,4 @@
-/** Commands in a VM, and the processes that go on in its background. */
+/** Commands in a VM, and its background processes. */
 import type { Routes } from '../routes.ts'
 
 const processFields =
@@ -25,14 +25,14 @@ export const vmCommandRoutes: Routes = {
     status: 200,
     errors: [401, 404, 502],
     additive: true,
-    summary: 'One background process with what it printed',
+    summary: 'One background process with its output',
     operation: `query getVmProcess ($vm_id: ID!, $process_id: ID!) { body: vmProcess(vmId: $vm_id, processId: $process_id) { ${processFields} } }`,
   },
   'POST /api/v1/vms/{vm_id}/envd/processes/{process_id}/kill': {
     status: 200,
     errors: [400, 401, 404, 502],
     additive: true,
-    summary: 'Sends a signal to a background process and all it started',
+    summary: 'Sends a signal to a background process and everything it started',
     operation: `mutation killVmProcess ($input: KillVmProcessInput!) { killVmProcess(input: $input) { body: output { ${processFields} } } }`,
   },
   'GET /api/v1/vms/{vm_id}/envd/processes/{process_id}/stream': {
@@ -41,7 +41,7 @@ export const vmCommandRoutes: Routes = {
     additive: true,
     cursor: 'after',
     tokenInQuery: true,
-    summary: 'What a background process prints, as it prints it',
+    summary: 'The output of a background process, live',
     operation: `subscription followVmProcess ($vm_id: ID!, $process_id: ID!, $after: String) {
       body: vmProcessOutput(vmId: $vm_id, processId: $process_id, after: $after) { ... on ProcessOutputEvent { id: cursor stream output: text done: ended exit_code: exitCode } } }`,
   },

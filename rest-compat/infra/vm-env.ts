@@ -1,4 +1,4 @@
-/** Environment variables of VMs. Where the interface lists no 404, a VM that is not there answers 403. */
+/** Environment variables of VMs. Where the interface lists no 404, a VM that does not exist is answered 403. */
 import type { Routes } from '../routes.ts'
 
 const absentIs403 = ['VM']

@@ -15,14 +15,14 @@ export const vmRoutes: Routes = {
   'POST /api/v1/vms': {
     status: 201,
     errors: [400, 401, 500, 503],
-    summary: 'Makes a VM; answers once it runs, or after 30 s as it is',
+    summary: 'Creates a VM; answers when it runs, or after 30 s with its current status',
     operation: `mutation createVm ($input: CreateVmInput!) { createVm(input: $input) { body: vm { ...CreatedVm } } }
       fragment CreatedVm on Vm { vm_id: id name status ip_address: ipAddress node_id: machineId user_id: createdById memory_mb: memoryMb vcpu_count: vcpuCount warnings }`,
   },
   'GET /api/v1/vms/external/{external_ref}': {
     status: 200,
     errors: [400, 401, 404],
-    summary: 'The VM made with this external reference',
+    summary: 'The VM created with this external reference',
     operation: `query getVmByExternalRef ($external_ref: String!) { body: vmByExternalRef(externalRef: $external_ref) { ...VmByReference } }
       fragment VmByReference on Vm { vm_id: id status external_ref: externalRef }`,
   },
@@ -43,13 +43,13 @@ export const vmRoutes: Routes = {
     status: 204,
     errors: [401, 404, 500],
     into: { vm_id: 'id' },
-    summary: 'Deletes a VM and what belongs to it; its folder stays',
+    summary: 'Deletes a VM and its disk; its folder stays',
     operation: `mutation deleteVm ($input: DeleteVmInput!) { deleteVm(input: $input) { deletedId } }`,
   },
   'GET /api/v1/vms/{vm_id}/events': {
     status: 200,
     errors: [401, 404],
-    summary: 'What happens to a VM, as it happens',
+    summary: 'The events of a VM, live',
     additive: true,
     cursor: 'after',
     tokenInQuery: true,

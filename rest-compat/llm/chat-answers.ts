@@ -1,4 +1,7 @@
-/** What both chat routes do around their own shapes: let the caller in, ask the model, and send its answer as it comes. */
+/**
+ * What both chat routes have in common: authorize the caller, send the chat to the model, and send its answer as it
+ * comes.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { bearerOf } from '#schema/context.ts'
 import { watchCaller } from '#schema/watch-caller.ts'
@@ -16,13 +19,13 @@ import { bodyLength, holdBody } from './held-bodies.ts'
 import { sendChat, streamHeaders } from './chat-streams.ts'
 import type { FailureText, StreamText } from './chunks.ts'
 
-/** A body, read: what is asked, how its stream is written, and the whole body for one that is not streamed. */
+/** A parsed request: the chat, how to write its stream, and how to write the body of an answer that is not streamed. */
 export type ReadChat = Pick<CompletionOrder, 'model' | 'request'> & {
   text: (completion: Completion) => StreamText
   whole: (completion: Completion) => Promise<string | Buffer>
 }
 
-/** What is a route's own. */
+/** What differs between the two routes. */
 export type ChatRoute = {
   route: CompletionOrder['route']
   headers: Readonly<Record<string, string>>
@@ -31,7 +34,7 @@ export type ChatRoute = {
 }
 
 type Admitted = Admission & { caller: Caller; credential: string }
-/** `handle` needs what `admit` found out. */
+/** A request with what `admit` found out, which `handle` needs. */
 type ChatRequest = FastifyRequest & { admitted?: Admitted }
 
 /** Makes the handler of a chat route. */
@@ -51,7 +54,7 @@ export function chatHandler({ route, headers, failure, read }: ChatRoute): HandW
     }
 
     const handle: Handler = async (request: ChatRequest, reply) => {
-      if (!request.admitted) throw new Error('a chat was handled that nobody let in')
+      if (!request.admitted) throw new Error('a chat was handled that was never admitted')
       const { payer, caller, credential } = request.admitted
       if (bodyLength(request.headers) === undefined)
         holdBody(payer.organizationId, request.rawBody?.length ?? 0, reply.raw) // it came in chunks
@@ -104,14 +107,14 @@ async function sendWhole(
     reply.headers(attemptHeaders(completion.upstream, completion.attempts))
     body = await chat.whole(completion)
   } catch (error) {
-    await claim?.release() // nothing was answered: the same key may be tried again
+    await claim?.release() // nothing was sent: the same key may be used again
     throw error
   }
   await claim?.keep({ status: 200, body })
   return send(reply, 200, body)
 }
 
-/** The response that is kept under an Idempotency-Key: of a stream all its text, which comes at once. */
+/** Sends the response stored under an Idempotency-Key; a stored stream is sent as one text. */
 function sendKept(
   reply: FastifyReply,
   { request }: ReadChat,

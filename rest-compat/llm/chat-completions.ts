@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: chats as OpenAI's clients make them. */
+/** `POST /v1/chat/completions`: chats in OpenAI's format. */
 import { readChatRequest } from '#src/resources/llm/chats/requests.ts'
 import { collectChat } from '#src/resources/llm/chats.ts'
 import type { HandWritten } from '../routes.ts'
@@ -11,11 +11,11 @@ import { chunkFailure, chunkText, completionBody } from './chunks.ts'
 /** The route, streamed and not. */
 export const chatCompletionsRoute: HandWritten = {
   reason:
-    'Ten thousand requests and a hundred thousand chunks a second pass here, in a wire form that is no GraphQL answer: chunks, [DONE], errors in the middle.',
+    'Ten thousand requests and a hundred thousand chunks a second pass here, in a wire format that no GraphQL answer has: chunks, [DONE], errors in the middle.',
   name: 'createChatCompletion',
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
-  summary: 'One answer of a model: whole, or with stream: true as it is written',
+  summary: 'A chat with a model: answered as a whole, or streamed with stream: true',
   request: chatCompletionsBody,
   responses: { 'application/json': chatCompletion, 'text/event-stream': chatCompletionEvent },
   headers: chatHeaders,

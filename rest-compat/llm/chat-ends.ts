@@ -18,11 +18,11 @@ export function createRunningChats(stopping: AbortSignal): RunningChats {
   return running
 }
 
-const restarting = new BerthError('service_unavailable', 'Berth is being restarted. Ask again.')
+const restarting = new BerthError('service_unavailable', 'Berth is restarting. Send the request again.')
 
-/** One of them. */
+/** A chat that is being answered, and the ways it can end early. */
 export class ChatEnd {
-  /** Fires when nobody waits for the answer any more. */
+  /** Fires when nobody is waiting for the answer any more. */
   readonly gone = new AbortController()
   /** Why we ended it, if we did. */
   reason: BerthError | undefined
@@ -31,7 +31,8 @@ export class ChatEnd {
   constructor(raw: ServerResponse, running: RunningChats, stopping: AbortSignal) {
     this.#running = running
     running.add(this)
-    // Of the answer, not of the connection, which may carry more requests. One that has gone out whole needs no abort, which is dear.
+    // 'close' of the answer, not of the connection, which may carry more requests. A complete answer needs no abort,
+    // which is expensive.
     raw.once('close', () => {
       if (!raw.writableFinished) this.gone.abort()
     })
@@ -39,13 +40,13 @@ export class ChatEnd {
     if (stopping.aborted) this.interrupt(restarting)
   }
 
-  /** Ends it from our side. */
+  /** Ends the chat from our side. */
   interrupt(reason: BerthError): void {
     this.reason = reason
     this.gone.abort()
   }
 
-  /** It is over, one way or another. */
+  /** Marks the chat as over, however it ended. */
   over(): void {
     this.#running.delete(this)
   }

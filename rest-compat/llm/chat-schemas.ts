@@ -37,20 +37,21 @@ const tool = titled(
   ),
 )
 
-const selective = 'Passed on to upstreams that know it; 400 unsupported_parameter for a model that has none.'
-const hint = 'Passed on to upstreams that know it; it changes nothing of an answer.'
+const selective =
+  'Passed on to upstreams that support it; 400 unsupported_parameter for a model without such an upstream.'
+const hint = 'Passed on to upstreams that support it; it does not change the answer.'
 
-/** Everything beside the messages, the same on both routes. */
+/** All parameters besides the messages, the same on both routes. */
 const parameters: Record<string, JsonSchema> = {
-  model: { type: 'string', description: 'Of GET /v1/models.' },
+  model: { type: 'string', description: 'An id from GET /v1/models.' },
   stream: flag,
   stream_options: object({ include_usage: flag }),
   reasoning_effort: {
     type: ['string', 'null'],
     enum: [...reasoningLevels, null],
-    description: 'One of the model’s reasoning_levels; other than none only with stream: true.',
+    description: 'One of the model’s reasoning_levels; levels other than none require stream: true.',
   },
-  tools: { ...list(tool, limits.chatToolsMax), description: 'Only with stream: true.' },
+  tools: { ...list(tool, limits.chatToolsMax), description: 'Requires stream: true.' },
   tool_choice: {
     oneOf: [
       named('none', 'auto', 'required'),

@@ -1,4 +1,7 @@
-/** Sends the stream of a chat: what arrives together goes out together, a silent stream says that it lives, and a slow reader is waited for. */
+/**
+ * Sends the stream of a chat: events that arrive together are sent together, a silent stream sends heartbeats, and a
+ * slow reader causes backpressure.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { shownError } from '#schema/public-error.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -21,7 +24,7 @@ const heartbeatMs = limits.streamHeartbeatSeconds * 1000
 const heartbeat = ': ping\n\n'
 const stalledMs = limits.chatStreamStalledSeconds * 1000
 
-/** What a stream is sent with. */
+/** The settings of a stream. */
 export type Sending = {
   headers: Readonly<Record<string, string>>
   failure: FailureText
@@ -30,11 +33,11 @@ export type Sending = {
 }
 
 /**
- * Sends the answer to the end, or until the reader leaves. Its stream is opened by its first event or, where a model thinks
- * longer than that, by the first heartbeat, so that no proxy takes the silence for death. What fails before it is opened is
- * thrown and has its status; what fails later is told in the stream.
- * The claim of an idempotency key is settled here, before the last byte: the whole text is kept under it, but not one
- * that failed, was cut or is too long. The same key then asks again: half an answer is worth nothing to who wants the same.
+ * Sends the answer to the end, or until the reader disconnects. The stream is opened by its first event or, if the
+ * model takes longer, by the first heartbeat, so that no proxy times out. A failure before that is thrown and gets its
+ * own status; a later one is reported in the stream. The claim of an idempotency key is settled here, before the last
+ * byte: the whole text is stored under it, unless the stream failed, was cut off or is too long. The same key may then
+ * be used again: half an answer is no use to a client that retries.
  * @throws BerthError what startCompletion throws.
  */
 export async function sendChat(
@@ -49,8 +52,8 @@ export async function sendChat(
   const open = (more?: Readonly<Record<string, string>>): void => {
     isOpen = true
     reply.hijack()
-    raw.setTimeout(stalledMs) // longer than that of other answers
-    raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...streamHeaders, ...headers, ...more }) // with what the request already earned
+    raw.setTimeout(stalledMs) // a longer limit than for other answers
+    raw.writeHead(200, { ...(reply.getHeaders() as Record<string, string>), ...streamHeaders, ...headers, ...more }) // with the headers that are already set
   }
   const beat = setTimeout(() => {
     if (!isOpen && !raw.destroyed) open()
@@ -80,7 +83,7 @@ export async function sendChat(
   } catch (error) {
     if (!isOpen) {
       clearTimeout(beat)
-      await claim?.release() // nothing was answered: the same key may be tried again
+      await claim?.release() // nothing was sent: the same key may be used again
       throw error
     }
     const reason = end.reason ?? (raw.destroyed ? undefined : shownError(error, request.id))
@@ -97,7 +100,7 @@ export async function sendChat(
   else raw.destroy()
 }
 
-/** What was known too late for a header: clients skip a comment, and a person sees it. */
+/** Headers that were known too late to be sent as headers: clients skip a comment, and a person can read it. */
 function commentOf(headers: Readonly<Record<string, string>>): string {
   return `${Object.entries(headers)
     .map(([name, value]) => `: ${name}: ${value}\n`)

@@ -11,11 +11,11 @@ const uiHeaders = { 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-str
 
 /** The route, which is a stream always. */
 export const chatRoute: HandWritten = {
-  reason: 'A stream of typed chunks in the wire form of the AI SDK, which no GraphQL answer has.',
+  reason: 'A stream of typed chunks in the wire format of the AI SDK, which no GraphQL answer has.',
   name: 'createChat',
   status: 200,
   errors: [400, 402, 403, 404, 409, 502, 503, 504],
-  summary: 'One answer of a model to a conversation of UI messages, as it is written',
+  summary: 'A chat of UI messages with a model, streamed',
   request: chatBody,
   responses: { 'text/event-stream': uiMessageChunk },
   headers: { ...chatHeaders, 'x-sdk-ui-message-stream': 'v1', 'x-vercel-ai-ui-message-stream': 'v1' },
@@ -29,7 +29,7 @@ export const chatRoute: HandWritten = {
         model,
         request,
         text: (completion) => uiChunkText(completion, continuedId ?? completion.id),
-        whole: () => Promise.reject(new Error('a UI message stream is never whole')),
+        whole: () => Promise.reject(new Error('a UI message answer is always a stream')),
       }
     },
   }),

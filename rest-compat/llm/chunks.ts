@@ -1,4 +1,4 @@
-/** The wire form of chat completions: chunks of a stream, and the one body of an answer that is not streamed. */
+/** The wire format of chat completions: the chunks of a stream, and the body of an answer that is not streamed. */
 import type { ModelEvent, ReasoningBlock, Usage } from '#src/drivers/models/model.ts'
 import type { ChatAnswer } from '#src/resources/llm/chats.ts'
 import type { Completion } from '#src/resources/llm/chats/completions.ts'
@@ -11,13 +11,16 @@ export type StreamText = { batch: (events: readonly ModelEvent[]) => string }
 /** How it writes the error that ends a stream, whether its answer has begun or not. */
 export type FailureText = (error: BerthError, requestId: string) => string
 
-/** What a stream says of itself in every chunk. */
+/** What every chunk says about its stream. */
 export type Answering = Pick<Completion, 'id' | 'createdSeconds' | 'model'>
 
 /** The last line of every stream of the gateway. */
 export const done = 'data: [DONE]\n\n'
 
-/** Writes chunks. Hot: what all chunks of a stream share is made once, and only the delta is made into JSON. */
+/**
+ * Writes chunks. This is a hot path: the part that all chunks share is serialized once, and only the delta for each
+ * chunk.
+ */
 export function chunkText({ id, createdSeconds, model }: Answering, includeUsage: boolean): StreamText {
   const head = `data: {"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${createdSeconds},"model":${JSON.stringify(model.id)},"choices":[`
   const before = `${head}{"index":0,"delta":`
@@ -56,7 +59,7 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
           case 'end':
             text += ending(event.finishReason, event.usage)
             break
-          case 'usage': // told at the end
+          case 'usage': // reported at the end
         }
       }
       return text
@@ -64,7 +67,7 @@ export function chunkText({ id, createdSeconds, model }: Answering, includeUsage
   }
 }
 
-/** A piece of a refusal, or one whose tokens' probabilities were asked for; from the delta to the choice's end. */
+/** The rest of a chunk, from its delta on, for a piece of a refusal or a piece with log probabilities. */
 function rareText({ text, refusal, logprobs }: Extract<ModelEvent, { type: 'text' }>): string {
   const delta = JSON.stringify(refusal ? { refusal: text } : { content: text })
   return `${delta},"finish_reason":null,"logprobs":${JSON.stringify(logprobs ? { content: refusal ? null : logprobs, refusal: refusal ? logprobs : null } : null)}}`
@@ -74,11 +77,13 @@ function orNull(tokens: readonly unknown[]): readonly unknown[] | null {
   return tokens.length > 0 ? tokens : null
 }
 
-/** As OpenAI's clients read it, which throw. */
+/** The error chunk that OpenAI's clients read, and throw. */
 export const chunkFailure: FailureText = (error, requestId) =>
   `data: ${JSON.stringify(llmEnvelope(error, requestId))}\n\n${done}`
 
-/** What a block is replayed with, once when it closes; and the same as OpenRouter's clients keep it. */
+/**
+ * What clients need to replay a block of reasoning, sent once when it is finished; and the same in OpenRouter's form.
+ */
 function closedReasoning(
   index: number,
   { id, text, model, signature, encryptedContent, redacted }: ReasoningBlock,
@@ -97,7 +102,7 @@ function closedReasoning(
   return { reasoning_meta: { ...shared, ...replay, ...hidden }, reasoning_details: details }
 }
 
-/** Tokens under the documented names; `prompt_tokens` includes those of the cache. */
+/** The usage under the documented names; `prompt_tokens` includes cached tokens. */
 export function usageBody({
   inputTokens,
   outputTokens,
@@ -116,7 +121,7 @@ export function usageBody({
   }
 }
 
-/** The whole answer as one body. Reasoning is left out, and there are no tools: both are told in streams only. */
+/** The whole answer as one body. It has no reasoning and no tool calls, which exist in streams only. */
 export function completionBody(
   { id, createdSeconds, model }: Answering,
   { text, refusal, logprobs, finishReason, usage }: Omit<ChatAnswer, 'completion'>,

@@ -1,8 +1,8 @@
-/** Errors as the gateway tells them: a closed set of codes of its own, and who it was that failed. */
+/** The gateway's error envelope: its own closed set of codes, and the service that failed. */
 import type { BerthError, ErrorCode } from '#src/platform/errors.ts'
 import { errorType } from '../error-types.ts'
 
-/** What other floors call it, and what it is called here. */
+/** The error codes that have another name here. */
 const codesHere: Partial<Record<ErrorCode, string>> = {
   invalid_request: 'invalid_parameter',
   forbidden: 'missing_scope',
@@ -37,10 +37,10 @@ export function llmEnvelope(error: BerthError, requestId: string): { error: Reco
   }
 }
 
-/** One question to an upstream, as resources/llm/attempts.ts notes it. */
+/** One attempt at an upstream, as resources/llm/attempts.ts records it. */
 export type ToldAttempt = { upstream: string; status: string }
 
-/** Headers that tell who was asked, how often, and what failed. */
+/** Headers that say which upstream answered, how many were tried, and what failed. */
 export function attemptHeaders(upstream: string | undefined, attempts: readonly ToldAttempt[]): Record<string, string> {
   const headers: Record<string, string> = {}
   if (upstream !== undefined) headers['x-berth-upstream'] = upstream
@@ -52,11 +52,14 @@ export function attemptHeaders(upstream: string | undefined, attempts: readonly 
   return headers
 }
 
-/** When to come back, where nobody said. */
+/** The retry delay when the error does not have one. */
 const retryAfterSecondsUsual = 2
 const retriedStatuses = [429, 503]
 
-/** Headers of an error: OpenAI's clients retry 409, 429 and 5xx by themselves, so they are told when that cannot help. */
+/**
+ * Headers of an error. OpenAI's clients retry 409, 429 and 5xx by themselves, so they are told when a retry cannot
+ * help.
+ */
 export function llmErrorHeaders({ code, status, details }: BerthError): Record<string, string> {
   const { upstream, attempts, retryAfterSeconds } = details
   const headers = attemptHeaders(

@@ -23,18 +23,18 @@ export const modelRoutes: Routes = {
   'GET /v1/models': {
     status: 200,
     errors: [400, 503],
-    summary: 'The models that may be asked, with their reasoning levels, abilities and prices',
+    summary: 'The available models, with their reasoning levels, capabilities and prices',
     list: { shape: 'ids', most: limits.modelListMax, usual: limits.modelListMax },
     filter: { 'lifecycle[]': 'lifecycle' },
     operation: `query listModels ($first: Int, $after: String, $last: Int, $before: String, $filter: ModelFilter) {
       body: models(first: $first, after: $after, last: $last, before: $before, filter: $filter) { nodes { ...Model } ${pageInfo} } } ${modelFragment}`,
   },
-  // Ids have a slash, and not every client encodes it.
+  // Model ids contain a slash, which not every client encodes.
   'GET /v1/models/{provider}/{name}': {
     status: 200,
     errors: [404, 503],
     additive: true,
-    summary: 'One model, its id not encoded',
+    summary: 'One model, by an id whose slash is not encoded',
     operation: `query getModelOfProvider ($provider: String!, $name: ID!) { body: model(provider: $provider, id: $name) { ...Model } } ${modelFragment}`,
   },
   'GET /v1/models/{model}': {

@@ -1,4 +1,7 @@
-/** The wire form of `POST /v1/chat`: the chunks of the AI SDK's UI message stream, those that every version knows and nothing else. */
+/**
+ * The wire format of `POST /v1/chat`: the chunks of the AI SDK's UI message stream, those that every version knows and
+ * nothing else.
+ */
 import type { ModelEvent, ReasoningBlock } from '#src/drivers/models/model.ts'
 import type { BerthError } from '#src/platform/errors.ts'
 import { reasoningMetadata } from '#src/resources/llm/chats/ui-reasoning.ts'
@@ -8,7 +11,7 @@ type ToolInput = { id: string; name: string; text: string }
 
 /**
  * Writes chunks.
- * @param messageId that of the message which the answer continues, or the answer's own.
+ * @param messageId the id of the message that the answer continues, or the answer's own.
  */
 export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: string): StreamText {
   let open: 'nothing' | 'text' | 'reasoning' = 'nothing'
@@ -77,7 +80,7 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
         )
       }
       case 'usage':
-        return '' // told at the end
+        return '' // reported at the end
     }
   }
   return {
@@ -90,14 +93,14 @@ export function uiChunkText({ model }: Pick<Answering, 'model'>, messageId: stri
   }
 }
 
-/** What ends a UI message stream that fails; its clients show the sentence. */
+/** The end of a UI message stream that failed; clients show the sentence. */
 export const uiChunkFailure = ({ message }: Pick<BerthError, 'message'>): string =>
   chunk({ type: 'error', errorText: message }) + chunk({ type: 'finish' }) + done
 
 const textId = (number: number): string => `text-${number}`
 const reasoningId = (number: number): string => `reasoning-${number}`
 
-/** The call as a whole, at the end: only then is it certain that no piece of it is missing. */
+/** The complete tool call. It is sent at the end, when no piece of it can be missing. */
 function toolInput({ id, name, text }: ToolInput): string {
   const call = { toolCallId: id, toolName: name }
   try {

@@ -1,4 +1,4 @@
-/** What callers are answered, for OpenAPI: made from what a document selects, so it cannot say anything else. */
+/** Answers for OpenAPI, generated from what a document selects, so that they always agree with it. */
 import {
   getNamedType,
   getOperationAST,
@@ -64,13 +64,13 @@ export function describeSuccess(
   }
 }
 
-/** An object, without its being null or elsewhere. */
+/** The object schema itself, without "or null" and with its reference resolved. */
 function wholeOf(schema: Json, components: Components): Json {
   const [choice = schema] = (schema['anyOf'] ?? []) as Json[]
   return components.resolve(choice)
 }
 
-/** The body with the entries of its `data` shown by one key of theirs. */
+/** The body in which each entry of `data` is replaced by one of its keys. */
 function withEntriesBy(key: string | undefined, body: Json, components: Components): Json {
   if (key === undefined) return body
   const { data = {}, ...rest } = body['properties'] as Record<string, Json> // of a list
@@ -105,10 +105,10 @@ function shownList({ shape, key, echoes }: RestList, connection: Json): Json {
   return { type: 'object', properties, required: Object.keys(properties) }
 }
 
-/** Types that only carry what is shown: REST shows what is in them, and no client needs their names. */
+/** Types that only wrap what is shown. REST shows their content, and no client needs their names. */
 const carriers = /(?:Payload|Connection|Edge|PageInfo)$/
 
-/** What a selection of a type answers: a component where the type is a noun. */
+/** The schema of a selection of a type: a component where the type is a noun. */
 function selectionSchema(type: GraphQLNamedType, selections: SelectionSetNode, parts: Parts): Json {
   const members = isAbstractType(type) ? membersOf(type, selections, parts) : []
   if (members.length > 1) {
@@ -126,7 +126,7 @@ function selectionSchema(type: GraphQLNamedType, selections: SelectionSetNode, p
   return parts.components.add(nameOf(of, selections, parts), described(whole, of.description))
 }
 
-/** A component is called as its fragment, where the selection is one, and as its type elsewhere. */
+/** A component is named after its fragment where the selection is one, otherwise after its type. */
 function nameOf(type: GraphQLNamedType, { selections }: SelectionSetNode, { fragments }: Parts): string {
   const [only, ...others] = selections
   const fragment =
@@ -139,8 +139,8 @@ function keyOf({ alias, name }: FieldNode): string {
 }
 
 /**
- * The object types that a selection of a union or an interface has something to say of. Of an interface that has more
- * to say of one of them these are all: what it says of each, it says of the others too.
+ * The member types of a union or an interface that the selection has fields for. Of an interface that has more to say
+ * of one of them these are all: what it says of each, it says of the others too.
  */
 function membersOf(type: GraphQLAbstractType, selections: SelectionSetNode, parts: Parts): GraphQLNamedType[] {
   const named = conditionsOf(selections, parts).flatMap((name) => {
@@ -168,7 +168,7 @@ function targetOf(spread: Spread, { fragments }: Parts): { condition: string | u
   return { condition: fragment.typeCondition.name.value, within: fragment.selectionSet }
 }
 
-/** The fields that a value of this type has: those of the selection, and of its fragments that fit. */
+/** The fields of a value of this type: those of the selection, and those of its matching fragments. */
 function fieldsOf(type: GraphQLNamedType, { selections }: SelectionSetNode, parts: Parts): FieldNode[] {
   return selections.flatMap((one) => {
     if (one.kind === Kind.FIELD) return one.name.value === '__typename' && !one.alias ? [] : [one]
@@ -189,7 +189,7 @@ function fieldSchema(parent: GraphQLNamedType, selection: FieldNode, parts: Part
   const type = field.type as GraphQLOutputType // documents are validated: this is an output field
   const leaf = handWritten(parent, field, parts)
   const shape = described(valueSchema(type, selection.selectionSet, parts, leaf), field.description)
-  // A root field, and what stands beside others in a noun, may be null for its siblings' sake; alone in a REST document it is an error then, and no answer.
+  // Root fields and some fields of nouns are nullable only so that they do not take their siblings down. Alone in a REST document, null is an error and never an answer.
   const isRoot =
     parent === parts.schema.getQueryType() ||
     parent === parts.schema.getMutationType() ||

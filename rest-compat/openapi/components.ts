@@ -1,13 +1,13 @@
-/** What a description says once and refers to by name: the nouns of answers, the input objects of bodies, enums, errors. */
+/** The named components of an OpenAPI document: nouns in answers, input objects in bodies, enums, errors. */
 
-/** A part of a description: JSON Schema, or what OpenAPI puts around it. */
+/** A part of an OpenAPI document: JSON Schema, or what OpenAPI puts around it. */
 export type Json = Record<string, unknown>
 
-/** The schemas of one description, by name. */
+/** The schemas of one document, by name. */
 export type Components = {
-  /** Keeps a schema under a name, and answers a reference to it. */
+  /** Stores a schema under a name and returns a reference to it. */
   add: (name: string, schema: Json) => Json
-  /** What a reference leads to; any other schema as it is. */
+  /** The schema that a reference points to; any other schema unchanged. */
   resolve: (schema: Json) => Json
   /**
    * The part, and the schemas that it refers to, and that they refer to in turn. A name stands for the schema that is
@@ -29,7 +29,7 @@ export type ShapeParts = {
 }
 
 const place = '#/components/schemas/'
-const between = '~' // stands before the number of a schema that is not the first of its name
+const between = '~' // separates a name and a number, from the second schema of the same name on
 
 /** No schemas yet. */
 export function createComponents(): Components {
@@ -106,7 +106,7 @@ export function orNull(schema: Json): Json {
   return isAnything || Array.isArray(schema['type']) ? schema : { anyOf: [schema, { type: 'null' }] }
 }
 
-/** The same with a sentence of its own, which stands beside a reference too. */
+/** The same schema with a description of its own, also beside a reference. */
 export function described(schema: Json, description: string | null | undefined): Json {
   return description ? { ...schema, description } : schema
 }

@@ -7,7 +7,7 @@ const meanings: Readonly<Record<number, string>> = {
   401: 'Missing or invalid credentials',
   402: 'No active plan or credits',
   403: 'Not permitted',
-  404: 'Absent, or not yours',
+  404: 'Not found, or not yours',
   409: 'Conflict',
   413: 'Body too large',
   429: 'Too many requests',
@@ -16,12 +16,14 @@ const meanings: Readonly<Record<number, string>> = {
   503: 'Capacity or a dependency is unavailable',
   504: 'Timed out',
 }
-/** Answered by every operation, listed or not: anybody can be refused, and anybody can ask too often. */
+/** Every operation may answer these, listed or not: anyone can be refused, and anyone can be rate limited. */
 const errorsOfAll = [400, 401, 403, 413, 429, 500]
-/** Answered where a request may have an Idempotency-Key: it was used for another, or that is still at work. */
+/**
+ * Where a request may have an Idempotency-Key: the key was used for another request, or the first one is still running.
+ */
 export const errorsOfKeyed = [409]
 
-/** The answers that are errors: those of the route, and those of all. */
+/** The error answers: those of the route, and those of every operation. */
 export function describeErrors(statuses: readonly number[]): Json {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } }
   return Object.fromEntries(
@@ -35,9 +37,9 @@ const text = { type: 'string' }
 const sentence = { ...text, description: 'What is wrong, and what to do.' }
 const code = {
   ...text,
-  description: 'The reason, for machines: one of the closed set that GraphQL’s `ErrorCode` lists.',
+  description: 'The error code: one of the values of GraphQL’s `ErrorCode`.',
 }
-const requestId = { ...text, description: 'Tell it to whoever runs the installation.' }
+const requestId = { ...text, description: 'Report it to the operator of the installation.' }
 
 /** The body of an error. */
 export function errorSchema({ name }: Pick<Surface, 'name'>): Json {
@@ -47,10 +49,10 @@ export function errorSchema({ name }: Pick<Surface, 'name'>): Json {
       properties: {
         error: code,
         message: sentence,
-        current_target: { ...text, description: 'With `domain_already_linked`: where it leads.' },
+        current_target: { ...text, description: 'With `domain_already_linked`: the current target.' },
       },
       required: ['error', 'message'],
-      examples: [{ error: 'not_found', message: 'There is no such VM, or it is not yours.' }],
+      examples: [{ error: 'not_found', message: 'The VM does not exist, or is not yours.' }],
     }
   if (name === 'llm') {
     const properties = { type: text, code, message: sentence, request_id: requestId, service_id: text }

@@ -1,4 +1,4 @@
-/** What callers send, for OpenAPI: bodies and their input objects, as REST spells them. */
+/** Requests for OpenAPI: bodies and their input objects, as REST spells them. */
 import {
   getNamedType,
   isInputObjectType,
@@ -18,7 +18,7 @@ import { filledByPath, filledByQuery } from '../inputs.ts'
 import { described, orNull, type Components, type Json } from './components.ts'
 import { leafSchema } from './leaves.ts'
 
-/** What an input is described with. */
+/** What is needed to describe an input. */
 export type InputParts = { schema: GraphQLSchema; components: Components }
 
 /** The type of a variable. */
@@ -104,7 +104,7 @@ function bodySchema(
   }
 }
 
-/** The schema of a value of an input type, its being null left out. */
+/** The schema of a value of an input type, without "or null". */
 export function inputSchema(type: GraphQLType, components: Components): Json {
   if (isNonNullType(type)) return inputSchema(type.ofType, components)
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType, components) }
@@ -126,13 +126,16 @@ function textSchema(type: GraphQLInputObjectType, components: Components): Json 
     : described(inputSchema(field.type, components), field.description)
 }
 
-/** A field of a body: one that may be left out may be null too, which clears it where it is kept. */
+/** A field of a body. An optional field may also be null, which clears a stored value. */
 function fieldSchema(type: GraphQLType, components: Components): Json {
   const shape = inputSchema(type, components)
   return isNonNullType(type) ? shape : orNull(shape)
 }
 
-/** An input object as REST spells it. `without`: fields that the path fills. `neverNull`: keys that may be left out, but are no null. */
+/**
+ * An input object as REST spells it. `without`: fields that the path fills. `neverNull`: keys that may be omitted but
+ * not null.
+ */
 function objectSchema(
   type: GraphQLInputObjectType,
   components: Components,

@@ -1,4 +1,4 @@
-/** Scalars and enums as JSON Schema has them: the same in bodies, parameters and answers. */
+/** Scalars and enums as JSON Schema: the same in bodies, parameters and answers. */
 import { isEnumType, isScalarType, type GraphQLEnumType, type GraphQLType } from 'graphql'
 import type { Components, Json } from './components.ts'
 
@@ -19,13 +19,13 @@ const scalars: Readonly<Record<string, Json>> = {
   ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
 }
 
-/** The schema of a scalar or an enum; of anything else, that it may be anything. */
+/** The schema of a scalar or an enum; for any other type, a schema that allows anything. */
 export function leafSchema(type: GraphQLType, components: Components): Json {
   if (isEnumType(type)) return components.add(type.name, enumSchema(type))
   return isScalarType(type) ? (scalars[type.name] ?? {}) : {}
 }
 
-/** REST shows the words that are stored, which are the values here. */
+/** REST shows the stored words, which are the enum's internal values. */
 function enumSchema(type: GraphQLEnumType): Json {
   const values = type.getValues()
   const meanings = values.map(({ value, description }) => `\`${String(value)}\`: ${description ?? ''}`)

@@ -1,19 +1,19 @@
-/** How operations are named and grouped, for OpenAPI. */
+/** Names and groups of operations for OpenAPI. */
 
-/** The nouns that operations are grouped by, and what each is. */
+/** The nouns by which operations are grouped, each with a description. */
 const nouns: Readonly<Record<string, string>> = {
-  agents: 'Definitions of agents, with their versions.',
+  agents: 'Versioned definitions of agents.',
   builds: 'Builds of repositories and uploads, with their logs.',
   chat: 'Chats with models.',
-  environments: 'What the VMs of sessions are made from.',
-  models: 'The models that may be asked.',
-  runs: 'One task for an agent, made and begun at once.',
+  environments: 'Where sessions work: the configurations of their VMs.',
+  models: 'The available models.',
+  runs: 'Starting an agent’s session in one request.',
   sessions: 'Conversations with agents, with their logs.',
-  tools: 'The tools that agents may be given.',
-  uploads: 'Archives to build from.',
-  usage: 'What VMs used and cost.',
+  tools: 'The built-in tools that agents may have.',
+  uploads: 'Files to build from.',
+  usage: 'How long VMs ran, and what that cost.',
   vaults: 'Credentials for agents.',
-  vms: 'microVMs, and what goes on inside them.',
+  vms: 'microVMs, with their commands, files and environment variables.',
 }
 
 /** Where the first word of a path is not the noun. */
@@ -34,7 +34,7 @@ export function describeTags(used: ReadonlySet<string>): { name: string; descrip
   return [...used].sort().map((name) => ({ name, ...(nouns[name] ? { description: nouns[name] } : {}) }))
 }
 
-/** The words of a path that are the same for every request. */
+/** The fixed words of a path. */
 function wordsOf(path: string): string[] {
   return path.split('/').filter((word) => word && !word.startsWith('{') && !['api', 'v1'].includes(word))
 }
@@ -51,7 +51,7 @@ export function nameOfPath(method: string, path: string): string {
   return verb + named.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-/** Makes names unique: where two operations have one, the second says by which method it is asked. */
+/** Makes names unique: where two operations share one, the second name includes its method. */
 export function uniqueNames(): (name: string, method: string) => string {
   const taken = new Set<string>()
   return (name, method) => {
