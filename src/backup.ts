@@ -30,10 +30,10 @@ async function main(words: readonly string[]): Promise<void> {
   const config = readConfig()
   if (!existsSync(join(config.dataDir, 'postgres')) && !config.databaseUrl)
     throw new BackupError(
-      `There is no installation in ${config.dataDir}. Start Berth once, or name its folder by BERTH_DATA_DIR.`,
+      `There is no installation in ${config.dataDir}. Start Berth once, or set BERTH_DATA_DIR to its folder.`,
     )
-  if (existsSync(path)) throw new BackupError(`${path} is there already. Name another file, or remove it.`)
-  if (!existsSync(dirname(path))) throw new BackupError(`The folder ${dirname(path)} does not exist. Make it first.`)
+  if (existsSync(path)) throw new BackupError(`${path} already exists. Name another file, or remove it.`)
+  if (!existsSync(dirname(path))) throw new BackupError(`The folder ${dirname(path)} does not exist. Create it first.`)
   const sealer = loadSealer(config.secretKey, config.dataDir)
   const staging = makeStaging(config.dataDir)
   const archive = writeArchive(path)
@@ -123,9 +123,9 @@ async function addFiles(
 function warnings(config: Config): string[] {
   return [
     config.secretKey === null
-      ? 'It holds the key to every secret in it: keep it where you would keep a password.'
-      : 'The key of its secrets is not in it: keep BERTH_SECRET_KEY as well.',
-    ...(config.s3 ? ['Uploads and outputs are not in it: they stay at the S3 service.'] : []),
+      ? 'It contains the key to every secret in it: store it as you would a password.'
+      : 'It does not contain the key to its secrets: store BERTH_SECRET_KEY as well.',
+    ...(config.s3 ? ['It does not contain uploads and build outputs: they stay at the S3 service.'] : []),
   ]
 }
 

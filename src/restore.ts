@@ -46,7 +46,7 @@ async function main(words: readonly string[]): Promise<void> {
     const manifest = readManifest(unpacked)
     checkKey(manifest, config.secretKey, unpacked)
     await fillDatabase(config, manifest, unpacked, (name) => show(0.6, `Copying ${name}`))
-    show(0.95, 'Putting files in their places')
+    show(0.95, 'Restoring files')
     putInPlace(unpacked, config.dataDir, names)
     rmSync(unpacked, { recursive: true, force: true })
     rmSync(join(config.dataDir, unfinishedRestore))
@@ -68,7 +68,7 @@ function makeEmpty(dataDir: string): void {
   const found = readdirSync(dataDir).filter((name) => name !== 'run')
   if (found.length > 0 && !found.includes(unfinishedRestore))
     throw new BackupError(
-      `${dataDir} is not empty: it holds ${found.slice(0, 3).join(', ')}${found.length > 3 ? ' and more' : ''}. Name an empty folder by BERTH_DATA_DIR, or move what is there away.`,
+      `${dataDir} is not empty: it holds ${found.slice(0, 3).join(', ')}${found.length > 3 ? ' and more' : ''}. Set BERTH_DATA_DIR to an empty folder, or move its content away.`,
     )
   for (const name of found)
     if (name !== unfinishedRestore) rmSync(join(dataDir, name), { recursive: true, force: true })

@@ -58,7 +58,7 @@ function stopOnSignals(berth: Berth): void {
       process.exit(1)
     }
     askedAt = performance.now()
-    say('Stopping; once more stops at once.')
+    say('Stopping; press Ctrl-C again to stop immediately.')
     berth.stop().then(() => process.exit(0), fail)
   }
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, stop)

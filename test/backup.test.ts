@@ -163,7 +163,7 @@ test(
       const { code, said } = await run(['src/backup.ts', place('live.tar.zst')], 'first')
       over = true
       await writing
-      expect([code, said]).toEqual([0, expect.stringContaining('It holds the key to every secret in it')])
+      expect([code, said]).toEqual([0, expect.stringContaining('It contains the key to every secret in it')])
       expect(statSync(place('live.tar.zst')).mode & 0o777).toBe(0o600)
       expect(readdirSync(place('first')).filter((name) => name.startsWith('.backup'))).toEqual([])
     } finally {

@@ -106,7 +106,7 @@ test('a Ctrl-C, which comes from the terminal and once more from npm, stops ever
   const berth = start()
   await berth.line(/Berth is ready/)
   berth.child.kill('SIGINT')
-  await berth.line(/once more stops at once/)
+  await berth.line(/press Ctrl-C again to stop immediately/)
   berth.child.kill('SIGINT')
   expect(await berth.ended).toBe(0)
   expect(berth.lines.filter((line) => /web drained|worker done|database system is shut down/.test(line))).toHaveLength(
@@ -244,7 +244,7 @@ test('asked a second time, a start that waits for a slow process ends everything
   await berth.line(/Berth is ready/)
   const left = currentRun()
   berth.child.kill('SIGINT')
-  await berth.line(/once more stops at once/)
+  await berth.line(/press Ctrl-C again to stop immediately/)
   const before = performance.now()
   await until('it has ended, because it was asked again', () => {
     berth.child.kill('SIGINT')
@@ -260,7 +260,7 @@ test('migrations that fail stop everything again, with exit code 1', async () =>
   writeFileSync(join(folder, 'Procfile'), 'release: exit 3\nweb: node nowhere.mjs\n')
   const berth = start()
   expect(await berth.ended).toBe(1)
-  expect(berth.lines.at(-1)).toBe('The database could not be brought to the newest shape; the lines above say why.')
+  expect(berth.lines.at(-1)).toBe('The database could not be migrated; the lines above say why.')
   expect(postgresProcesses()).toEqual([])
 })
 

@@ -40,7 +40,7 @@ export async function startWorker(services: Services, onLost: () => void = () =>
     : { sentence: 'This node runs no VMs: BERTH_VMS is off. Set it to on and start Berth again.' }
   const making = templateStatus(config.cacheDir).built
     ? null
-    : 'VM templates are being made on this node; try again in a few minutes.'
+    : 'VM templates are being built on this node; try again in a few minutes.'
   let unavailable = missing?.sentence ?? making // where they are there, whoever asks for a VM meanwhile waits for it
   let compute: Compute | null = null
   const { workerNumber, report } = await holdNode(
@@ -64,9 +64,9 @@ export async function startWorker(services: Services, onLost: () => void = () =>
   try {
     await compute.prepare((fraction, sentence) => log.debug({ fraction }, sentence))
   } catch (error) {
-    log.error({ err: error }, 'this worker runs no VMs: the templates could not be made')
+    log.error({ err: error }, 'this worker runs no VMs: the templates could not be built')
     unavailable =
-      'The VM templates could not be made on this node. Run npm run doctor for what it lacks, then start Berth again.'
+      'The VM templates could not be built on this node. Run npm run doctor to see what is missing, then start Berth again.'
     return workWithoutVms(services, nodeId, stopping)
   }
   const settle = await adoptMachines(work)

@@ -65,7 +65,7 @@ export function writeArchive(path: string): ArchiveWriter {
     await Promise.race([
       filled,
       written.then(() => {
-        throw new Error('the archive ended before its time')
+        throw new Error('the archive ended too early')
       }),
     ])
     checksums[name] = digest.hex()
@@ -126,9 +126,11 @@ export async function readArchive(path: string, folder: string, onEntry: (name: 
     entries.destroy()
     throw error instanceof BackupError
       ? error
-      : new BackupError('The backup cannot be read: the file is cut, or it is not a backup of Berth.', { cause: error })
+      : new BackupError('The backup cannot be read: the file is truncated, or it is not a backup of Berth.', {
+          cause: error,
+        })
   }
-  if (!checksums) throw new BackupError('The backup is cut: its end is missing. Use another copy of it.')
+  if (!checksums) throw new BackupError('The backup is truncated: its end is missing. Use another copy of it.')
   const names = Object.keys(checksums)
   const wrong = names.find((name) => digests.get(name) !== checksums[name])
   if (wrong !== undefined || names.length !== digests.size)

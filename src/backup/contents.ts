@@ -82,7 +82,7 @@ export async function copyFolderDisk(config: Config, sealer: Sealer, folderId: s
   if (!existsSync(disk)) return false
   if (isOpen(disk))
     throw new BackupError(
-      'A VM runs and no worker does, so its folder cannot be copied whole. Start Berth, then take the backup; or stop the VM first.',
+      'A VM is running but no worker is, so its folder cannot be copied completely. Start Berth, then take the backup; or stop the VM first.',
     )
   copyFileSync(disk, to, constants.COPYFILE_FICLONE)
   return true

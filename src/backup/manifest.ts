@@ -63,7 +63,7 @@ export function checkKey(manifest: Manifest, secretKey: string | null, folder: s
   if (keyProof(createSealer([Buffer.from(key, 'base64')])) === manifest.keyProof) return
   throw new BackupError(
     secretKey === null
-      ? 'The key in this backup does not fit its secrets. If BERTH_SECRET_KEY was set where it was made, set it here too.'
+      ? 'The key in this backup does not open its secrets. If BERTH_SECRET_KEY was set where it was made, set it here too.'
       : 'BERTH_SECRET_KEY is not the key with which the secrets of this backup were sealed. Set it to that key, or unset it when the backup holds its own.',
   )
 }

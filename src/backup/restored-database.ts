@@ -25,7 +25,9 @@ export async function refuseFilledDatabase(url: string): Promise<void> {
     if (!found?.filled) return
     const { rowCount } = await client.query('select from organizations union all select from users limit 1')
     if (rowCount)
-      throw new BackupError('The database of DATABASE_URL holds an installation already. Name an empty one.')
+      throw new BackupError(
+        'The database of DATABASE_URL already contains an installation. Set it to an empty database.',
+      )
   })
 }
 

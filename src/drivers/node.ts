@@ -133,7 +133,7 @@ export function nodeClient(agentUrl: string, token: string): NodeClient {
       for (;;) {
         try {
           const text = await (await post(`/${name}`, body, { silenceMs })).body.text()
-          if (text.length > answerBytesMax) throw new Error(`the node answered ${name} with more than it may`)
+          if (text.length > answerBytesMax) throw new Error(`the node answered ${name} with more than allowed`)
           return JSON.parse(text) as NodeAnswer<Name> // the worker implements NodeOperations
         } catch (error) {
           await waiting.after(error)
@@ -204,7 +204,7 @@ async function* linesOf(body: Dispatcher.ResponseData['body']): AsyncIterableIte
     }
     held.push(rest)
     heldLength += rest.length
-    if (heldLength > lineBytesMax) throw new Error('the node sent a line longer than it may')
+    if (heldLength > lineBytesMax) throw new Error('the node sent a line that is too long')
     for (const line of lines) if (line !== '') yield JSON.parse(line) as OutputChunk | FollowRefusal // written by the worker
   }
 }

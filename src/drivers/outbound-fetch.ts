@@ -32,7 +32,7 @@ export function outboundFetch(
     if (!mayBeAsked(privateHosts, new URL(url)))
       throw new OutboundError(
         'refused',
-        'Only https:// addresses may be reached, and http:// of hosts that the operator lists in BERTH_PRIVATE_HOSTS.',
+        'Only https:// URLs are allowed, and http:// for hosts that the operator lists in BERTH_PRIVATE_HOSTS.',
       )
     // undici's own types are the standard's; TypeScript knows them under two names.
     const response = await fetch(url, { ...(init as object), dispatcher: agent })
@@ -57,7 +57,7 @@ export function readServerUrl(
   if (!plain || !mayBeAsked(privateHosts, url)) {
     throw new BerthError(
       'invalid_request',
-      `${field} must be an https:// address of at most ${limits.serverUrlLength} characters, without a user name, password or fragment; http:// is taken for hosts that the operator lists in BERTH_PRIVATE_HOSTS.`,
+      `${field} must be an https:// address of at most ${limits.serverUrlLength} characters, without a user name, password or fragment; http:// is allowed for hosts that the operator lists in BERTH_PRIVATE_HOSTS.`,
     )
   }
   return { text: given, normal: normalServerUrl(given) }

@@ -30,7 +30,7 @@ export function ensureSystemUser(name: string): SystemUser {
   const program = ['/usr/sbin/useradd', '/sbin/useradd', '/usr/bin/useradd'].find((path) => existsSync(path))
   if (!program)
     throw new Error(
-      `The system user "${name}" is missing and there is no useradd to make it. Make it by hand, without a login.`,
+      `The system user "${name}" is missing and there is no useradd to create it. Create it by hand, without a login.`,
     )
   execFileSync(
     program,

@@ -56,7 +56,7 @@ function neighbourhood(address: string): string {
 
 const tooMany = JSON.stringify({
   error: 'service_unavailable',
-  message: 'Too many connections are open. Close some, or use them for several requests, and try again.',
+  message: 'Too many connections are open. Close some, or reuse them for several requests, and try again.',
 })
 const refusal = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(tooMany)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n${tooMany}`
 

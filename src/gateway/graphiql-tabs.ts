@@ -35,7 +35,7 @@ mutation Sandbox {
 }
 `,
   `# A model that is built in, costs nothing, and does
-# not think. 'models' lists what else may be asked.
+# not think. 'models' lists the other models.
 subscription Chat {
   chatCompletionEvents(input: {
     model: "berth/demo"
@@ -60,21 +60,21 @@ mutation Build {
   }
 }
 `,
-  `# The log of the build that was made last.
+  `# The log of the newest build.
 subscription BuildLog {
   buildLog(buildId: "bld_latest", after: "0") {
     ... on BuildLogEntry { output done }
   }
 }
 `,
-  `# A session of an agent, which begins at once.
+  `# A session with an agent. It starts immediately.
 mutation Session {
   createRun(input: { mode: CHAT, input: "Hello!" }) {
     sessionId
   }
 }
 `,
-  `# What happens in the session that was made last.
+  `# The events of the newest session.
 subscription SessionLog {
   sessionEvents(sessionId: "sesn_latest", replay: true) {
     ... on SessionEmission {

@@ -65,8 +65,8 @@ function noOperation({ definitions }: DocumentNode, operationName: unknown): Ber
     operations === 0
       ? 'The document has no operation. Add a query or a mutation.'
       : textOrNone(operationName) === undefined
-        ? `The document has ${operations} operations. Say which one to run, as "operationName".`
-        : 'The document has no operation of the name that "operationName" says.',
+        ? `The document has ${operations} operations. Name the one to run in "operationName".`
+        : 'The document has no operation with the name given in "operationName".',
   )
 }
 

@@ -123,7 +123,7 @@ async function answer(
 /** Lists the supported formats, as JSON whatever was accepted. */
 function refuseForm(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const sentence =
-    'The header accept allows none of the forms there are: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
+    'The accept header allows none of the available content types: application/json and application/graphql-response+json for an answer, text/event-stream and multipart/mixed for a subscription.'
   const { error } = showError(new BerthError('invalid_request', sentence), request.id)
   return reply
     .removeHeader('accept')

@@ -155,7 +155,10 @@ function checkOperations(documents: Documents): Plugin<object, GraphqlCall> {
 
 function readSent(sent: unknown): Params | Params[] {
   if (typeof sent !== 'object' || sent === null)
-    throw new BerthError('invalid_request', 'Send a JSON object with "query", and "variables" where it takes some.')
+    throw new BerthError(
+      'invalid_request',
+      'Send a JSON object with "query", and with "variables" if the operation has any.',
+    )
   return sent
 }
 

@@ -34,7 +34,7 @@ export function serveHealth(app: FastifyInstance, services: Pick<Services, 'data
 }
 
 async function look({ database, pubsub }: Pick<Services, 'database' | 'pubsub'>): Promise<Readiness> {
-  const notices = pubsub.connected || 'Notices from Postgres do not arrive; connecting again.'
+  const notices = pubsub.connected || 'Notices from Postgres do not arrive; reconnecting.'
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error('no answer in time')), answerTimeoutMs)
   try {

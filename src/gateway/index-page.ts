@@ -32,10 +32,10 @@ function makePage(withReadme: boolean): string {
   const places: readonly (readonly [path: string, what: string])[] = [
     ['/graphql', 'GraphQL, with GraphiQL to try it in the browser'],
     ['/graphql/schema.graphql', 'the GraphQL schema'],
-    ['/docs', 'REST: every path, to read'],
+    ['/docs', 'REST: every path, documented'],
     ...surfaces.map(({ openapiPath, title }) => [openapiPath, `REST: ${title} (OpenAPI)`] as const),
-    ['/healthz', 'whether the process lives'],
-    ['/readyz', 'whether it can work, and what is missing'],
+    ['/healthz', 'whether the process is alive'],
+    ['/readyz', 'whether it is ready, and what is missing'],
     ...(withReadme ? [[`/${readme}`, 'the README: first steps, and where to read on'] as const] : []),
   ]
   return `<!doctype html>

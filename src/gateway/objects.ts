@@ -73,7 +73,7 @@ async function sendFile(parts: Parts, request: FastifyRequest, reply: FastifyRep
 function signedKey({ sealer }: Parts, method: SignedMethod, request: FastifyRequest): string {
   const key = (request.params as { '*': string })['*'] // the route's pattern has it
   if (!isSigned(sealer, method, key, queryOf(request)))
-    throw new BerthError('forbidden', 'This address is not signed for that, or it has expired. Ask for a new one.')
+    throw new BerthError('forbidden', 'This URL is not signed for this request, or has expired. Get a new one.')
   return key
 }
 

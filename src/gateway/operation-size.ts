@@ -50,15 +50,15 @@ export function refuseLarge({ depth, aliases, directives, objects, schemaAliases
     throw new BerthError('invalid_request', sentence)
   }
   if (depth > limits.graphqlDepth)
-    refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Ask for less at once.`)
+    refuse(`The operation is nested ${depth} levels deep; ${limits.graphqlDepth} are allowed. Select less at once.`)
   if (aliases > limits.graphqlAliases)
     refuse(`The operation has ${aliases} aliases; ${limits.graphqlAliases} are allowed. Send several operations.`)
   // Reading the whole schema takes some 20 ms, and an alias asks for all of it once more.
-  if (schemaAliases > 0) refuse('__schema is read without aliases. Leave them out.')
+  if (schemaAliases > 0) refuse('__schema must be read without aliases. Remove them.')
   if (directives > directivesMax) refuse(`The operation has ${directives} directives; ${directivesMax} are allowed.`)
   if (objects > limits.graphqlCost)
     refuse(
-      `The operation may answer ${objects} objects; ${limits.graphqlCost} are allowed. Ask for smaller pages (first), or for less inside each.`,
+      `The operation may return ${objects} objects; ${limits.graphqlCost} are allowed. Request smaller pages (first), or select less inside each.`,
     )
 }
 

@@ -29,7 +29,7 @@ export function unpackBodies(app: FastifyInstance): void {
       return done(
         new BerthError(
           'unsupported_encoding',
-          'The body’s content-encoding is not one that Berth reads. Send it as gzip, deflate or br, or as it is.',
+          'Berth does not support the body’s content-encoding. Send it as gzip, deflate or br, or without compression.',
         ),
       )
     done(null, unpack(request, payload as Readable, make()))
@@ -48,13 +48,13 @@ function unpack(request: FastifyRequest, packed: Readable, unpacker: NodeJS.Read
   packed.once('error', (error) => body.destroy(error))
   packed.pipe(unpacker)
   unpacker.once('error', (error: Error) => {
-    log.debug({ requestId: request.id, reason: error.message }, 'a body could not be unpacked')
+    log.debug({ requestId: request.id, reason: error.message }, 'a body could not be decompressed')
     packed.unpipe(unpacker)
     packed.resume() // a client whose body nobody reads never gets to the response
     body.destroy(
       new BerthError(
         'invalid_request',
-        'The body is not what its content-encoding says. Send it compressed so, or without that header.',
+        'The body does not match its content-encoding. Compress it accordingly, or send it without that header.',
       ),
     )
   })

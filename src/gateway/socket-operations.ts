@@ -68,7 +68,7 @@ async function enter(
   if (peer.open.size + peer.beginning >= limits.socketOperations)
     throw new BerthError(
       'rate_limited',
-      `${limits.socketOperations} operations are open on this socket, which is the limit. Complete one first.`,
+      `${limits.socketOperations} operations are running on this socket, which is the limit. Complete one first.`,
       { retryAfterSeconds: 1 },
     )
   peer.beginning++

@@ -40,7 +40,7 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
 
   app.server.on('upgrade', (request: IncomingMessage, connection: Duplex, head: Buffer) => {
     connection.on('error', (error) =>
-      log.debug({ reason: error.message }, 'a connection broke while it became a web socket'),
+      log.debug({ reason: error.message }, 'a connection broke during the upgrade to a web socket'),
     )
     if (request.url?.split('?')[0] !== '/graphql')
       return connection.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
@@ -52,7 +52,7 @@ export function serveSockets(app: FastifyInstance, parts: GraphqlParts): void {
   })
   parts.stopping.addEventListener('abort', () => {
     clearInterval(beat)
-    for (const socket of sockets.clients) socket.close(goingAway, 'Berth is stopping; connect again soon.')
+    for (const socket of sockets.clients) socket.close(goingAway, 'Berth is stopping; reconnect soon.')
   })
 }
 
@@ -94,10 +94,13 @@ function attach(
           if (data.length > limits.graphqlBodyBytes)
             return socket.close(
               tooLarge,
-              `A message may have ${limits.graphqlBodyBytes / 1024 / 1024} MiB. Send less at once.`,
+              `A message may have at most ${limits.graphqlBodyBytes / 1024 / 1024} MiB. Send less at once.`,
             )
           if (hasManyParts(data, limits.socketMessageParts))
-            return socket.close(tooLarge, `A message may have ${limits.socketMessageParts} values. Send less at once.`)
+            return socket.close(
+              tooLarge,
+              `A message may have at most ${limits.socketMessageParts} values. Send less at once.`,
+            )
           handle(String(data)).catch((error: unknown) => {
             log.error({ err: error }, 'a web socket message failed')
             socket.close(CloseCode.InternalServerError, 'Something went wrong on our side.')
@@ -111,7 +114,7 @@ function attach(
     peer.leave()
     for (const id of peer.open.keys()) finish(peer, id)
     closed(code, String(reason)).catch((error: unknown) =>
-      log.error({ err: error }, 'a web socket could not be left behind'),
+      log.error({ err: error }, 'a web socket could not be closed'),
     )
   })
 }
@@ -121,7 +124,7 @@ function protocolOptions(parts: GraphqlParts): ServerOptions<Init, Peer> {
   const running = new WeakMap<object, ReturnType<typeof engine.yoga.getEnveloped>>()
   const enveloped = (args: ExecutionArgs): ReturnType<typeof engine.yoga.getEnveloped> => {
     const found = running.get(args.contextValue as object)
-    if (!found) throw new Error('an operation runs that was not admitted')
+    if (!found) throw new Error('an operation is running that was not admitted')
     return found
   }
   const requestIdOf = (socket: Socket, id: string): string =>

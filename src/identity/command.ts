@@ -12,7 +12,7 @@ export const createOption = { create: { type: 'boolean' } } as const
 
 /** What the flag says. */
 export function newNames(create: boolean | undefined): NewNames {
-  return create ? { make: true } : { make: false, how: 'Add --create to make it.' }
+  return create ? { make: true } : { make: false, how: 'Add --create to create it.' }
 }
 
 /** Nothing runs on this data folder: exit 1. */

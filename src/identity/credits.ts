@@ -76,7 +76,7 @@ async function printCredits({ organization, change }: Work): Promise<void> {
       throw await unknownOrganization(
         db,
         organization,
-        `A token makes one: npm run -s token -- --user <name> --org ${organization} --create`,
+        `Creating a token creates one: npm run -s token -- --user <name> --org ${organization} --create`,
       )
     await change(db, found.id)
     const { plan, grantedUsd, balanceUsd, reservedUsd, spentUsd, spentThisMonthUsd, monthlyBudgetUsd } =
@@ -85,7 +85,7 @@ async function printCredits({ organization, change }: Work): Promise<void> {
     const lines = [
       ['organization', organization],
       ['plan', plan ?? 'none'],
-      ['left', `${money(balanceUsd)}, ${money(reservedUsd)} of it held ready for requests`],
+      ['left', `${money(balanceUsd)}, ${money(reservedUsd)} of it reserved for requests`],
       ['granted', money(grantedUsd)],
       ['spent', money(spentUsd)],
       [

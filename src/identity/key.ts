@@ -9,7 +9,7 @@ import { createKeyFor } from '#src/resources/identity/api-keys.ts'
 import { createOption, newNames, runCommand, withRunningBerth } from './command.ts'
 import { checkName } from './issuer.ts'
 
-const usage = 'npm run -s key -- --org <name> --name <what it is for> [--days <n>] [--user <who makes it>] [--create]'
+const usage = 'npm run -s key -- --org <name> --name <name of the key> [--days <n>] [--user <its creator>] [--create]'
 /** Recorded as the creator of keys made from the command line: a user without a membership. */
 const operator = 'operator'
 
@@ -34,7 +34,7 @@ function readCommandLine(words: readonly string[]): KeyRequest {
   if (!org || !name) throw new UsageError(`--org and --name are needed: ${usage}`)
   if (days !== undefined && (!/^[1-9]\d{0,3}$/.test(days) || Number(days) > limits.apiKeyDaysMax))
     throw new UsageError(
-      `--days must be a whole number from 1 to ${limits.apiKeyDaysMax}; leave it out for a key that is good until it is revoked.`,
+      `--days must be a whole number from 1 to ${limits.apiKeyDaysMax}; leave it out for a key that does not expire.`,
     )
   return {
     organization: org,

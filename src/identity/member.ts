@@ -61,7 +61,7 @@ async function doWork(work: Work | undefined): Promise<void> {
       throw await unknownOrganization(
         db,
         work.organization,
-        `A token makes one: npm run -s token -- --user <name> --org ${work.organization} --create`,
+        `Creating a token creates one: npm run -s token -- --user <name> --org ${work.organization} --create`,
       )
     if (work.verb === 'list')
       return void process.stdout.write(
@@ -72,7 +72,7 @@ async function doWork(work: Work | undefined): Promise<void> {
     const member = await findMember(db, organization.id, work.organization, work.user)
     if (work.verb === 'role') {
       await changeMembershipRole(db, organization.id, member.id, work.role)
-      return void process.stdout.write(`${work.user} is ${work.role} of ${work.organization} now.\n`)
+      return void process.stdout.write(`${work.user} is now ${work.role} of ${work.organization}.\n`)
     }
     const services = await openServices(config, databaseUrl, 'web')
     try {
@@ -80,7 +80,7 @@ async function doWork(work: Work | undefined): Promise<void> {
     } finally {
       await services.close()
     }
-    process.stdout.write(`${work.user} does not belong to ${work.organization} any more.\n`)
+    process.stdout.write(`${work.user} no longer belongs to ${work.organization}.\n`)
   })
 }
 

@@ -5,12 +5,12 @@ import { runCommand, withRunningBerth } from './command.ts'
 import { rotateSigningKey } from './issuer.ts'
 
 async function rotate(words: readonly string[]): Promise<void> {
-  answerHelp(words, 'npm run rotate-keys: a new key signs tokens from now on. It takes no arguments.')
+  answerHelp(words, 'npm run rotate-keys: signs tokens with a new key from now on. It takes no arguments.')
   // Wrong arguments make no key: a second rotation would end all tokens of the key before both.
   if (words.length > 0) throw new UsageError('The command takes no arguments: npm run rotate-keys')
   await withRunningBerth('berth-rotate-keys', async (db, config) => {
     await rotateSigningKey({ db, sealer: loadSealer(config.secretKey, config.dataDir) })
-    process.stdout.write('A new key signs from now on.\n')
+    process.stdout.write('A new key signs tokens from now on.\n')
   })
 }
 

@@ -32,7 +32,7 @@ const wanted = z.object({
   create: z.boolean().default(false),
   code: z.string().default(''),
 })
-const toldHow: NewNames = { make: false, how: 'Tick “new names” to make it.' }
+const toldHow: NewNames = { make: false, how: 'Tick “new names” to create it.' }
 
 /** Adds POST /identity/token. Only for an app whose settings allow local sign-in. */
 export function serveSignIn(app: FastifyInstance, services: Services): void {
@@ -68,12 +68,12 @@ function checkCode({ dataDir }: Config, code: string): void {
   if (code === '')
     throw new BerthError(
       'sign_in_code_required',
-      'Signing in here is for the user of this machine who started Berth. Everybody else needs the code that its start printed.',
+      'Only the user of this machine who started Berth may sign in here without a code. Everybody else needs the code that Berth printed when it started.',
     )
   if (!isSignInCode(dataDir, code))
     throw new BerthError(
       'sign_in_code_required',
-      'This is not the code that the start of Berth printed. Each start makes a new one.',
+      'This is not the code that Berth printed when it started. Each start makes a new one.',
     )
 }
 
@@ -87,23 +87,23 @@ function whyNotLocal(request: FastifyRequest, config: Config): string | null {
   const { raw, headers } = request
   if (!isLocalAddress(raw.socket.remoteAddress ?? '')) return 'Local sign-in is for this machine only.'
   if (!isLocalHost(headers.host ?? ''))
-    return 'Local sign-in answers at localhost only; a name that leads here is not enough.'
+    return 'Local sign-in works at localhost only, not under another name of this machine.'
   // A reverse proxy on this host connects from loopback on behalf of anybody. These headers give it away; the surest
   // sign is BERTH_PUBLIC_URL, which an operator sets for it.
   if (proxyHeaders.some((name) => name in headers) || raw.httpVersion === '1.0')
-    return 'Local sign-in does not answer through a proxy.'
+    return 'Local sign-in does not work through a proxy.'
   if (config.vmHostPorts.includes(config.port))
     return 'Local sign-in is off while VMs may reach this port (BERTH_VM_HOST_PORTS).'
-  if (!isLocalHost(new URL(config.publicUrl).host)) return 'Local sign-in is off where Berth has a public address.'
+  if (!isLocalHost(new URL(config.publicUrl).host)) return 'Local sign-in is off when Berth has a public address.'
   return null
 }
 
 /** The first reason why this request was not sent by our own page, or null. */
 function whyNotOurPage({ headers }: FastifyRequest): string | null {
   if (headers[signInHeader] !== '1') return `Send the header ${signInHeader}: 1.`
-  if (headers.origin !== `http://${headers.host}`) return 'Local sign-in answers only the page at this address.'
+  if (headers.origin !== `http://${headers.host}`) return 'Local sign-in works only from the page at this address.'
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin') return 'Local sign-in answers only the page at this address.'
+  if (site !== undefined && site !== 'same-origin') return 'Local sign-in works only from the page at this address.'
   return null
 }
 

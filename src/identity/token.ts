@@ -19,7 +19,7 @@ export function readTtl(text: string): number {
   const match = /^([1-9]\d{0,6})([smhd])$/.exec(text)
   const seconds = match ? Number(match[1]) * (unitSeconds[match[2] ?? ''] ?? 0) : 0
   if (seconds < 1 || seconds > ttlSecondsMax)
-    throw new UsageError('--ttl must be a length of time such as 90s, 15m, 1h or 7d, and 30d at most.')
+    throw new UsageError('--ttl must be a duration such as 90s, 15m, 1h or 7d, at most 30d.')
   return seconds
 }
 

@@ -100,14 +100,14 @@ export type Scope = {
 export function missingToken(): BerthError {
   return new BerthError(
     'unauthorized',
-    'Send a token, or a key where one will do: Authorization: Bearer <ACCESS_TOKEN>. On a single host `npm run -s token` makes a token, `npm run -s key` a key.',
+    'Send a token, or an API key where one is accepted: Authorization: Bearer <ACCESS_TOKEN>. On a single host, `npm run -s token` creates a token and `npm run -s key` an API key.',
     { keyCode: 'key_missing' },
   )
 }
 
 /** The 401 for an organization key where only a person may call. */
 export function userTokenRequired(): BerthError {
-  return new BerthError('unauthorized', 'This endpoint requires a user token; an organization key does not open it.')
+  return new BerthError('unauthorized', 'This endpoint requires a user token; API keys are not accepted.')
 }
 
 /** The lesser of two roles. */
@@ -124,7 +124,7 @@ export function isAtLeast(role: Role, least: Role): boolean {
 export function closedToVmTokens(what: string): BerthError {
   return new BerthError(
     'forbidden',
-    `The token inside a VM does not open ${what}; it opens VMs, builds, agents and sessions of its organization. Use a token of your own from outside.`,
+    `The token inside a VM gives no access to ${what}, only to VMs, builds, agents and sessions of its organization. Use your own token from outside the VM.`,
   )
 }
 
@@ -153,7 +153,7 @@ export function allow(caller: Caller, permission: Permission): Scope {
   if (!isAtLeast(role, leastRole))
     throw new BerthError(
       'not_permitted_for_role',
-      `Your role ${role} may not do this; it takes ${leastRole} or higher. Ask an owner of the organization.`,
+      `Your role ${role} may not do this; it requires ${leastRole} or higher. Ask an owner of the organization.`,
     )
   caller.grants?.push({ permission, organizationId: caller.organizationId })
   return { organizationId: caller.organizationId, userId: caller.userId, role, keyId: null, vmId: caller.vmId }
@@ -207,7 +207,7 @@ export function allowAnywhere(caller: Caller, permission: Permission): Reach {
     caller.kind === 'person' && (caller.role === null || !isAtLeast(caller.role, leastRole)) && scopes.length > 0
   if (!isShutOut) scopes.unshift(allow(caller, permission))
   const [first] = scopes
-  if (!first) throw new Error('a caller was let through nowhere')
+  if (!first) throw new Error('a caller was not authorized before this')
   return { ...first, organizationIds: scopes.map(({ organizationId }) => organizationId) }
 }
 
@@ -229,7 +229,7 @@ export function actingIn(caller: Caller, organizationId: string | undefined): Ca
  */
 export function organizationsOf(caller: Caller): string[] {
   if (caller.kind === 'nobody') throw caller.refusal
-  if (caller.kind === 'system') throw new Error('the system belongs nowhere')
+  if (caller.kind === 'system') throw new Error('the system belongs to no organization')
   const active = caller.organizationId === null ? [] : [caller.organizationId]
   return caller.kind === 'key' || caller.vmId !== null
     ? active

@@ -31,7 +31,7 @@ export function readFlags<const Options extends NonNullable<ParseArgsConfig['opt
   try {
     return parseArgs({ args: [...words], options, strict: true, allowPositionals: false }).values
   } catch {
-    throw new UsageError(`There is no such word for this command. It is: ${usage}`)
+    throw new UsageError(`This command has no such argument. Usage: ${usage}`)
   }
 }
 
@@ -43,7 +43,7 @@ export function readFile(words: readonly string[], usage: string): string | unde
   answerHelp(words, usage)
   const [file, ...more] = words
   if (more.length > 0 || file?.startsWith('-'))
-    throw new UsageError(`There is no such word for this command. It is: ${usage}`)
+    throw new UsageError(`This command has no such argument. Usage: ${usage}`)
   return file
 }
 

@@ -75,7 +75,7 @@ export async function prepareMasker(secrets: readonly string[]): Promise<Masker>
   if (sizeOf(hidden) > hiddenBytesMax)
     throw new BerthError(
       'invalid_request',
-      `These are more secrets than can be kept out of sight together: with the ways in which they may be written they take more than ${hiddenBytesMax / 1024} KiB. Use fewer vaults, or shorter secrets.`,
+      `These are more secrets than can be masked together: with all their encodings they take more than ${hiddenBytesMax / 1024} KiB. Use fewer vaults, or shorter secrets.`,
     )
   return hidden.length === 0 ? noMasker : maskerOf(await createAutomatonInSteps(hidden), sizeOf(hidden))
 }

@@ -22,26 +22,26 @@ export const openStreams = new Gauge({
 /** Requests refused because a rate limit was reached. */
 export const rateLimited = new Counter({
   name: 'berth_rate_limited_total',
-  help: 'Requests refused because the caller called too often.',
+  help: 'Requests refused by a rate limit.',
   labelNames: ['surface'],
 })
 
 /** Requests to models that were refused for lack of a plan, credits, or budget. */
 export const creditRefusals = new Counter({
   name: 'berth_credit_refusals_total',
-  help: 'Requests to models that were refused because nobody pays for them, by reason.',
+  help: 'Requests to models that were refused for lack of a plan, credits or budget, by reason.',
   labelNames: ['reason'],
 })
 /** Builds that this process finished. */
 export const buildsFinished = new Counter({
   name: 'berth_builds_finished_total',
-  help: 'Builds that this process brought to their end, by status.',
+  help: 'Builds that this process finished, by status.',
   labelNames: ['status'],
 })
 
 const modelTokens = new Counter({
   name: 'berth_model_tokens_total',
-  help: 'Tokens of this process’s requests to models. Input is all of it; cache_read and cache_write are parts of it, reasoning of output.',
+  help: 'Tokens of this process’s requests to models. cache_read and cache_write are parts of input, reasoning is part of output.',
   labelNames: ['direction', 'model'],
 })
 type TokenCounters = Readonly<
@@ -107,7 +107,7 @@ export function reportConnections({ pool }: Database): void {
 let watched: Database['pool'] | null = null
 new Gauge({
   name: 'berth_database_connections',
-  help: 'Database connections of this process; waiting: requests that wait for one.',
+  help: 'Database connections of this process; waiting: requests that are waiting for one.',
   labelNames: ['state'],
   collect() {
     this.set({ state: 'open' }, watched?.totalCount ?? 0)

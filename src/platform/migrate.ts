@@ -67,7 +67,7 @@ async function runOne(client: pg.Client, name: string): Promise<void> {
   }
 }
 
-const usage = 'npm run migrate: brings the database of DATABASE_URL to the newest shape. It takes no arguments.'
+const usage = 'npm run migrate: migrates the database of DATABASE_URL to the newest version. It takes no arguments.'
 
 async function runCommand(): Promise<void> {
   readFlags(process.argv.slice(2), usage, {})

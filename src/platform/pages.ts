@@ -118,7 +118,7 @@ function readWindow<Key>(
   most: number,
 ): PageReading<Key> {
   if (isGiven(first) && isGiven(last))
-    throw new BerthError('invalid_request', 'first and last exclude each other; give one of them.', { field: 'last' })
+    throw new BerthError('invalid_request', 'Give either first or last, not both.', { field: 'last' })
   const fromEnd = isGiven(last)
   const size = fromEnd
     ? wholeNumber('last', last ?? 0, 1, most)

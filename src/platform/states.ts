@@ -70,6 +70,6 @@ export async function transitionAll<Status extends string>(
 export function wrongState(machine: States<string>, status: string, wanted: string): BerthError {
   return new BerthError(
     'invalid_transition',
-    `This ${machine.noun} is ${status}, so it cannot be ${wanted} now. Wait until it is steady, then try again.`,
+    `This ${machine.noun} is ${status}, so it cannot be ${wanted} now. Wait until its status has settled, then try again.`,
   )
 }

@@ -71,7 +71,7 @@ export function createThread<Question, Answer>(
     const fail = (reason: string): void => {
       log.warn({ thread: file.pathname.split('/').at(-1), reason }, 'a thread was ended')
       stop(used)
-      over(() => one.reject(new ThreadError('failed', 'The work took more time or memory than it may.')))
+      over(() => one.reject(new ThreadError('failed', 'The work took more time or memory than allowed.')))
     }
     const timer = setTimeout(() => fail(`no answer within ${answerMs} ms`), answerMs)
     used.removeAllListeners()

@@ -83,7 +83,7 @@ export function createTokenChecker(
   const remembered = createBoundedMap<string, { token: Token; untilMs: number }>({ entriesMax: rememberedTokensMax })
 
   async function verify(text: string): Promise<Token> {
-    if (text.length > longestTokenCharacters) throw refused('it is longer than any token of ours')
+    if (text.length > longestTokenCharacters) throw refused('it is longer than any token of Berth')
     let claimed: JWTPayload
     try {
       claimed = decodeJwt(text)
@@ -135,7 +135,7 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   if ((payload.iat ?? 0) > nowMs() / 1000 + leewaySeconds)
     throw refused('it was issued in the future; check the clocks')
   const outcome = claims.safeParse(payload)
-  if (!outcome.success) throw refused('its claims are not the ones Berth reads')
+  if (!outcome.success) throw refused('its claims do not have the form that Berth expects')
   const said = outcome.data
   const userId = decodeId('user', said.sub)
   if (!userId) throw refused('its subject is not a user id of Berth')
@@ -143,7 +143,7 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   const memberships = said.org_memberships.map((one) => {
     const theirs = decodeId('organization', one.org_id)
     const membershipId = decodeId('membership', one.membership_id)
-    if (!theirs || !membershipId) throw refused('it names an organization or membership that has no id of Berth')
+    if (!theirs || !membershipId) throw refused('it names an organization or a membership whose id is not one of Berth')
     // Of the active organization the token says a role twice: the lesser one counts, also where a request names that organization.
     const role = theirs === organizationId ? lesserRole(one.role, said.role ?? one.role) : one.role
     return { membershipId, organizationId: theirs, role }
@@ -152,7 +152,7 @@ function read({ payload, protectedHeader }: JWTVerifyResult): Token {
   const active = memberships.find((one) => one.organizationId === organizationId)
   const role = active?.role ?? null
   const vmId = said[vmClaim] === undefined ? null : decodeId('vm', said[vmClaim])
-  if (vmId === undefined) throw refused('it names a VM that has no id of Berth')
+  if (vmId === undefined) throw refused('it names a VM whose id is not one of Berth')
   return {
     userId,
     organizationId: active ? organizationId : null,

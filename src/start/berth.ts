@@ -59,7 +59,7 @@ export class Berth {
       writeRunFile(this.#config.dataDir, this.#run)
       if (offersSignIn(this.#config)) this.#signInCode = makeSignInCode(this.#config.dataDir)
       if (release && (await runRelease(release, this.#forChildren(), (line) => this.#show('release', line))) !== 0)
-        throw new StartError('The database could not be brought to the newest shape; the lines above say why.')
+        throw new StartError('The database could not be migrated; the lines above say why.')
       const withoutVms =
         this.#options.withVms && this.#config.runsVms
           ? await prepareVms(this.#config, process.stdout)
@@ -138,7 +138,7 @@ export class Berth {
     this.#options.say(
       ready
         ? announcement(this.#config, withoutVms, this.#signInCode)
-        : `Berth does not answer after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`,
+        : `Berth has not answered after ${readyLimitMs / 60_000} minutes; the lines above say why. It keeps trying.`,
     )
   }
 }

@@ -55,7 +55,7 @@ function checkFolder(what: string, folder: string, setting: string, freeBytesMin
   if (isRoot() && !othersMayEnter(present)) {
     return verdict(
       `${what} ${folder}`,
-      'only root may enter, and Postgres and QEMU run as other users',
+      'only root may enter it, and Postgres and QEMU run as other users',
       `Set ${setting} to another folder, such as /var/lib/berth.`,
     )
   }

@@ -128,7 +128,7 @@ async function clearLeftovers({ clusterDir, socketDir }: EmbeddedPostgres): Prom
   }
   if (left().length > 0)
     throw new StartError(
-      `An earlier Postgres of ${clusterDir} does not end (processes ${left().join(', ')}). End it by hand.`,
+      `An earlier Postgres of ${clusterDir} does not stop (processes ${left().join(', ')}). Kill it by hand.`,
     )
   rmSync(pidFile, { force: true })
   rmSync(join(socketDir, '.s.PGSQL.5432'), { force: true })

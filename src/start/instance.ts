@@ -76,7 +76,7 @@ export async function clearLeftovers(dataDir: string): Promise<void> {
 export function refuseHalfRestored(dataDir: string): void {
   if (existsSync(join(dataDir, unfinishedRestore)))
     throw new StartError(
-      `A restore into ${dataDir} broke off. Run npm run restore again with the same file, or remove the folder.`,
+      `A restore into ${dataDir} was interrupted. Run npm run restore again with the same file, or remove the folder.`,
     )
 }
 

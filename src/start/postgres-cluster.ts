@@ -148,7 +148,7 @@ async function initCluster({
 function readPasswords(file: string): { superuser: string; app: string } {
   if (!existsSync(file))
     throw new StartError(
-      `${file} is missing: without it the database of this data folder cannot be opened. Bring it back from your backup.`,
+      `${file} is missing: without it the database of this data folder cannot be opened. Restore it from your backup.`,
     )
   return JSON.parse(readFileSync(file, 'utf8')) as { superuser: string; app: string }
 }

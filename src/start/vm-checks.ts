@@ -12,7 +12,7 @@ const megabyte = 1024 ** 2
 /** Every check of VMs; those that make no sense yet are left out. */
 export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
   const missing = missingRequirements(vmUids)
-  const needs = verdict('what VMs need of this host', missing ? 'not all here' : null, missing?.sentence)
+  const needs = verdict('what VMs need on this host', missing ? 'not all installed' : null, missing?.sentence)
   if (missing) return [needs]
   const apart = isolation(vmUids)
   const { built, sizeBytes } = templateStatus(cacheDir)
@@ -33,17 +33,17 @@ export async function checkVms({ cacheDir, vmUids }: Config): Promise<Check[]> {
     {
       verdict: 'neither',
       what: 'KVM does not work here: VMs run under emulation, several times slower',
-      remedy: 'Where the host can, turn on (nested) virtualization and let the group kvm open /dev/kvm.',
+      remedy: 'If the host supports it, turn on (nested) virtualization and let the group kvm open /dev/kvm.',
     },
   ]
 }
 
 /** What keeps a broken-out VM from another's disk, which depends on the user that we run as. */
 function isolation(vmUids: UidRange | null): Check {
-  if (vmUids) return verdict(`each VM runs as a system user of its own, of ${vmUids.first} to ${vmUids.last}`, null)
+  if (vmUids) return verdict(`each VM runs as its own system user, numbered ${vmUids.first} to ${vmUids.last}`, null)
   return {
     verdict: 'neither',
-    what: 'all VMs run as this user: whoever breaks out of one can read this user’s files, and the other VMs’ disks',
+    what: 'all VMs run as this user: code that breaks out of one can read this user’s files and the other VMs’ disks',
     remedy: 'Start Berth as root, and each VM gets a system user of its own that owns nothing else.',
   }
 }

@@ -49,7 +49,7 @@ async function buildTemplates({ cacheDir, dataDir, runDir, vmUids }: Config, scr
     }
     return null
   } catch (error) {
-    return `The VM templates could not be built: ${sentenceOf(error)} Run npm run doctor for what this host lacks, then start Berth again.`
+    return `The VM templates could not be built: ${sentenceOf(error)} Run npm run doctor to see what is missing on this host, then start Berth again.`
   }
 }
 

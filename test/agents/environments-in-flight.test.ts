@@ -46,7 +46,7 @@ const refused = {
     error: {
       type: 'rate_limit_error',
       code: 'rate_limited',
-      message: `${most} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`,
+      message: `${most} environments of this organization are starting, which is the limit. Try again when one of them is ready.`,
     },
   },
 }

@@ -41,7 +41,7 @@ const models: Readonly<Record<string, { body: () => string; says: RegExp }>> = {
   'openai-compatible.arguments': {
     body: () =>
       inChat(`{"tool_calls":[{"id":"a","function":{"name":"a","arguments":{"a":"${filled(15 * megabyte, 'a')}"}}}]}`),
-    says: /more arguments than/,
+    says: /more tool arguments than/,
   },
   'openai-compatible.nothings': {
     body: () => inChat(`{"content":"a","reasoning_details":[${filled(1.9 * megabyte, '1,')}1]}`),
@@ -63,7 +63,7 @@ const models: Readonly<Record<string, { body: () => string; says: RegExp }>> = {
   'anthropic.input': {
     body: () =>
       `{"content":[{"type":"tool_use","id":"a","name":"a","input":{"a":"${filled(15 * megabyte, '\\n')}"}}],"stop_reason":"tool_use"}`,
-    says: /more arguments than/,
+    says: /more tool arguments than/,
   },
   'openai-compatible.stream-text': {
     body: () =>

@@ -134,7 +134,7 @@ describe('a caller', () => {
 
   it('reads the schema without aliases, each of which would cost as much as all of it, and so often a minute', async () => {
     const { status, body } = await running.ask('{ __schema { a: types { name } b: types { name } } }')
-    expect([status, body.errors?.[0]?.message]).toEqual([400, '__schema is read without aliases. Leave them out.'])
+    expect([status, body.errors?.[0]?.message]).toEqual([400, '__schema must be read without aliases. Remove them.'])
     const limited = await startApp()
     try {
       const statuses = await Promise.all(

@@ -195,7 +195,7 @@ describe('is refused', () => {
     for (let made = 0; made < limits.apiKeysMax; made++)
       await makeApiKey(berth.services.db, { organizationId, createdBy: userId, name: 'x', prefix: 'svc_live_ak_' })
     expect((await ask(create, { name: 'x' }, token)).said).toBe(
-      `400 INVALID_REQUEST: An organization has at most ${limits.apiKeysMax} keys. Revoke one that nobody needs first.`,
+      `400 INVALID_REQUEST: An organization has at most ${limits.apiKeysMax} keys. Revoke one first.`,
     )
     const [{ id }] = (await list('first: 1', token)).nodes as [Shown]
     await ask(`mutation { revokeApiKey(input: { id: "${id}" }) { apiKey { id } } }`, {}, token)

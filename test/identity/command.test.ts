@@ -67,17 +67,17 @@ describe('npm run -s token', () => {
     expect(await run(['--user', 'carol', '--org', 'toosl'])).toEqual({
       code: 1,
       out: '',
-      errors: 'There is no organization named toosl. Did you mean tools? Add --create to make it.\n',
+      errors: 'There is no organization named toosl. Did you mean tools? Add --create to create it.\n',
     })
     expect(await run(['--user', 'carl', '--org', 'tools'])).toEqual({
       code: 1,
       out: '',
-      errors: 'tools has no member named carl. Did you mean carol? Add --create to make it.\n',
+      errors: 'tools has no member named carl. Did you mean carol? Add --create to create it.\n',
     })
     expect(await run(['--user', 'zoe', '--org', 'elsewhere'])).toEqual({
       code: 1,
       out: '',
-      errors: 'There is no organization named elsewhere. Add --create to make it.\n',
+      errors: 'There is no organization named elsewhere. Add --create to create it.\n',
     })
     expect(await names()).toEqual(before)
     const made = await run(['--user', 'zoe', '--org', 'elsewhere', '--create'])
@@ -118,7 +118,11 @@ describe('npm run -s token', () => {
 describe('npm run rotate-keys', () => {
   it('signs with a new key from now on, and a token of the one before stays good', async () => {
     const { out: before } = await run(['--user', 'dora', '--org', 'tools', '--create'])
-    expect(await run([], {}, 'rotate-keys')).toEqual({ code: 0, out: 'A new key signs from now on.\n', errors: '' })
+    expect(await run([], {}, 'rotate-keys')).toEqual({
+      code: 0,
+      out: 'A new key signs tokens from now on.\n',
+      errors: '',
+    })
     const { out: after } = await run(['--user', 'dora', '--org', 'tools'])
     expect(decodeProtectedHeader(after.trim()).kid).not.toBe(decodeProtectedHeader(before.trim()).kid)
     for (const token of [before, after])

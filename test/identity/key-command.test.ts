@@ -55,7 +55,7 @@ describe('npm run -s key', () => {
     expect(await run(['--org', 'fersh', '--name', 'x'])).toEqual({
       code: 1,
       out: '',
-      errors: 'There is no organization named fersh. Did you mean fresh? Add --create to make it.\n',
+      errors: 'There is no organization named fersh. Did you mean fresh? Add --create to create it.\n',
     })
     expect(await run(['--org', 'fresh', '--name', 'x', '--user', 'nobody'])).toMatchObject({
       code: 1,

@@ -42,7 +42,7 @@ describe('npm run -s member', () => {
     ).toBe(true)
     expect(await run(['remove', '--org', 'acme', '--user', 'bob'])).toEqual({
       code: 0,
-      out: 'bob does not belong to acme any more.\n',
+      out: 'bob no longer belongs to acme.\n',
       errors: '',
     })
     expect(

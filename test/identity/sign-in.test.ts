@@ -183,7 +183,7 @@ describe('local sign-in', () => {
       status: 404,
       body: {
         error: 'not_found',
-        message: 'There is no organization named acne. Did you mean acme? Tick “new names” to make it.',
+        message: 'There is no organization named acne. Did you mean acme? Tick “new names” to create it.',
       },
     })
     expect((await signIn({ body: { user: 'alice', organization: 'acne', role: 'owner', create: true } })).status).toBe(

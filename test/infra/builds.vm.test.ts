@@ -270,7 +270,7 @@ test(
         error:
           path === 'absent'
             ? 'The output path absent is not in the checkout.'
-            : `The output path ${path} leads out of the checkout.`,
+            : `The output path ${path} points outside the checkout.`,
       })
     }
   },

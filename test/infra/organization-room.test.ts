@@ -248,7 +248,7 @@ describe('disk and numbers', () => {
       status: 429,
       body: {
         message: expect.stringMatching(
-          /hold 22240 MB of disk.*10240 MB more; it may hold 30720 MB \(BERTH_ORG_DISK_GB\)/,
+          /use 22240 MB of disk.*10240 MB more; the limit is 30720 MB \(BERTH_ORG_DISK_GB\)/,
         ),
       },
     })
@@ -260,7 +260,7 @@ describe('disk and numbers', () => {
     expect(ids).toHaveLength(2)
     expect(refused).toMatchObject({
       status: 429,
-      body: { message: expect.stringContaining('has 2 VMs, and may have 2') },
+      body: { message: expect.stringContaining('has 2 VMs, including stopped ones and sandboxes, and may have 2') },
     })
     await graphql(`mutation { stopVm(input: { id: "${ids[0]}" }) { vm { id } } }`)
     await settle(ids[0]!, 'stopped')

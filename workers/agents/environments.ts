@@ -80,9 +80,9 @@ async function bringUp(services: Background, { id }: Environment, vmId: string, 
     for (;;) {
       const vm = await findVmRow(services.db, vmId)
       if (!vm || vm.status === 'deleting' || vm.status === 'deleted')
-        throw new SetupFailed('Its VM was deleted. The next use makes a new one.')
+        throw new SetupFailed('Its VM was deleted. The next use creates a new one.')
       if (vm.status === 'running') return vm
-      if (late.aborted) throw new SetupFailed(`Its VM did not run within ${limits.environmentBootSecondsMax} s.`)
+      if (late.aborted) throw new SetupFailed(`Its VM did not start within ${limits.environmentBootSecondsMax} s.`)
       signal.throwIfAborted()
       const atRest = vm.status === 'stopped' || vm.status === 'paused' || vm.status === 'error'
       if (atRest && (started || (vm.status === 'error' && vm.startedAt === null)))
@@ -138,5 +138,5 @@ function tooLong({ what }: SetupStep): string {
 
 function failed({ what }: SetupStep, { exitCode, stdout, stderr }: GuestResult, masker: Masker): string {
   const said = masker.text(stderr.trim() || stdout.trim()).slice(-shownOutput)
-  return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${said ? `, saying: ${said}` : '.'}`
+  return `Preparing its VM failed: ${what} ended with exit code ${exitCode}${said ? `, and printed: ${said}` : '.'}`
 }

@@ -44,7 +44,7 @@ type AskStep = Extract<NextStep<SessionEvent>, { do: 'ask' }>
 type Before = Pick<StepRun, 'session' | 'log'>
 
 const aboutTheVm =
-  'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background goes on between calls.'
+  'You have a Linux machine of your own, a VM. Tools that run commands or handle files work inside it as the user `user`, who may use sudo; the home folder is /home/user. What you start in the background continues between calls.'
 
 /** Writes down the start of a request. @returns null when tool servers must be asked first, which nobody waits for in a transaction. */
 export async function beginAsking(services: Services, tx: Tx, run: Before, step: AskStep): Promise<Asking | null> {
@@ -58,7 +58,7 @@ export async function stepModel(run: StepRun, begun: Asking | null, step: AskSte
   run.log = asking.log
   const { model, request, spanId } = asking
   if (!model) {
-    const message = `The model ${run.session.agentDefinition.model.id} is not served here any more. Give the agent another one.`
+    const message = `The model ${run.session.agentDefinition.model.id} is no longer available here. Give the agent another one.`
     return finishStep(run, {
       events: [spanEnd(spanId, true, null), errorEvent('model_request_failed_error', message, 'exhausted')],
       rest: { type: 'retries_exhausted' },
@@ -196,7 +196,7 @@ function eventsOf(turn: ModelTurn, { spanId, offers }: Asking): NewEvent[] {
     const wrong =
       place < turnLimits.toolCallsPerStep
         ? problem
-        : `One answer may call ${turnLimits.toolCallsPerStep} tools at most; this one was left out. Call it again.`
+        : `One answer may make at most ${turnLimits.toolCallsPerStep} tool calls; this one was dropped. Make it again.`
     const use = { ...useOf(offer, call.name, input, wrong === null), id: newUuid() }
     uses.push(use)
     if (wrong !== null) results.push(resultEvent(use, failed(wrong)))

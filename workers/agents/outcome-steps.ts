@@ -34,7 +34,7 @@ export async function stepOutcome(run: StepRun): Promise<void> {
   if (!model)
     return finishStep(
       run,
-      failed(grading, `The model ${session.agentDefinition.model.id} is not served here any more.`),
+      failed(grading, `The model ${session.agentDefinition.model.id} is no longer available here.`),
     )
   try {
     const verdict = await grade(run, grading, model)

@@ -74,10 +74,10 @@ export async function runStep(
   } catch (error) {
     if (opened)
       await releaseClaim(services.db, opened.run.claim).catch((reason: Error) =>
-        processLog.debug({ reason: reason.message }, 'a session could not be given back'),
+        processLog.debug({ reason: reason.message }, 'the claim on a session could not be released'),
       )
     if (!(error instanceof ClaimLost)) throw error
-    processLog.debug({ session: encodeId('session', sessionId) }, 'somebody else goes on with a session')
+    processLog.debug({ session: encodeId('session', sessionId) }, 'another worker has taken over a session')
   } finally {
     stopping.removeEventListener('abort', stop)
     watching?.()
@@ -173,7 +173,7 @@ function watch({ db }: Services, claim: Claim, notices: AsyncIterator<void>, ove
       else
         processLog.warn(
           { reason: error instanceof Error ? error.message : String(error) },
-          'a worker could not say that it is at a session',
+          'the heartbeat of a session could not be written',
         )
     } finally {
       looking = false

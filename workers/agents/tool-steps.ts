@@ -105,7 +105,7 @@ async function perform(round: Round, use: SessionEvent): Promise<Outcome> {
   if (use.type === 'agent.mcp_tool_use') {
     if (round.begun.has(use.id))
       return plain(
-        failed('The call was cut off by a fault on our side. It may have been made; look before you make it again.'),
+        failed('The call was cut off by a fault on our side. It may have been made; check before you make it again.'),
       )
     await beginCall(services.db, round.run.claim, use.id, null)
     return callMcpTool(
@@ -177,13 +177,11 @@ async function performInGuest(
     run.over.throwIfAborted()
     if (error instanceof ClaimLost) throw error
     if (error instanceof MachineLost)
-      return plain(
-        failed('The machine was lost; the command may have run. Look at what is there before you run it again.'),
-      )
+      return plain(failed('The machine was lost; the command may have run. Check before you run it again.'))
     if (!(error instanceof BerthError)) throw error
-    processLog.debug({ reason: error.message }, 'a tool’s VM cannot be had')
+    processLog.debug({ reason: error.message }, 'a tool’s VM is not available')
     return {
-      result: failed(`The session’s machine cannot be had: ${error.message}`),
+      result: failed(`The session’s machine is not available: ${error.message}`),
       errors: [errorEvent('environment_failed_error', error.message, 'retrying')],
     }
   }

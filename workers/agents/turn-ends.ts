@@ -16,7 +16,7 @@ export function stopEverything(run: StepRun): Promise<void> {
     rest: { type: 'end_turn' },
     take: stoppedMessages(run.log),
     alsoTake: 'all but messages',
-    begun: 'The user interrupted; this call was stopped, and may have had a part of its effect.',
+    begun: 'The user interrupted; this call was stopped, and may have had some of its effect.',
     unbegun: 'The user interrupted; this call was denied.',
     events: [],
   })
@@ -24,11 +24,7 @@ export function stopEverything(run: StepRun): Promise<void> {
 
 /** The session was taken up again and again without being brought further: its turn ends, so that it does not go on for ever. */
 export function giveUp(run: StepRun): Promise<void> {
-  const error = errorEvent(
-    'unknown_error',
-    'The session could not be brought further. Send a message to try again.',
-    'exhausted',
-  )
+  const error = errorEvent('unknown_error', 'The session could not continue. Send a message to try again.', 'exhausted')
   return endTurn(run, {
     rest: { type: 'retries_exhausted' },
     take: [],

@@ -84,7 +84,7 @@ export async function fetchUpload(run: BuildRun): Promise<StageEnd> {
     const { exitCode } = await untilOver(run, channel, async () => channel.close(), channel.exit).finally(() =>
       archive.destroy(),
     )
-    if (exitCode !== 0) throw failed('The upload does not fit the machine’s disk.')
+    if (exitCode !== 0) throw failed('The upload does not fit on the machine’s disk.')
   })
   return {}
 }
@@ -123,12 +123,12 @@ async function clone(run: BuildRun, source: GitSource): Promise<string> {
     value,
   ])
   if (exitCode === codes.noCommit)
-    throw failed(`The repository has no commit ${value}, or no branch or tag leads to it.`)
+    throw failed(`The repository has no commit ${value}, or no branch or tag contains it.`)
   if (exitCode === codes.noRef) throw failed(`The repository has no branch or tag named ${value}.`)
   if (exitCode === codes.noDefault) throw failed('The repository is empty: it has no default branch.')
   if (exitCode !== 0)
     throw failed(
-      `The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// address with a credential in it.' : 'If it is private, its address must hold a credential.'}`,
+      `The repository could not be cloned; the log says why. ${isSsh(source.url) ? 'Builds have no SSH key: if it is private, use its https:// URL with a credential in it.' : 'If it is private, its URL must contain a credential.'}`,
     )
   const { stdout } = await ask(run, 'git -C "$1" rev-parse HEAD', [checkoutFolder])
   const commitSha = stdout.trim()

@@ -43,7 +43,7 @@ async function keepFiles(run: BuildRun): Promise<BuildOutput> {
     spec: { output },
   } = run
   const place = output.path === null ? checkoutFolder : await insideCheckout(run, output.path, 'output path')
-  await begin(run, `Keeping ${output.path ?? 'the checkout'} as ${output.name}`)
+  await begin(run, `Storing ${output.path ?? 'the checkout'} as ${output.name}`)
   // Asked first: packing gigabytes only to throw them away would take an emulated machine many minutes.
   const { stdout } = await ask(run, 'du -sb -- "$1" | cut -f1', [place])
   if (Number(stdout.trim()) > limits.buildOutputBytes) throw tooLarge()
@@ -104,7 +104,7 @@ async function checkRoom({ work: { services }, build }: BuildRun, sizeBytes: num
 
 function tooLarge(): Error {
   return failed(
-    `The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the most. Set output.path to what is needed.`,
+    `The output is larger than ${limits.buildOutputBytes / 1024 / 1024} MiB, which is the limit. Set output.path to what is needed.`,
   )
 }
 
@@ -119,7 +119,7 @@ async function keepDisk(run: BuildRun): Promise<BuildOutput> {
   const machineId = buildMachineId(build.id)
   if (log.progress.templateId === null) {
     machineOf(run) // from here on it may be gone: its disk is what is kept
-    log.say(`Keeping the disk as the template ${output.name}`, {
+    log.say(`Storing the disk as the template ${output.name}`, {
       begunBy: run.claim.workerNumber,
       templateId: newUuid(),
     })

@@ -186,7 +186,9 @@ export async function insideCheckout(run: BuildRun, path: string, what: string):
   const { exitCode, stdout } = await ask(run, insideScript, [checkoutFolder, path])
   if (exitCode === 0) return stdout
   throw failed(
-    exitCode === 21 ? `The ${what} ${path} leads out of the checkout.` : `The ${what} ${path} is not in the checkout.`,
+    exitCode === 21
+      ? `The ${what} ${path} points outside the checkout.`
+      : `The ${what} ${path} is not in the checkout.`,
   )
 }
 

@@ -45,7 +45,7 @@ async function runBuild(work: VmWork, active: ActiveBuilds, buildId: string, sto
     if (claimed) await runClaimed(work, claimed, stopping)
   } catch (error) {
     if (error instanceof BuildLetGo)
-      log.info({ build: encodeId('build', buildId) }, 'a build is let go; the next worker of this node goes on with it')
+      log.info({ build: encodeId('build', buildId) }, 'a build is released; the next worker of this node continues it')
     else if (error instanceof BuildClaimLost) await leave(work, buildId)
     else throw error
   } finally {
@@ -106,13 +106,13 @@ async function end(
 async function leave(work: VmWork, buildId: string): Promise<void> {
   const build = await patiently(() => findBuildRow(work.services.db, buildId))
   if (!build || !isFinished(build))
-    return log.warn({ build: encodeId('build', buildId) }, 'another worker goes on with a build')
+    return log.warn({ build: encodeId('build', buildId) }, 'another worker has taken over a build')
   await patiently(() => returnMachine(work, build, false))
 }
 
 /** What the log says for an error that is a word. */
 const sentences: Readonly<Record<string, string>> = {
-  timed_out: 'The time of this build is over; it was stopped.',
+  timed_out: 'This build reached its time limit and was stopped.',
   builder_lost: 'The machine of this build was lost.',
 }
 
@@ -149,6 +149,6 @@ function endingOf(build: Build, error: unknown): Ending {
   log.error({ err: error, build: encodeId('build', build.id) }, 'a build failed on our side')
   return {
     status: 'failed',
-    error: 'The build failed on our side. Try again; if it stays, ask your operator to look at the worker’s log.',
+    error: 'The build failed on our side. Try again; if this persists, ask your operator to look at the worker’s log.',
   }
 }

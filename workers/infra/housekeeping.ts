@@ -31,16 +31,16 @@ function tasksOfEverybody(services: Background, own: string | null): ScheduledTa
   return [
     every('*/20 * * * * *', 'looking for lost nodes', () => endVmsOfLostNodes(services, own)),
     every('*/20 * * * * *', 'ending stranded builds', () => endStrandedBuilds(services, own)),
-    every('*/5 * * * * *', 'taking up sessions again', () => stirSessions(services)),
+    every('*/5 * * * * *', 'resuming sessions', () => stirSessions(services)),
     every('*/5 * * * * *', 'stopping idle environments', () => stopIdleEnvironments(services)),
     every('* * * * *', 'ending stranded environments', () => endStrandedEnvironments(services)),
     every(
       '*/10 * * * * *',
-      'giving back credits of lost processes',
+      'returning credits of lost processes',
       async () => void (await endLostProcesses(services.db)),
     ),
-    every('17 * * * *', 'forgetting old records', () => forget(services)),
-    every('27 * * * *', 'turning the days of build logs', () => turnLogDays(services.db)),
+    every('17 * * * *', 'deleting old records', () => forget(services)),
+    every('27 * * * *', 'rotating build logs', () => turnLogDays(services.db)),
   ]
 }
 
@@ -48,16 +48,16 @@ function tasksOfNode({ work, activeBuilds }: NodeWork): ScheduledTask[] {
   const { services, nodeId } = work
   return [
     every('* * * * * *', 'deleting expired VMs', () => expireVms(services, nodeId)),
-    every('*/20 * * * * *', 'looking at VMs that stand still', () => stirVms(services, nodeId)),
+    every('*/20 * * * * *', 'checking VMs that stand still', () => stirVms(services, nodeId)),
     every('*/2 * * * * *', 'giving builds their turn', async () => void (await dispatchBuilds(services))),
-    every('*/10 * * * * *', 'waking builds that nobody works on', () => stirBuilds(work, activeBuilds)),
+    every('*/10 * * * * *', 'waking builds that no worker is handling', () => stirBuilds(work, activeBuilds)),
     every('37 * * * *', 'removing disks of builds', () => sweepBuildDisks(work)),
   ]
 }
 
 function every(cron: string, doing: string, work: () => Promise<void>): ScheduledTask {
   const run = (): Promise<void> =>
-    work().catch((error: Error) => log.warn({ reason: error.message }, `${doing} did not work this time`))
+    work().catch((error: Error) => log.warn({ reason: error.message }, `${doing} failed this time`))
   return schedule(cron, run, { noOverlap: true })
 }
 

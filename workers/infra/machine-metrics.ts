@@ -12,8 +12,8 @@ export function reportMachines(compute: Compute, { vmPoolSize }: Pick<Config, 'v
         help: 'Machines on this node that belong to a VM or a build: running, or only on disk.',
         labels: ['state'],
       },
-      berth_warm_machines: { help: 'Machines of the pool that wait to be taken.' },
-      berth_warm_machines_wanted: { help: 'How many of those there should be (BERTH_VM_POOL).' },
+      berth_warm_machines: { help: 'Warm machines in the pool.' },
+      berth_warm_machines_wanted: { help: 'How many warm machines there should be (BERTH_VM_POOL).' },
     },
     async () => {
       const residents = await compute.residents()

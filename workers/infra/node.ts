@@ -69,7 +69,9 @@ export async function holdNode(
     onLost()
   }
   const timer = setInterval(() => {
-    report().catch((error: Error) => log.warn({ reason: error.message }, 'the node could not say that it lives'))
+    report().catch((error: Error) =>
+      log.warn({ reason: error.message }, 'the heartbeat of the node could not be written'),
+    )
   }, heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(timer), { once: true })
   return { workerNumber, report }

@@ -120,7 +120,7 @@ async function resume(work: VmWork, vm: Vm): Promise<boolean> {
   } catch (error) {
     log.warn({ vm: encodeId('vm', vm.id), err: error }, 'a paused VM could not be resumed')
     await move(work, vm, 'error', {
-      reason: 'Its saved memory could not be continued. Start it to boot from its disk.',
+      reason: 'Its saved memory could not be resumed. Start it to boot from its disk.',
       wanted: 'stopped',
     })
   }
@@ -223,7 +223,7 @@ export function machineId(vm: Pick<Vm, 'id'>): string {
 /** The VM's id of a machine's name. */
 export function vmIdOf(machine: string): string {
   const vmId = decodeId('vm', `vm_${machine}`)
-  if (!vmId) throw new Error('a machine has a name that is no id')
+  if (!vmId) throw new Error('a machine has a name that is not an id')
   return vmId
 }
 

@@ -134,7 +134,7 @@ async function prepare(node: ComputeNode, options: ComputeOptions, progress: Pro
     progress(fraction * templateShare, sentence),
   )
   node.acceleration = await probeAcceleration(options.cacheDir, node.template.places, node.users)
-  progress(templateShare, 'Saving the snapshot from which machines start')
+  progress(templateShare, 'Saving the snapshot that machines start from')
   await ensureSnapshot(node, defaultSize)
   progress(1, 'The templates are ready')
 }

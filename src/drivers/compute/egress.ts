@@ -101,7 +101,7 @@ export function createEgress(options: EgressOptions): Egress {
       return refuseConnection(guest, {
         status: 503,
         rule: 'too many connections',
-        sentence: `This VM has ${node.limits.connectionsPerVm} open connections; close some.`,
+        sentence: `This VM has ${node.limits.connectionsPerVm} open connections, which is the limit. Close some.`,
       })
     }
     machine.guests.add(guest)

@@ -50,7 +50,7 @@ export function createFleet(node: ComputeNode, onEnd: (machine: RunningMachine, 
         node.log.warn({ machine: machineUuid, guestEnd }, 'a machine ended')
         // A QEMU that merely stopped responding would hold its disk and block the next one.
         await killQemu(machine.pid, machineUuid, userOf(node.users, machine.record)).catch((error: Error) =>
-          node.log.error({ machine: machineUuid, err: error }, 'a machine that was lost still runs'),
+          node.log.error({ machine: machineUuid, err: error }, 'a machine that was given up is still running'),
         )
         onEnd(machine, guestEnd === 'shutdown' ? 'guest' : 'lost')
       })

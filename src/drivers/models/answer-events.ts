@@ -120,7 +120,7 @@ export class AnswerEvents {
   /** Arguments that came as a value and not as text. @throws BerthError upstream_error where all of them are too large: they are written at once. */
   argumentValue(call: OpenCall, value: unknown): void {
     if (isLargeJson(value, this.#argumentsLeft))
-      throw brokenAnswer(this.#target, 'sent more arguments than the calls of an answer may have')
+      throw brokenAnswer(this.#target, 'sent more tool arguments than an answer may have')
     const text = JSON.stringify(value)
     this.#argumentsLeft -= text.length
     this.arguments(call, text)

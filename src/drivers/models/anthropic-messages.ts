@@ -61,7 +61,7 @@ class MessagesReader implements AnswerReader {
 
   event(data: string): void {
     const event = objectOf(parseJson(this.#target, data))
-    if (!event) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (!event) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     switch (event['type']) {
       case 'content_block_delta':
         return this.#delta(this.#blocks.get(event['index']), objectOf(event['delta']) ?? {})
@@ -83,7 +83,7 @@ class MessagesReader implements AnswerReader {
   }
 
   whole(message: Values): void {
-    if (!Array.isArray(message['content'])) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (!Array.isArray(message['content'])) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     if (message['content'].length > blocksMax) throw brokenAnswer(this.#target, `sent more than ${blocksMax} blocks`)
     for (const [index, content] of listOf(message['content']).entries()) {
       const block = objectOf(content) ?? {}

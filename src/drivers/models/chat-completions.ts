@@ -73,7 +73,7 @@ class ChatReader implements AnswerReader {
       return this.#end()
     }
     const chunk = objectOf(parseJson(this.#target, data))
-    if (!chunk) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (!chunk) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     const choice = objectOf(listOf(chunk['choices'])[0])
     if (choice) this.#choice(choice, objectOf(choice['delta']))
     else if (!chunk['choices']) {
@@ -88,7 +88,7 @@ class ChatReader implements AnswerReader {
   whole(body: Values): void {
     const choice = objectOf(listOf(body['choices'])[0])
     const message = objectOf(choice?.['message'])
-    if (!choice || !message) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (!choice || !message) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     this.#choice(choice, message)
     const usage = objectOf(body['usage'])
     if (usage) this.#usage(usage)

@@ -34,7 +34,7 @@ function checkReplayed({ slug, model }: UpstreamTarget, { messages }: ModelReque
       if (!fits)
         throw new BerthError(
           'invalid_messages',
-          'A replayed reasoning block was changed: its signature does not fit its text. Send blocks back exactly as they came.',
+          'A replayed reasoning block was changed: its signature does not match its text. Send blocks back exactly as they were received.',
           { upstream: slug },
         )
     }

@@ -183,7 +183,7 @@ function documentSource(target: UpstreamTarget, { mediaType, data }: Extract<Use
   throw upstreamError(
     target,
     'invalid_parameter',
-    `The upstream ${target.slug} reads files of PDF and of text only. Send one of these, or an image as an image.`,
+    `The upstream ${target.slug} reads PDF and text files only. Send one of these, or send an image as an image.`,
   )
 }
 

@@ -55,7 +55,7 @@ class ResponsesReader implements AnswerReader {
 
   event(data: string): void {
     const event = objectOf(parseJson(this.#target, data))
-    if (!event) throw brokenAnswer(this.#target, 'sent something that is no answer')
+    if (!event) throw brokenAnswer(this.#target, 'sent something that is not an answer')
     const item = this.#items.get(event['output_index'])
     switch (event['type']) {
       case 'response.output_text.delta':
@@ -87,7 +87,7 @@ class ResponsesReader implements AnswerReader {
 
   whole(response: Values): void {
     if (response['status'] === 'failed' || !Array.isArray(response['output']))
-      throw brokenAnswer(this.#target, 'sent something that is no answer')
+      throw brokenAnswer(this.#target, 'sent something that is not an answer')
     if (response['output'].length > itemsMax) throw brokenAnswer(this.#target, `sent more than ${itemsMax} items`)
     for (const [index, value] of listOf(response['output']).entries()) this.#close(index, objectOf(value) ?? {})
     this.#end(response)

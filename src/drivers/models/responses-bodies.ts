@@ -19,7 +19,7 @@ export function responsesBody(target: UpstreamTarget, request: ModelRequest): ob
     throw upstreamError(
       target,
       'invalid_parameter',
-      `The upstream ${target.slug} knows no stop sequences. Leave out stop, or use another model.`,
+      `The upstream ${target.slug} does not support stop sequences. Leave out stop, or use another model.`,
     )
   const reasons = target.reasoningReplay === 'encrypted_content'
   const hasTools = request.tools.length > 0

@@ -40,7 +40,7 @@ export async function askOverHttp(
     return new StreamedAnswer(target, response, reader, events)
   if (!/[/+]json\b/.test(type)) {
     response.leave()
-    throw brokenAnswer(target, `answered with ${type ? 'a content type that was not asked for' : 'content of no type'}`)
+    throw brokenAnswer(target, `answered with ${type ? 'a content type that was not requested' : 'content of no type'}`)
   }
   return answerOfWhole(target, request, response, reader, events)
 }
@@ -73,12 +73,12 @@ async function answerOfWhole(
       },
     ),
   )
-  if (!body) throw brokenAnswer(target, 'sent something that is no answer')
+  if (!body) throw brokenAnswer(target, 'sent something that is not an answer')
   const error = errorIn(body)
   if (error) throw refusedInAnswer(target, error)
-  if (request.stream) throw brokenAnswer(target, 'answered with a content type that was not asked for')
+  if (request.stream) throw brokenAnswer(target, 'answered with a content type that was not requested')
   reader.whole(body)
-  if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is no answer')
+  if (!events.hasEnded) throw brokenAnswer(target, 'sent something that is not an answer')
   return new WholeAnswer(events.take())
 }
 
@@ -170,7 +170,7 @@ class StreamedAnswer implements AsyncIterableIterator<readonly ModelEvent[], und
     if (!(await this.#response.more())) {
       this.#stream.end()
       if (!this.#events.hasEnded) this.#reader.close()
-      if (!this.#events.hasEnded) throw brokenAnswer(this.#target, 'cut its answer off')
+      if (!this.#events.hasEnded) throw brokenAnswer(this.#target, 'cut off its answer')
       return
     }
     for (let chunk = this.#response.shift(); chunk; chunk = this.#response.shift()) this.#stream.push(chunk)

@@ -112,7 +112,7 @@ function describe(
       return upstreamError(
         target,
         'upstream_rate_limited',
-        `The upstream ${slug} has had too many requests. Try again ${retryAfterSeconds === undefined ? 'later' : `in ${retryAfterSeconds} seconds`}.`,
+        `The upstream ${slug} has received too many requests. Try again ${retryAfterSeconds === undefined ? 'later' : `in ${retryAfterSeconds} seconds`}.`,
         retryAfterSeconds === undefined ? {} : { retryAfterSeconds },
       )
     }
@@ -121,7 +121,7 @@ function describe(
       return upstreamError(
         target,
         'upstream_overloaded',
-        `The upstream ${slug} has more to do than it can. Try again in a few seconds.`,
+        `The upstream ${slug} is overloaded. Try again in a few seconds.`,
       )
     case 404: // a missing address or model is not the caller's fault, and another upstream may have it
       if (said)
@@ -143,7 +143,7 @@ function describe(
       return upstreamError(
         target,
         'invalid_parameter',
-        `The upstream ${slug} refused the request: ${said || `it answered ${status} and said no more.`}`,
+        `The upstream ${slug} refused the request: ${said || `it answered ${status} without a reason.`}`,
       )
   }
   return upstreamError(

@@ -171,7 +171,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
 
   /** The reader goes away before the end: the upstream sees it at once. */
   leave(): void {
-    this.#fail(new Error('the reader has left'))
+    this.#fail(new Error('the reader has disconnected'))
   }
 
   /** The caller's signal. */
@@ -196,7 +196,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
     if (this.#bytesLeft < 0)
       return this.#isLeft
         ? this.#abort(new Error('the upstream does not end its answer'))
-        : this.#fail(brokenAnswer(this.#target, 'sent more than an answer may have'))
+        : this.#fail(brokenAnswer(this.#target, 'sent a longer answer than allowed'))
     if (this.#isLeft) return
     if (performance.now() - this.#startedMs > answerMsMax)
       return this.#fail(
@@ -276,7 +276,7 @@ export class UpstreamResponse implements Dispatcher.DispatchHandler {
         `The upstream ${slug} ${this.status === 0 ? 'did not answer in time' : 'stopped in the middle of its answer'}. Try again.`,
       )
     if (/^HPE_|HEADERS_OVERFLOW/.test(code)) return brokenAnswer(this.#target, 'sent something that is not HTTP')
-    if (this.status > 0) return brokenAnswer(this.#target, 'cut its answer off')
+    if (this.status > 0) return brokenAnswer(this.#target, 'cut off its answer')
     return brokenAnswer(
       this.#target,
       code === 'UND_ERR_SOCKET' || code === 'ECONNRESET'

@@ -58,6 +58,6 @@ export function keyOfUrl(store: ObjectStore, url: string): string | undefined {
 export function tooLarge(limitBytes: number): BerthError {
   return new BerthError(
     'request_too_large',
-    `The file is larger than ${Math.floor(limitBytes / 1024 / 1024)} MiB, which is the most. Store less.`,
+    `The file is larger than ${Math.floor(limitBytes / 1024 / 1024)} MiB, which is the limit. Store a smaller one.`,
   )
 }

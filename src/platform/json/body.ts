@@ -111,7 +111,7 @@ function checkText(text: string): void {
   if (text.includes('\0'))
     throw new BerthError(
       'invalid_request',
-      'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.',
+      'A text holds the character NUL (\\u0000), which cannot be stored. Remove it.',
     )
   if (!text.isWellFormed())
     throw new BerthError(
@@ -151,17 +151,14 @@ export function acceptJsonBodies(app: FastifyInstance): void {
 const frameworkErrors: Readonly<Record<string, BerthError>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: new BerthError(
     'invalid_request',
-    'The body is not as long as its content-length says.',
+    'The body’s length does not match its content-length.',
   ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: new BerthError(
     'invalid_request',
     'Send JSON, with the header content-type: application/json.',
   ),
-  FST_ERR_BAD_URL: new BerthError(
-    'invalid_request',
-    'The address is not well formed: its percent signs do not make sense.',
-  ),
-  FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the address is too long.'),
+  FST_ERR_BAD_URL: new BerthError('invalid_request', 'The URL is not valid: its percent encoding is wrong.'),
+  FST_ERR_MAX_PARAM_LENGTH: new BerthError('invalid_request', 'A part of the URL is too long.'),
 }
 
 /** How much more of a body that is too large is read and discarded, bytes, so that its sender can read the refusal. The time limit is that of any body. */
@@ -185,7 +182,7 @@ export function refusedRequest(thrown: unknown, request: FastifyRequest, reply: 
 export function bodyTooLarge(bytesMax: number): BerthError {
   return new BerthError(
     'request_too_large',
-    `The body is larger than the ${inUnits(bytesMax)} that this address takes. Send less at once.`,
+    `The body is larger than the ${inUnits(bytesMax)} that this URL accepts. Send less at once.`,
   )
 }
 

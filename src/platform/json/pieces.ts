@@ -227,7 +227,7 @@ class PieceReader {
     if (hasEscape && !this.#most.anyText && piece.includes('\0'))
       throw new BerthError(
         'invalid_request',
-        'A text holds the character NUL (\\u0000), which cannot be stored. Take it out.',
+        'A text holds the character NUL (\\u0000), which cannot be stored. Remove it.',
       )
     const last = more.charCodeAt(more.length - 1)
     if (!isWhole && last >= 0xd800 && last <= 0xdbff) {

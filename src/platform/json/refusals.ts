@@ -15,6 +15,6 @@ export function prototypeKey(): BerthError {
 export function tooMany(what: string, most: number): BerthError {
   return new BerthError(
     'request_too_large',
-    `The body holds more than ${most} ${what}, which is the most. Send less at once.`,
+    `The body holds more than ${most} ${what}, which is the limit. Send less at once.`,
   )
 }

@@ -21,7 +21,7 @@ export async function withLock<Result>(
 ): Promise<Result> {
   const busy = new BerthError(
     'service_unavailable',
-    'Too much of this is under way at the moment. Try again in a few seconds.',
+    'Too many requests of this kind are running. Try again in a few seconds.',
     { retryAfterSeconds: 5 },
   )
   if (held >= locksAtOnceMax) throw busy

@@ -27,7 +27,7 @@ type Source = {
 const sources = new Map<string, Source>()
 new Gauge({
   name: 'berth_metrics_source_up',
-  help: 'Whether the last reading of this source of metrics worked; when it is 0, its metrics are missing.',
+  help: 'Whether the last reading of this source of metrics succeeded; when it is 0, its metrics are missing.',
   labelNames: ['source'],
   async collect() {
     await Promise.all([...sources.values()].map(latest))

@@ -9,13 +9,13 @@ const toldFromSeconds = 0.02
 
 const stalls = new Histogram({
   name: 'berth_event_loop_stall_seconds',
-  help: 'How long the event loop was held by work of its own, where that was more than 20 ms.',
+  help: 'How long the event loop was blocked, for stalls of more than 20 ms.',
   buckets: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 })
 let longestSeconds = 0
 new Gauge({
   name: 'berth_event_loop_longest_stall_seconds',
-  help: 'The longest time in which the event loop was held by work of its own, since it was last asked.',
+  help: 'The longest stall of the event loop since the last scrape.',
   collect() {
     look()
     this.set(longestSeconds)

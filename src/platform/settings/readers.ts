@@ -123,7 +123,7 @@ export const origins: Reader<readonly string[]> = {
     .transform(parts)
     .pipe(z.array(z.string().refine(isOrigin)).max(100)),
   wanted:
-    'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not taken',
+    'origins separated by commas, each exact, such as https://app.example.com,http://localhost:5173; * is not allowed',
 }
 
 /** Users as a range: above those of people, and within what a process can be. Without root there is none. */

@@ -114,7 +114,7 @@ export async function updateAgent(
     if (version !== null && version !== undefined && version !== agent.version) {
       throw new BerthError(
         'agent_version_mismatch',
-        `The agent is at version ${agent.version} by now. Read it again, and send that version with your change.`,
+        `The agent is now at version ${agent.version}. Read it again, and send that version with your change.`,
       )
     }
     const definition = changeDefinition(call.config, agent.definition, fields)
@@ -156,7 +156,7 @@ export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   await transaction(call.db, async (tx) => {
     const { id } = await readAgent(tx, scope, publicId, sql`for update`) // nothing that refers to it can be inserted from here on
     if (await hasActiveWork(tx, id))
-      throw new BerthError('work_active', 'This agent has work that is not over. Stop its sessions, then delete it.')
+      throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
     await endWorkOf(call, tx, id)
     await change(tx, sql`delete from agents where id = ${id}`)
   })

@@ -57,7 +57,7 @@ export async function createCredential(call: Call, vaultId: string, input: Crede
     if (!isSqlState(error, sqlState.uniqueViolation, keyConstraint)) throw error
     throw new BerthError(
       'credential_key_taken',
-      `This vault has a credential for this ${keyKind} already. Archive it first, or use another vault.`,
+      `This vault already has a credential for this ${keyKind}. Archive it first, or use another vault.`,
     )
   })
 }

@@ -189,7 +189,7 @@ function checkScope({ scope }: EnvironmentFields): void {
   if (scope !== undefined && scope !== null && scope !== 'account')
     throw new BerthError(
       'invalid_request',
-      'scope must be account: an environment is its owner’s alone, and cannot be shared with the organization.',
+      'scope must be account: an environment belongs to one person and cannot be shared with the organization.',
     )
 }
 
@@ -200,7 +200,7 @@ async function namesOnce<Result>(writing: Promise<Result>): Promise<Result> {
     if (isSqlState(error, sqlState.uniqueViolation, 'environments_name'))
       throw new BerthError(
         'environment_name_taken',
-        'You have an environment of this name already. Choose another name, or archive that one.',
+        'You already have an environment with this name. Choose another name, or archive that one.',
       )
     throw error
   }

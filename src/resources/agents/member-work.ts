@@ -8,7 +8,7 @@ import type { Session } from './sessions/rows.ts'
 import { breakOff } from './sessions/work.ts'
 
 /** Why a session of somebody who left does not go on. */
-export const ownerLeft = 'The owner of this session does not belong to the organization any more'
+export const ownerLeft = 'The owner of this session no longer belongs to the organization'
 
 /**
  * Ends what runs for somebody who leaves: sessions at work are broken off, and the VMs of their environments, which

@@ -88,7 +88,7 @@ async function accept(
     if (batch.some(isMessage))
       throw new BerthError(
         'requires_action_pending',
-        `This session waits for answers to ${rest.length} tool uses; its stop_reason names them. Answer them, or interrupt it, before you send a message.`,
+        `This session is waiting for answers to ${rest.length} tool uses; its stop_reason names them. Answer them, or interrupt it, before you send a message.`,
       )
     return rest.length < waitsFor.length
       ? waitOn(tx, id, { type: 'requires_action', event_ids: rest }, batch)
@@ -124,17 +124,18 @@ const wanted: Readonly<
   'user.tool_confirmation': {
     needs: 'confirmation',
     uses: ['agent.tool_use', 'agent.mcp_tool_use'],
-    sentence: 'tool_use_id names no tool use that waits for a confirmation.',
+    sentence: 'tool_use_id names no tool use that is waiting for a confirmation.',
   },
   'user.custom_tool_result': {
     needs: 'result',
     uses: ['agent.custom_tool_use'],
-    sentence: 'custom_tool_use_id names no custom tool use that waits for its result.',
+    sentence: 'custom_tool_use_id names no custom tool use that is waiting for a result.',
   },
   'user.tool_result': {
     needs: 'result',
     uses: ['agent.tool_use'],
-    sentence: 'tool_use_id names no tool use that this client runs: only those of a self-hosted environment are.',
+    sentence:
+      'tool_use_id names no tool use that the client runs: clients run built-in tools only in a self-hosted environment.',
   },
 }
 

@@ -82,12 +82,15 @@ export async function createSession(call: Call, order: SessionOrder): Promise<Se
   readShape(
     z
       .array(z.unknown())
-      .max(0, 'there are none to mount; clone a repository in the environment’s config, or send documents as events'),
+      .max(
+        0,
+        'it must be empty: Berth has no resources to mount. Clone a repository in the environment’s config, or send documents as events',
+      ),
     order.resources ?? [],
     'resources',
   )
   if (order.agentId && order.agent !== undefined && order.agent !== null)
-    throw new BerthError('invalid_request', 'agent and agent_id are one; give one of them.')
+    throw new BerthError('invalid_request', 'Give either agent or agent_id, not both.')
   return transaction(call.db, async (tx) => {
     const agent = await resolveAgent(call, tx, scope, order.agent ?? order.agentId)
     const environment = await resolveEnvironment(tx, scope, order.environmentId)
@@ -211,7 +214,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
     if (isAtWork(session))
       throw new BerthError(
         'session_running',
-        'This session is at work. Send user.interrupt and wait until it is idle, then archive it.',
+        'This session is running. Send user.interrupt and wait until it is idle, then archive it.',
       )
     const outcomes = openOutcome(session)
       ? sql`${JSON.stringify(endedOutcomes(session, timestamp(nowMs())))}::jsonb`
@@ -239,11 +242,11 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
 
 function checkFilter({ agentId, agentVersion, archived, includeArchived }: SessionFilter): void {
   if (agentVersion !== undefined && agentVersion !== null && !agentId)
-    throw new BerthError('invalid_request', 'agent_version goes with agent_id; give both.')
+    throw new BerthError('invalid_request', 'agent_version requires agent_id; give both.')
   if (archived && archived !== 'include' && includeArchived)
     throw new BerthError(
       'invalid_request',
-      `include_archived says something else than archived, which is ${archived}; give one of them.`,
+      `include_archived contradicts archived, which is ${archived}; give only one of them.`,
     )
 }
 

@@ -139,11 +139,11 @@ function isUngraded(log: readonly TurnEvent[], outcomeId: string | null): boolea
 
 function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
   if (modelStepsOf(log) >= turnLimits.modelSteps)
-    return `The turn took ${turnLimits.modelSteps} requests to the model, which is the most. Send a message to go on.`
+    return `The turn took ${turnLimits.modelSteps} requests to the model, which is the limit. Send a message to continue.`
   const began = beginOfRun(log)?.processedAt
   const late = began && nowMs - Date.parse(began) > turnLimits.turnSeconds * 1000
   return late
-    ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the longest. Send a message to go on.`
+    ? `The turn took ${turnLimits.turnSeconds / 3600} hours, which is the limit. Send a message to continue.`
     : null
 }
 

@@ -55,7 +55,7 @@ export function createApiKeyChecker(
     } catch (error) {
       if (!isDatabaseAway(error)) throw error
       if (before) return before.value
-      log.warn({ keyId }, 'a key could not be checked: the database is away')
+      log.warn({ keyId }, 'a key could not be checked: the database is unreachable')
       throw new BerthError('service_unavailable', 'Keys cannot be checked right now. Try again in a few seconds.', {
         retryAfterSeconds: 2,
       })
@@ -65,7 +65,9 @@ export function createApiKeyChecker(
   function noteUse(keyId: string): void {
     if (nowMs() - (notedAtMs.get(keyId) ?? -Infinity) < useNotedMs) return
     notedAtMs.set(keyId, nowMs())
-    noteKeyUse(db, keyId).catch((error: unknown) => log.debug({ err: error, keyId }, 'the use of a key was not noted')) // nobody's request depends on it
+    noteKeyUse(db, keyId).catch((error: unknown) =>
+      log.debug({ err: error, keyId }, 'the use of a key could not be recorded'),
+    ) // nobody's request depends on it
   }
 
   function judge(secret: string, row: KeyRow | undefined): Caller {

@@ -79,10 +79,7 @@ export async function createKeyFor(
     select count(*) from api_keys where organization_id = ${order.organizationId} and revoked_at is null and coalesce(expires_at > now(), true)`,
   )
   if (count > limits.apiKeysMax)
-    throw new BerthError(
-      'invalid_request',
-      `An organization has at most ${limits.apiKeysMax} keys. Revoke one that nobody needs first.`,
-    )
+    throw new BerthError('invalid_request', `An organization has at most ${limits.apiKeysMax} keys. Revoke one first.`)
   return { key, apiKey: await getOne<ApiKey>(tx, sql`select ${columns} from api_keys where key_id = ${keyId}`) }
 }
 
@@ -175,16 +172,19 @@ function readExpiry(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
   const atMs = momentForm.test(text) ? Date.parse(text) : NaN
   if (Number.isNaN(atMs))
-    throw new BerthError('invalid_request', 'expiresAt must be an RFC 3339 moment, such as 2030-01-31T00:00:00.000Z.')
+    throw new BerthError(
+      'invalid_request',
+      'expiresAt must be an RFC 3339 date and time, such as 2030-01-31T00:00:00.000Z.',
+    )
   if (atMs <= nowMs())
     throw new BerthError(
       'invalid_request',
-      'expiresAt must lie in the future; leave it out for a key that is good until it is revoked.',
+      'expiresAt must be in the future; leave it out for a key that does not expire.',
     )
   if (atMs > nowMs() + limits.apiKeyDaysMax * dayMs)
     throw new BerthError(
       'invalid_request',
-      'expiresAt must lie within ten years; leave it out for a key that is good until it is revoked.',
+      'expiresAt must be within ten years; leave it out for a key that does not expire.',
     )
   return timestamp(atMs)
 }

@@ -119,7 +119,7 @@ export async function changeMembershipRole(
 }
 
 function actorOf(userId: string | null, role: Role | null): Actor {
-  if (userId === null || role === null) throw new Error('a key was let through to members')
+  if (userId === null || role === null) throw new Error('a key was authorized for members')
   return { userId, role }
 }
 
@@ -144,10 +144,10 @@ function checkOwners(actor: Actor, member: Member, next: Role | null): void {
   if ((member.role === 'owner' || next === 'owner') && actor.role !== 'owner')
     throw new BerthError(
       'not_permitted_for_role',
-      'Only an owner may make, change or remove an owner. Ask one of them.',
+      'Only an owner may appoint, change or remove an owner. Ask one of them.',
     )
   if (next && actor.userId === member.userId && !isAtLeast(member.role, next))
-    throw new BerthError('not_permitted_for_role', 'Nobody raises their own role. Ask another owner.')
+    throw new BerthError('not_permitted_for_role', 'You cannot raise your own role. Ask an owner.')
 }
 
 async function checkLastOwner(tx: Tx, { id, organizationId, userName }: Member): Promise<void> {

@@ -8,7 +8,7 @@ export type Viewer = { userId: string | null; organizationId: string | null; rol
 /** Who is calling. Whoever is let in at all is told. @throws BerthError 401 when there is no valid caller. */
 export function getViewer({ caller }: Pick<Call, 'caller'>): Viewer {
   if (caller.kind === 'nobody') throw caller.refusal
-  if (caller.kind === 'system') throw new Error('the system asks nobody who it is')
+  if (caller.kind === 'system') throw new Error('the system has no viewer')
   return caller.kind === 'key'
     ? { userId: null, organizationId: caller.organizationId, role: null, keyId: caller.keyId }
     : { userId: caller.userId, organizationId: caller.organizationId, role: roleOf(caller), keyId: null }

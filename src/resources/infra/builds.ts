@@ -60,7 +60,7 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   if (orgMemoryMb && spec.resources.memory_mb > orgMemoryMb)
     throw new BerthError(
       'invalid_spec',
-      `spec.resources asks for ${spec.resources.memory_mb} MB of memory, and an organization may hold ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Ask for less.`,
+      `spec.resources requests ${spec.resources.memory_mb} MB of memory, and an organization may use ${orgMemoryMb} MB here (BERTH_ORG_MEMORY_MB). Request less.`,
     )
   return transaction(call.db, async (tx) => {
     await checkContext({ ...call, db: tx }, scope, spec, source.repoUrl !== null)
@@ -192,7 +192,7 @@ async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
     if (!(error instanceof BerthError) || error.code !== 'rate_limited') throw error
     throw new BerthError(
       'build_quota_exceeded',
-      `An organization submits at most ${limits.buildsPerMinute} builds a minute. Try again soon.`,
+      `An organization may submit at most ${limits.buildsPerMinute} builds a minute. Try again soon.`,
       error.details,
     )
   }
@@ -223,7 +223,7 @@ async function checkTemplates(tx: Tx, { organizationId }: Scope, { output }: Bui
   if (others >= limits.templatesMax)
     throw new BerthError(
       'build_quota_exceeded',
-      `Your organization has ${limits.templatesMax} templates, which is the limit. Build under one of their names again.`,
+      `Your organization has ${limits.templatesMax} templates, which is the limit. Build again under the name of one of them.`,
       { retryAfterSeconds },
     )
 }

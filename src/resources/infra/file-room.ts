@@ -46,7 +46,7 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
   if (heldBytes + wantedBytes > mostBytes) {
     throw new BerthError(
       'rate_limited',
-      `Your organization’s files take ${mib(heldBytes)} MiB, this may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is what it may store. Uploads and artifacts go when their days are over; the operator can set BERTH_ORG_FILES_GB.`,
+      `Your organization’s files take ${mib(heldBytes)} MiB, this one may take ${mib(wantedBytes)} MiB more, and ${mib(mostBytes)} MiB is the limit. Uploads and artifacts are deleted when they expire; the operator can raise BERTH_ORG_FILES_GB.`,
       { retryAfterSeconds },
     )
   }
@@ -58,7 +58,7 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
 export function diskFull(): BerthError {
   return new BerthError(
     'capacity_unavailable',
-    'The disk of this node is nearly full, so nothing large is stored and no VM begins until there is room. Delete what nobody needs, or ask your operator to make room.',
+    'The disk of this node is nearly full, so nothing large is stored and no VM starts until there is room. Delete what is not needed, or ask your operator to make room.',
     { retryAfterSeconds },
   )
 }

@@ -65,14 +65,14 @@ export function readAddress(url: string, which: string): { key: string; name: st
   const parsed = short
     ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' }
     : URL.parse(url)
-  if (!parsed || !parsed.hostname) throw refused('the url is not one git can clone; use https://host/owner/name.')
+  if (!parsed || !parsed.hostname) throw refused('git cannot clone the url; use https://host/owner/name.')
   // Plain http could be read on its way; only the operator's own host, reached without leaving it, may use it.
   const allowed =
     parsed.protocol === 'https:' ||
     parsed.protocol === 'ssh:' ||
     (parsed.protocol === 'http:' && parsed.hostname.toLowerCase() === 'host.berth.internal')
   if (!allowed) throw refused('the url must begin with https:// or ssh:// (http:// only for host.berth.internal).')
-  if (/[\s\\]|^-/.test(url)) throw refused('the url holds characters that do not belong in one.')
+  if (/[\s\\]|^-/.test(url)) throw refused('the url contains characters that are not allowed in a URL.')
   const path = withoutEnding(parsed.pathname, '/').replace(/\.git$/, '')
   const name = posix.basename(path)
   if (!/^[\w.-]+$/.test(name) || name === '.' || name === '..') throw refused('the url names no repository.')

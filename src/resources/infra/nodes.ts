@@ -79,7 +79,7 @@ export async function whyNoVms(db: Db): Promise<string | null> {
     sql`select unavailable_reason from nodes where heartbeat_at > now() - ${nodeSilentSeconds} * interval '1 second' limit 1000`,
   )
   if (nodes.some((node) => node.unavailableReason === null)) return null
-  return nodes[0]?.unavailableReason ?? 'No worker that runs VMs is alive.'
+  return nodes[0]?.unavailableReason ?? 'No worker that can run VMs is alive.'
 }
 
 /** The node's address. */
@@ -113,7 +113,7 @@ export function willingNodes(nodes: readonly NodeRoom[], only: string | null): N
   if (willing.length === 0)
     throw new BerthError(
       'capacity_unavailable',
-      'No worker that runs VMs is alive right now. Try again soon; if it stays, run: npm run doctor',
+      'No worker that can run VMs is alive right now. Try again soon; if this persists, run: npm run doctor',
       { retryAfterSeconds: 10 },
     )
   return willing

@@ -148,7 +148,7 @@ export async function readPromises(db: Db): Promise<NodePromises[]> {
 function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): void {
   if (vms === 0 || orgVms === 0 || held.vms + vms <= orgVms) return
   throw overLimit(
-    `Your organization has ${held.vms} VMs, and may have ${orgVms} at once (BERTH_ORG_VMS), stopped ones and sandboxes too. Delete one that nobody needs, then try again.`,
+    `Your organization has ${held.vms} VMs, including stopped ones and sandboxes, and may have ${orgVms} at once (BERTH_ORG_VMS). Delete one that is not needed, then try again.`,
   )
 }
 
@@ -160,15 +160,15 @@ async function checkFolders(tx: Tx, organizationId: string, more: number): Promi
   )
   if (count + more > limits.foldersMax)
     throw overLimit(
-      `Your organization has ${count} workspace folders, and may have ${limits.foldersMax}. Delete those that nobody needs, or set skip_folder_create.`,
+      `Your organization has ${count} workspace folders, and may have ${limits.foldersMax}. Delete some that are not needed, or set skip_folder_create.`,
     )
 }
 
 const settings = { memory: 'BERTH_ORG_MEMORY_MB', disk: 'BERTH_ORG_DISK_GB' } as const
 const holding = { memory: 'running VMs and builds', disk: 'VMs, builds, folders and templates' } as const
 const remedies = {
-  memory: 'Stop, pause or delete a VM, or ask for less memory',
-  disk: 'Delete a VM or a folder, or ask for a smaller disk',
+  memory: 'Stop, pause or delete a VM, or request less memory',
+  disk: 'Delete a VM or a folder, or request a smaller disk',
 } as const
 
 /**
@@ -184,16 +184,16 @@ function checkShare(
   nodes: { total: number; free: number },
 ): void {
   if (wantedMb === 0 || settingMb === 0) return
-  const says = `Your organization’s ${holding[what]} hold ${heldMb} MB of ${what}, and this takes ${wantedMb} MB more`
+  const says = `Your organization’s ${holding[what]} use ${heldMb} MB of ${what}, and this needs ${wantedMb} MB more`
   if (settingMb !== null) {
     if (heldMb + wantedMb > settingMb)
-      throw overLimit(`${says}; it may hold ${settingMb} MB (${settings[what]}). ${remedies[what]}.`)
+      throw overLimit(`${says}; the limit is ${settingMb} MB (${settings[what]}). ${remedies[what]}.`)
     return
   }
   const keptMb = Math.floor(Math.max(firstMb, nodes.total * keptShare))
   if (heldMb + wantedMb <= firstMb || nodes.free - wantedMb >= keptMb) return
   throw overLimit(
-    `${says}; beyond its first ${firstMb} MB it may not take of the last ${keptMb} MB, which are kept for others. ${remedies[what]}; the operator can set ${settings[what]}.`,
+    `${says}; beyond its first ${firstMb} MB it may not use any of the last ${keptMb} MB, which are reserved for others. ${remedies[what]}; the operator can raise ${settings[what]}.`,
   )
 }
 

@@ -86,12 +86,12 @@ function readRun(order: SandboxOrder, ttl: number): Run {
     throw new BerthError('invalid_request', 'Send exactly one of code (with language) or command (with args).')
   const timeoutMs = Math.min(readTimeout(order.timeout, false), ttl) * 1000
   if (hasCommand) {
-    if (order.language) throw new BerthError('invalid_request', 'language goes with code; leave it out with command.')
+    if (order.language) throw new BerthError('invalid_request', 'language belongs to code; leave it out with command.')
     return { ...readOrder({ command: order.command ?? '', args: order.args ?? null }), timeoutMs, stdin: null }
   }
   const code = order.code ?? ''
   if (Buffer.byteLength(code) > codeBytesMax)
-    throw new BerthError('invalid_request', `code may take ${codeBytesMax / 1024} KiB.`)
+    throw new BerthError('invalid_request', `code may have at most ${codeBytesMax / 1024} KiB.`)
   const name = (order.language ?? '').toLowerCase()
   const language = sandboxLanguages[languageAliases[name] ?? name]
   if (!language)

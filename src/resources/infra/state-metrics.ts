@@ -14,14 +14,17 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
     'database',
     {
       berth_vms: { help: 'VMs that are not deleted, by status.', labels: ['status'] },
-      berth_node_up: { help: 'Whether the node’s worker said lately that it lives and runs VMs.', labels: ['node'] },
-      berth_node_memory_bytes: { help: 'Memory that the machines of the node may be promised.', labels: ['node'] },
-      berth_node_memory_promised_bytes: { help: 'Memory that they are promised.', labels: ['node'] },
-      berth_node_disk_bytes: {
-        help: 'Disk that the machines, folders and templates of the node may be promised.',
+      berth_node_up: {
+        help: 'Whether the node’s worker has sent a heartbeat recently and runs VMs.',
         labels: ['node'],
       },
-      berth_node_disk_promised_bytes: { help: 'Disk that they are promised.', labels: ['node'] },
+      berth_node_memory_bytes: { help: 'Memory that may be committed to machines of the node.', labels: ['node'] },
+      berth_node_memory_promised_bytes: { help: 'Memory that is committed to them.', labels: ['node'] },
+      berth_node_disk_bytes: {
+        help: 'Disk that may be committed to machines, folders and templates of the node.',
+        labels: ['node'],
+      },
+      berth_node_disk_promised_bytes: { help: 'Disk that is committed to them.', labels: ['node'] },
       berth_jobs: {
         help: 'Jobs by queue and state: queued, active, failed in the last hour.',
         labels: ['queue', 'state'],
@@ -32,11 +35,11 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
       },
       berth_builds: { help: 'Builds that are queued or running.', labels: ['status'] },
       berth_build_oldest_queued_age_seconds: {
-        help: 'How long the oldest queued build has waited; 0 when none waits.',
+        help: 'How long the oldest queued build has been waiting; 0 when none is.',
       },
       berth_sessions: { help: 'Agents’ sessions by status.', labels: ['status'] },
-      berth_environments_provisioning: { help: 'Environments whose VM is on its way.' },
-      berth_uploads_under_way: { help: 'PUTs to uploads that are under way.' },
+      berth_environments_provisioning: { help: 'Environments whose VM is starting.' },
+      berth_uploads_under_way: { help: 'PUTs to uploads that are in progress.' },
       berth_uploads_reserved_bytes: { help: 'What those PUTs may store.' },
     },
     () => readState(db),
@@ -45,7 +48,7 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
     'disks',
     {
       berth_disk_size_bytes: { help: 'Size of the file system that holds the folder.', labels: ['folder'] },
-      berth_disk_free_bytes: { help: 'What is free of it.', labels: ['folder'] },
+      berth_disk_free_bytes: { help: 'Its free space.', labels: ['folder'] },
       berth_disk_floor_bytes: {
         help: 'Below this much free space nothing large is stored any more.',
         labels: ['folder'],

@@ -64,14 +64,14 @@ async function checkUploads({ config }: Call, tx: Tx, { organizationId }: Scope)
   )
   const most =
     unfinished >= limits.uploadsUnfinishedMax
-      ? `${limits.uploadsUnfinishedMax} addresses at which nothing was put yet`
+      ? `${limits.uploadsUnfinishedMax} upload URLs that are not used yet`
       : count >= limits.uploadsMax
         ? `${limits.uploadsMax} uploads`
         : null
   if (most)
     throw new BerthError(
       'rate_limited',
-      `Your organization has ${most}, which is the limit. Use one of them, or wait: unused addresses go after ${limits.uploadUnfinishedHours} hours.`,
+      `Your organization has ${most}, which is the limit. Use one of them, or wait: unused ones are deleted after ${limits.uploadUnfinishedHours} hours.`,
       { retryAfterSeconds: 60 },
     )
   await checkFileRoom(config, await filesHeld(tx, organizationId), 1)

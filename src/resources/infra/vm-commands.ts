@@ -72,7 +72,7 @@ export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'a
   if (bytes > limits.execArgumentBytes)
     throw new BerthError(
       'invalid_request',
-      `command and args together may take ${limits.execArgumentBytes / 1024} KiB; write a file for more.`,
+      `command and args together may have at most ${limits.execArgumentBytes / 1024} KiB; write a file for more.`,
     )
   if (order.workingDir && !order.workingDir.startsWith('/'))
     throw new BerthError('invalid_request', 'working_dir must be an absolute path.')

@@ -66,20 +66,20 @@ export function checkEnv(variables: Readonly<Record<string, string>>, visibility
     if (!keyShape.test(key))
       throw new BerthError(
         'invalid_env_key',
-        'A key has letters, digits and underscores, does not begin with a digit, and is at most 128 long.',
+        'A key must have 1 to 128 letters, digits and underscores, and must not begin with a digit.',
       )
     const upper = key.toUpperCase()
     if (reservedKeys.has(upper) || reservedPrefixes.some((prefix) => upper.startsWith(prefix)))
       throw new BerthError('invalid_env_key', `The key ${key} is reserved; choose another name.`)
     const bytes = Buffer.byteLength(value)
     if (value.includes('\0'))
-      throw new BerthError('invalid_env_value', `The value of ${key} has a NUL character; take it out.`)
+      throw new BerthError('invalid_env_value', `The value of ${key} contains a NUL character; remove it.`)
     if (!value.isWellFormed())
       throw new BerthError('invalid_env_value', `The value of ${key} is not well-formed Unicode.`)
     if (/[\r\n]/.test(value) && visibility === 'plaintext')
       throw new BerthError(
         'invalid_env_value',
-        `The value of ${key} has line breaks; store it with visibility sensitive or secret.`,
+        `The value of ${key} contains line breaks; store it with visibility sensitive or secret.`,
       )
     if (/^\s*\(\)\s*\{/.test(value))
       throw new BerthError(
@@ -94,7 +94,10 @@ export function checkEnv(variables: Readonly<Record<string, string>>, visibility
     totalBytes += bytes + key.length
   }
   if (totalBytes > limits.envTotalBytes)
-    throw new BerthError('invalid_env_value', `All variables together may take ${limits.envTotalBytes / 1024} KiB.`)
+    throw new BerthError(
+      'invalid_env_value',
+      `All variables together may have at most ${limits.envTotalBytes / 1024} KiB.`,
+    )
 }
 
 /** Checks a body that should be a flat object from text to text. */
@@ -202,7 +205,7 @@ export async function writeVariables(
   if (bytes - count * sealingBytes > limits.envTotalBytes)
     throw new BerthError(
       'invalid_env_value',
-      `All variables together may take ${limits.envTotalBytes / 1024} KiB; delete some first.`,
+      `All variables together may have at most ${limits.envTotalBytes / 1024} KiB; delete some first.`,
     )
 }
 

@@ -45,7 +45,7 @@ export async function writeFile(
   if (Buffer.byteLength(content, 'base64') > limits.fileBytes)
     throw new BerthError(
       'request_too_large',
-      `A file written here may have ${limits.fileBytes / 1024} KiB; clone or download larger ones inside the VM.`,
+      `A file written here may have at most ${limits.fileBytes / 1024} KiB; clone or download larger ones inside the VM.`,
     )
   const { sizeBytes } = await vm.node.call('writeFile', { vmId: vm.id, path, content }, { silenceMs })
   return { path, sizeBytes }
@@ -67,5 +67,5 @@ function checkPath(path: string): void {
   if (!path.startsWith('/'))
     throw new BerthError('invalid_request', 'path must be absolute, such as /home/user/notes.txt.')
   if (path.includes('\0') || Buffer.byteLength(path) > pathBytesMax)
-    throw new BerthError('invalid_request', 'path is longer than a file system takes, or holds a NUL character.')
+    throw new BerthError('invalid_request', 'path is longer than a file system allows, or contains a NUL character.')
 }

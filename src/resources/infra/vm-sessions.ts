@@ -22,7 +22,7 @@ export async function syncSession(call: Call, vmId: string): Promise<SessionChan
   if (!call.config.builtInIssuer)
     throw new BerthError(
       'invalid_request',
-      'This Berth signs no tokens of its own, so it has no session to put into a VM.',
+      'This Berth does not sign tokens itself, so it has no session to put into a VM.',
     )
   const identity = await identityOf(call.db, userId ?? '', organizationId)
   const { token, expiresAtSeconds } = await signVmToken(call, identity, vm.id, sessionSeconds)

@@ -208,6 +208,6 @@ async function readNewId(db: Db, given: string | null | undefined): Promise<stri
 function unusableId(): BerthError {
   return new BerthError(
     'invalid_request',
-    'vm_id cannot be used: it must be a new id, vm_ and 26 characters, that nothing had before. Leave it out to get one.',
+    'vm_id cannot be used: it must be a new id, vm_ and 26 characters, that was never used before. Leave it out to get one.',
   )
 }

@@ -157,7 +157,7 @@ describe('confirmations', () => {
     expect(results(log)).toEqual(
       expect.arrayContaining([
         { text: 'The user denied this call: not there', isError: true },
-        { text: expect.stringContaining('Only https:// addresses'), isError: true },
+        { text: expect.stringContaining('Only https:// URLs'), isError: true },
       ]),
     )
     expect(types(log).filter((type) => type === 'session.status_idle')).toHaveLength(2)
@@ -243,8 +243,8 @@ describe('a model that misbehaves', () => {
     expect(results(log)).toEqual([
       { text: expect.stringContaining('There is no such tool'), isError: true },
       { text: expect.stringContaining('do not fit'), isError: true },
-      { text: expect.stringContaining('no JSON object'), isError: true },
-      { text: expect.stringContaining('no JSON object'), isError: true },
+      { text: expect.stringContaining('not a JSON object'), isError: true },
+      { text: expect.stringContaining('not a JSON object'), isError: true },
     ])
     expect(textOf(log.findLast(({ type }) => type === 'agent.message'))).toBe('at last')
     expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })

@@ -57,7 +57,7 @@ test('a VM that is lost under a call: the call says so, and the next one has a m
   const log = await sessions.rested(id, vmLimitMs)
   expect(results(log)).toEqual([
     {
-      text: 'The machine was lost; the command may have run. Look at what is there before you run it again.',
+      text: 'The machine was lost; the command may have run. Check before you run it again.',
       isError: true,
     },
     { text: 'back', isError: false },

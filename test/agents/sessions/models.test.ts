@@ -168,7 +168,7 @@ test('a page that the agent may not reach is not fetched, and the model is told 
   })
   const log = await sessions.rested(await sessions.begin(agent, `!tool web_fetch {"url":"${tools.url}"}\n!say done`))
   expect(results(log)).toEqual([
-    { text: 'This agent may reach no other domains than docs.example.com, and those below them.', isError: true },
+    { text: 'This agent may only reach these domains and their subdomains: docs.example.com.', isError: true },
   ])
 })
 

@@ -111,7 +111,7 @@ test('an interrupt kills what runs in the VM within 5 s', async () => {
   const log = await sessions.rested(id)
   expect(performance.now() - startedMs).toBeLessThan(5_000)
   expect(results(log)).toEqual([
-    { text: 'The user interrupted; this call was stopped, and may have had a part of its effect.', isError: true },
+    { text: 'The user interrupted; this call was stopped, and may have had some of its effect.', isError: true },
   ])
   expect(log.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } })
   expect(await look('pgrep -f "sleep 4321" | grep -v $$ ; true')).not.toMatch(/\d/)

@@ -71,7 +71,7 @@ describe('web_fetch', () => {
   test('says what it cannot read, and reaches no private host, by a redirect neither', async () => {
     expect(await fetching('/image')).toMatchObject({
       isError: true,
-      text: expect.stringContaining('image/png, which is no text'),
+      text: expect.stringContaining('image/png, which is not text'),
     })
     expect(await fetching('/none')).toMatchObject({ isError: true, text: expect.stringContaining('answered 404') })
     expect(await fetching('/away')).toMatchObject({ isError: true, text: expect.stringContaining('Only https://') })
@@ -101,7 +101,7 @@ describe('web_fetch', () => {
     asked = []
     expect(await restricted('/page', { allowed_domains: ['docs.example.com'] })).toEqual({
       isError: true,
-      text: 'This agent may reach no other domains than docs.example.com, and those below them.',
+      text: 'This agent may only reach these domains and their subdomains: docs.example.com.',
     })
     expect(await restricted('/page', { blocked_domains: ['127.0.0.1'] })).toMatchObject({
       isError: true,
@@ -289,8 +289,8 @@ describe('what a model is offered', () => {
     expect(readArguments('{"command":"ls"}', bash)).toEqual({ input: { command: 'ls' }, problem: null })
     expect(readArguments('', bash)).toEqual({ input: {}, problem: null })
     expect(readArguments('{"command":7}', bash).problem).toContain('do not fit')
-    expect(readArguments(`${'['.repeat(5000)}${']'.repeat(5000)}`, bash).problem).toContain('no JSON object')
-    expect(readArguments(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, bash).problem).toContain('no JSON object')
+    expect(readArguments(`${'['.repeat(5000)}${']'.repeat(5000)}`, bash).problem).toContain('not a JSON object')
+    expect(readArguments(`{"a":${'['.repeat(100)}${']'.repeat(100)}}`, bash).problem).toContain('not a JSON object')
     const strange = bash && { ...bash, tool: { ...bash.tool, parameters: { $ref: '#/nowhere' } } }
     expect(readArguments('{}', strange).problem).toBeNull()
   })

@@ -51,14 +51,14 @@ describe('a disk', () => {
     [
       'lies on another file',
       () => image('rebase', '-u', '-f', 'qcow2', '-F', 'raw', '-b', '/etc/shadow', place),
-      /another image lies below it/,
+      /the wrong backing file/,
     ],
     [
       'lies on the same file in another format',
       () => image('rebase', '-u', '-f', 'qcow2', '-F', 'qcow2', '-b', base.path, place),
-      /another image lies below it/,
+      /the wrong backing file/,
     ],
-    ['lies on nothing', () => image('create', '-f', 'qcow2', place, `${sizeMb}M`), /another image lies below it/],
+    ['lies on nothing', () => image('create', '-f', 'qcow2', place, `${sizeMb}M`), /the wrong backing file/],
     [
       'keeps its data in another file',
       () =>

@@ -95,7 +95,7 @@ describe('what a hostile guest or host is kept from', () => {
       /^HTTP\/1\.1 400 /,
     )
     expect(await world.exchange('CONNECT open.test HTTP/1.1\r\n\r\n')).toMatch(
-      /^HTTP\/1\.1 400 [^]*CONNECT wants host:port\.\n$/,
+      /^HTTP\/1\.1 400 [^]*CONNECT requires host:port\.\n$/,
     )
     expect(
       await world.exchange(`GET http://open.test:${world.originPort}/ HTTP/1.1\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`),
@@ -126,7 +126,7 @@ describe('what a hostile guest or host is kept from', () => {
       await world.openTunnel(`open.test:${world.echoPort}`),
     ]
     expect(await world.exchange(`CONNECT open.test:${world.echoPort} HTTP/1.1\r\n\r\n`)).toMatch(
-      /^HTTP\/1\.1 503 [^]*This VM has 3 open connections; close some\.\n$/,
+      /^HTTP\/1\.1 503 [^]*This VM has 3 open connections, which is the limit. Close some\.\n$/,
     )
     held.forEach((socket) => socket.destroy())
     await expect.poll(async () => (await world.curl([`http://open.test:${world.originPort}/`])).body).toBe('hello')

@@ -31,7 +31,7 @@ describe('npm run -s credits', () => {
     const { code, out, errors } = await run('grant', '--org', 'acme', '--usd', '25.5', '--note', 'first month')
     expect([code, errors]).toEqual([0, ''])
     expect(out).toBe(
-      'organization  acme\nplan          self_hosted\nleft          $25.5, $0 of it held ready for requests\ngranted       $25.5\nspent         $0\nthis month    $0\n',
+      'organization  acme\nplan          self_hosted\nleft          $25.5, $0 of it reserved for requests\ngranted       $25.5\nspent         $0\nthis month    $0\n',
     )
     expect((await run('grant', '--org', 'acme', '--usd=-0.5')).out).toContain('left          $25, ')
     expect((await run('show', '--org', 'acme')).out).toContain('granted       $25\n')
@@ -74,14 +74,14 @@ describe('npm run -s credits', () => {
     expect([unknown.code, unknown.out, unknown.errors]).toEqual([
       1,
       '',
-      'There is no organization named nobody. A token makes one: npm run -s token -- --user <name> --org nobody --create\n',
+      'There is no organization named nobody. Creating a token creates one: npm run -s token -- --user <name> --org nobody --create\n',
     ])
     for (const usd of ['0', '2000000']) {
       const refused = await run('grant', '--org', 'acme', '--usd', usd)
       expect([refused.code, refused.out, refused.errors]).toEqual([
         1,
         '',
-        'An amount is in US dollars, at most 1,000,000, and not zero.\n',
+        'An amount must be in US dollars, at most 1,000,000, and not zero.\n',
       ])
     }
   })

@@ -130,7 +130,7 @@ describe('without enough credits', () => {
   it('a request is refused by the most that it may cost, with what is needed, what is left and what helps', async () => {
     const payer = await world.organization(0.000001) // 1,000 nano-USD
     await expect(open(payer, 1_001)).rejects.toThrow(
-      'This request may cost $0.000001001 at most, and $0.000001 of credits are left. Ask for fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25',
+      'This request may cost up to $0.000001001, and $0.000001 of credits are left. Request fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25',
     )
     const running = await open(payer, 600)
     expect(await refusal(payer, 401), 'what runs is set aside').toBe('insufficient_credits')
@@ -180,7 +180,7 @@ describe('a budget', () => {
     const running = await open(payer, 500)
     expect(await refusal(payer, 101)).toBe('budget_exceeded')
     await expect(open(payer, 101)).rejects.toThrow(
-      'This organization may spend $0.000001 a month, $0.0000001 of it is left, and this request may cost $0.000000101 at most.',
+      'This organization may spend $0.000001 a month, $0.0000001 of it is left, and this request may cost up to $0.000000101.',
     )
     expect(await refusal(payer, 0), 'a free model needs none').toBe('none')
     await running.finish('failed', null, output(0))

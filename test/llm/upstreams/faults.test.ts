@@ -113,7 +113,7 @@ const refusals: readonly [string, MockAnswer, { code: string; says?: RegExp; det
   [
     'a page',
     { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' },
-    { code: 'upstream_error', says: /content type that was not asked for/ },
+    { code: 'upstream_error', says: /content type that was not requested/ },
   ],
   ['no type', { status: 200, body: '{}' }, { code: 'upstream_error', says: /no type/ }],
   ['nothing', { status: 200, headers: { 'content-type': 'application/json' }, body: '' }, { code: 'upstream_error' }],
@@ -231,12 +231,12 @@ describe.each(wireKinds)('an upstream of kind %s', (kind) => {
     const body = await askUntilError(kind, targetOf(mock), requestOf({ stream: false }))
     expect(body.error).toMatchObject({
       code: 'upstream_error',
-      message: expect.stringContaining('more than an answer may have'),
+      message: expect.stringContaining('a longer answer than allowed'),
     })
     const comments = await askUntilError(kind, targetOf(mock))
     expect(comments.error).toMatchObject({
       code: 'upstream_error',
-      message: expect.stringContaining('more than an answer may have'),
+      message: expect.stringContaining('a longer answer than allowed'),
     })
     for (const request of mock.requests) {
       await request.ended

@@ -62,7 +62,8 @@ async function openIssuer(file: string): Promise<Issuer> {
   if (!existsSync(file)) storePrivately(file, await makeAuthority())
   const text = readPrivately(file)
   const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.exec(text)?.[0]
-  if (!pem) throw new Error(`${file} holds no certificate; remove it, and start VMs that have secrets of a vault again`)
+  if (!pem)
+    throw new Error(`${file} contains no certificate; remove it, and restart the VMs that use secrets of a vault`)
   const leafKeys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   return {
     pem: `${pem}\n`,

@@ -110,7 +110,7 @@ export async function openPassage(guest: Guest, passage: Passage, allowHalfOpen:
     return {
       status: 503,
       rule: 'too many connections',
-      sentence: `This VM has ${limits.connectionsPerVm} requests under way; let some end.`,
+      sentence: `This VM has ${limits.connectionsPerVm} requests in progress, which is the limit. Wait until some have ended.`,
     }
   }
   // Before the name is resolved: a DNS query alone would carry data out of a limited VM.

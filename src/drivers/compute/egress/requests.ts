@@ -52,7 +52,7 @@ export async function forward(guest: Guest, req: IncomingMessage, res: ServerRes
     return refuseRequest(req, res, {
       status: 400,
       rule: 'bad request',
-      sentence: 'This is a proxy: send http:// requests with the whole address, and CONNECT for everything else.',
+      sentence: 'This is a proxy: send http:// requests with the whole URL, and use CONNECT for everything else.',
     })
   const socket = await openPassage(guest, { ...target, stop }, false)
   if ('rule' in socket) return refuseRequest(req, res, socket)
@@ -130,7 +130,7 @@ export function bringBack(guest: Guest, { req, answer, res, masker }: Returning,
     const headers = endToEnd(answer.rawHeaders, steps.length > 0 ? ['content-encoding', 'content-length'] : [])
     res.writeHead(answer.statusCode ?? 502, masker ? maskedHeaders(masker, headers) : headers)
   } catch {
-    return giveUp(new Error('Node will not pass on a status or header of this response.'))
+    return giveUp(new Error('This response has a status or a header that cannot be passed on.'))
   }
   let last: Readable = answer
   for (const step of [...steps, ...(masker ? [maskingStep(masker)] : [])]) last = last.pipe(step.on('error', cut))
@@ -148,7 +148,7 @@ export async function guard({ machine, node }: Guest, mayReplace: boolean): Prom
       status: 503,
       rule: 'too many secrets',
       sentence:
-        'This VM has more secrets for such hosts than can be kept out of their answers together. Give it fewer, or shorter ones.',
+        'This VM has more secrets for such hosts than can be masked in their responses. Give it fewer or shorter ones.',
     }
   }
 }

@@ -136,7 +136,9 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
   const host = await one.proof
   if ('rule' in host) return void inside.end(lastWords(host))
   if (req.method !== 'GET')
-    return void inside.end(lastWords({ status: 405, rule: 'bad request', sentence: 'A web socket begins with GET.' }))
+    return void inside.end(
+      lastWords({ status: 405, rule: 'bad request', sentence: 'A web socket request must use GET.' }),
+    )
   const to = await addressed(one, req)
   if ('rule' in to) return void inside.end(lastWords(to))
   const { masker } = to.guarded
@@ -156,7 +158,7 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
         lastWords({
           status: 502,
           rule: 'answer packed',
-          sentence: 'The host wants an extension of web sockets that it was not offered.',
+          sentence: 'The host selected a web socket extension that it was not offered.',
         }),
       )
     }
@@ -187,7 +189,7 @@ async function upgradeInside(one: Opened, req: IncomingMessage, head: Buffer): P
 const noTrace: Answer = {
   status: 405,
   rule: 'TRACE',
-  sentence: 'TRACE is not passed on to this host: its answer would show a secret that this VM does not hold.',
+  sentence: 'TRACE is not passed on to this host, because its response would show the VM a secret.',
 }
 
 /** A request that names another host than its tunnel is forwarded unchanged, without secrets: nothing proves who answers it. */

@@ -20,7 +20,7 @@ export async function tunnel(guest: Guest, req: IncomingMessage, head: Buffer, s
   connection.once('close', () => stop.abort())
   const target = parseAuthority(req.url ?? '')
   if (!target)
-    return refuseConnection(guest, { status: 400, rule: 'bad request', sentence: 'CONNECT wants host:port.' })
+    return refuseConnection(guest, { status: 400, rule: 'bad request', sentence: 'CONNECT requires host:port.' })
   const mayOpen = secured ? await hasSecretFor(guest, target.host) : false
   if (typeof mayOpen === 'object') return refuseConnection(guest, mayOpen)
   const passage = { ...target, stop }
@@ -57,7 +57,7 @@ async function hasSecretFor({ machine, node }: Guest, host: string): Promise<boo
   try {
     machine.secretHosts = await node.findSecretHosts(machine.id)
   } catch (error) {
-    node.log.error({ machineId: machine.id, err: error }, 'the hosts of a machine’s secrets could not be read')
+    node.log.error({ machineId: machine.id, err: error }, 'the hosts of a machine’s secrets could not be looked up')
     if (!machine.secretHosts)
       return {
         status: 503,

@@ -102,7 +102,7 @@ export async function removePath(
   if (exitCode === codes.absent) return { removed: false, taken }
   if (exitCode !== 0) taken() // it changed nothing: asked again, it is refused again
   if (exitCode === codes.folder)
-    throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with all it holds.')
+    throw new BerthError('invalid_request', 'The path is a folder; set recursive to delete it with everything in it.')
   check(exitCode, path, stderr)
   return { removed: true, taken }
 }

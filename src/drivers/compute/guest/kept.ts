@@ -50,7 +50,7 @@ export async function startKept(
     )
   if (exit.exitCode !== 0)
     throw new GuestRefusal(
-      'The machine has too little memory left to start a command. Ask for more memory in resources.',
+      'The machine has too little memory left to start a command. Set a larger memory_mb in resources.',
     )
 }
 

@@ -70,7 +70,7 @@ async function ask(
     late.reject(
       new BerthError(
         'timeout',
-        'The VM did not end the command in its time. It may be overloaded; try again, or restart it.',
+        'The VM did not end the command at its time limit. It may be overloaded; try again, or restart it.',
       ),
     )
     channel.close()

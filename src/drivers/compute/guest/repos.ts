@@ -31,7 +31,7 @@ export async function cloneRepos(machine: Machine, repos: readonly RepoOrder[], 
 }
 
 async function clone(machine: Machine, { url, branch, path }: RepoOrder, leftMs: number): Promise<string | null> {
-  if (leftMs <= 0) return 'there was no time left.'
+  if (leftMs <= 0) return 'the time limit had passed.'
   try {
     const argv = [
       ...quiet,

@@ -81,13 +81,12 @@ export async function checkHeader(uid: number | null, { path, below }: Image, si
   const faults = [
     ...(header['backing-filename'] === below?.path && header['backing-filename-format'] === below?.format
       ? []
-      : ['another image lies below it']),
-    ...('data-file' in elsewhere ? ['its data lies in another file'] : []),
+      : ['it has the wrong backing file']),
+    ...('data-file' in elsewhere ? ['its data is in another file'] : []),
     ...(header.encrypted || 'encrypt' in elsewhere ? ['it is encrypted'] : []),
     ...(header['virtual-size'] > sizeMb * mebibyte ? ['it is larger'] : []),
   ]
-  if (faults.length > 0)
-    throw new Error(`the disk ${basename(dirname(path))} is not as it was made: ${faults.join(', ')}`)
+  if (faults.length > 0) throw new Error(`the disk ${basename(dirname(path))} was altered: ${faults.join(', ')}`)
 }
 
 async function readHeader(uid: number | null, disk: string): Promise<Header> {

@@ -43,7 +43,7 @@ export async function resumeMachine(fleet: Fleet, record: MachineRecord | undefi
   if (JSON.stringify(pausedNow(fleet.node, record)) !== JSON.stringify(record.paused))
     throw new BerthError(
       'invalid_transition',
-      'The VM’s saved memory does not fit its disk or this node any more. Start it to boot from its disk.',
+      'The VM’s saved memory no longer matches its disk or this node. Start it to boot from its disk.',
     )
   return fleet.keep(await launch(fleet.node, record, { from: 'paused' }))
 }

@@ -78,7 +78,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
   socket.on('error', () => socket.destroy()) // 'close' follows and reports it
   socket.once('close', () => {
     gone = true
-    const error = new Error('QEMU has gone')
+    const error = new Error('QEMU has ended')
     greeting.reject(error)
     for (const one of pending.splice(0)) settle(one).reject(error)
     closing.resolve({ guestEnd })
@@ -104,7 +104,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
     closed: closing.promise,
     execute: (command, args) =>
       new Promise((resolve, reject) => {
-        if (gone || pending.length >= commandsMax) return reject(new Error('QEMU has gone'))
+        if (gone || pending.length >= commandsMax) return reject(new Error('QEMU has ended'))
         // A late answer would be taken for the next command's, so the connection is closed.
         const timer = setTimeout(() => socket.destroy(), answerTimeoutMs)
         pending.push({ resolve, reject, timer })
@@ -128,7 +128,7 @@ function speak(socket: Socket): Qmp & { greeted: Promise<void> } {
         listeners.add(listener)
         void closing.promise.then(() => {
           done()
-          reject(new Error('QEMU has gone'))
+          reject(new Error('QEMU has ended'))
         })
       }),
     on: (name, onEvent) => void listeners.add((said, data) => said === name && onEvent(data)),

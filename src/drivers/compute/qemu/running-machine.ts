@@ -159,7 +159,7 @@ function createPauses(
       cutPauseMs = Math.min(cutPauseMs * 2, longestCutPauseMs)
       node.log.warn(
         { machine: machineUuid, reason: cutFor, pauseMs },
-        'a guest broke the rules of its connection, which was cut',
+        'a guest violated the SSH protocol; its connection was cut',
       )
     },
   }

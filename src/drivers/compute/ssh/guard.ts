@@ -182,7 +182,7 @@ function holdToWindows(
     const inflow = channel && opened.get(channel)
     if (!inflow || channel.incoming.state !== 'open' || piece.length === 0) return // waste
     waste.useful(piece.length)
-    if (!inflow.take(stream, piece)) refuse('it sends more than it was granted')
+    if (!inflow.take(stream, piece)) refuse('it sends more than its window allows')
   }
   handlers.CHANNEL_DATA = (_own, id, piece) => take(id, 'stdout', piece)
   handlers.CHANNEL_EXTENDED_DATA = (_own, id, piece, type) => {
@@ -252,8 +252,8 @@ function watchWaste(client: Client, socket: Socket, refuse: (reason: string) => 
     socket.pause()
   }
   const look = (): void => {
-    if (level() > wasteBytesMax) refuse('it sends what is for nobody')
-    if (socket.writableLength > unsentBytesCut) refuse('it asks and does not read')
+    if (level() > wasteBytesMax) refuse('it sends to no open channel')
+    if (socket.writableLength > unsentBytesCut) refuse('it sends requests and does not read replies')
   }
   const endInterval = (): void => {
     timer = undefined
@@ -291,6 +291,6 @@ function limitKeyExchanges(client: Client, refuse: (reason: string) => void): vo
   let exchanges = 0
   client.on('handshake', () => {
     if (performance.now() - sinceMs > minuteMs) [sinceMs, exchanges] = [performance.now(), 0]
-    if (++exchanges > keyExchangesPerMinute) refuse('it exchanges keys too often')
+    if (++exchanges > keyExchangesPerMinute) refuse('it renegotiates keys too often')
   })
 }

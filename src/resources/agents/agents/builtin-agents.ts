@@ -100,7 +100,7 @@ function usualModel(config: Config): string {
   if (!model)
     throw new BerthError(
       'unknown_model',
-      'No model that can use tools is served here. Set a provider’s key, or name an agent of your own.',
+      'This installation serves no model that can use tools. Set a provider’s key, or name an agent of your own.',
     )
   return model.id
 }

@@ -135,7 +135,7 @@ function readSystem(given: unknown): string | null {
 }
 
 const identity = exact({
-  type: z.literal('service_account', 'it must be service_account: sessions act as whoever began them'),
+  type: z.literal('service_account', 'it must be service_account: sessions act as whoever starts them'),
 }).nullish()
 
 function refuseUnsupported({ multiagent, executionIdentity }: AgentFields): void {

@@ -18,7 +18,7 @@ const shape = exact(
   },
   {
     inference_geo:
-      'is not supported: a model works where its upstream does. Leave it out, and choose the upstream in the table of models.',
+      'is not supported: a model runs where its upstream runs it. Leave it out, and choose the upstream in the models file.',
   },
 )
 
@@ -30,7 +30,8 @@ const shape = exact(
 export function readAgentModel(config: Config, given: unknown): AgentModel {
   const model = readShape(shape, typeof given === 'string' ? { id: given } : given, 'model')
   const known = findModel(config, model.id)
-  if (!known) throw new BerthError('unknown_model', 'model is not one that is served here; GET /v1/models lists them.')
+  if (!known)
+    throw new BerthError('unknown_model', 'model is not available here; GET /v1/models lists the available ones.')
   if (model.effort && !known.reasoningLevels.includes(model.effort)) {
     throw new BerthError(
       'invalid_request',

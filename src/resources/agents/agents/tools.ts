@@ -72,11 +72,14 @@ function readTool(entry: { type: string }, place: string): AgentTool {
   if (entry.type !== 'custom')
     throw new BerthError(
       'unknown_tool',
-      `${place}.type is none that there is; it must be ${builtInToolsets.join(', ')}, mcp_toolset or custom.`,
+      `${place}.type is unknown; it must be ${builtInToolsets.join(', ')}, mcp_toolset or custom.`,
     )
   const { type: _type, ...tool } = readShape(custom, entry, place)
   if (Buffer.byteLength(JSON.stringify(tool.input_schema)) > limits.toolSchemaBytes)
-    throw new BerthError('invalid_request', `${place}.input_schema may take ${limits.toolSchemaBytes / 1024} KiB.`)
+    throw new BerthError(
+      'invalid_request',
+      `${place}.input_schema may have at most ${limits.toolSchemaBytes / 1024} KiB.`,
+    )
   return { type: 'custom', ...tool }
 }
 
@@ -89,7 +92,7 @@ function readBuiltIn(
   if (strange >= 0)
     throw new BerthError(
       'unknown_tool',
-      `${place}.configs[${strange}].name is no tool of ${type}; GET /v1/tools lists them.`,
+      `${place}.configs[${strange}].name is not a tool of ${type}; GET /v1/tools lists them.`,
     )
   const read = readConfigs(configs, (name) => webConfigs[name] ?? builtInConfig, place)
   for (const [index, { name, type: kind, ...restrictions }] of read.entries()) {
@@ -152,7 +155,7 @@ function checkTogether(tools: readonly AgentTool[], servers: readonly McpServer[
     if (tool.type === 'mcp_toolset' && !servers.some(({ name }) => name === tool.mcp_server_name))
       throw new BerthError('invalid_request', `tools[${index}].mcp_server_name names none of mcp_servers.`)
     if (tool.type === 'custom' && findBuiltInTool(tool.name))
-      throw new BerthError('invalid_request', `tools[${index}].name is that of a built-in tool; choose another.`)
+      throw new BerthError('invalid_request', `tools[${index}].name is the name of a built-in tool; choose another.`)
   }
 }
 
@@ -160,7 +163,7 @@ function checkTogether(tools: readonly AgentTool[], servers: readonly McpServer[
 export function refuseTwice(names: readonly string[], field: string): void {
   const index = names.findIndex((name, at) => names.indexOf(name) !== at)
   if (index >= 0)
-    throw new BerthError('invalid_request', `${field}[${index}] stands there already; each may stand once.`)
+    throw new BerthError('invalid_request', `${field}[${index}] is a duplicate; each entry may appear only once.`)
 }
 
 function isBuiltInToolset(type: string): type is BuiltInToolset {

@@ -138,7 +138,7 @@ function readEnvironmentVariable({
   if (injection_location && !networking)
     throw new BerthError(
       'invalid_request',
-      'auth.injection_location says where a placeholder is replaced, which takes auth.networking; give both or neither.',
+      'auth.injection_location says where a placeholder is replaced, which requires auth.networking; give both or neither.',
     )
   if (location && !location.header && !location.body)
     throw new BerthError('invalid_request', 'auth.injection_location must have header or body, or both.')
@@ -156,7 +156,7 @@ function readEnvironmentVariable({
   }
 }
 
-const fixed = 'is not changed: archive the credential and create another. Only static_bearer takes a new token.'
+const fixed = 'cannot be changed: archive the credential and create another. Only static_bearer accepts a new token.'
 const changeShape = exact(
   {
     type: z.string().optional(),
@@ -209,7 +209,7 @@ export function readNewToken(
   if (auth.type !== 'static_bearer')
     throw new BerthError(
       'invalid_request',
-      `The secrets of a credential of type ${auth.type} are not changed: archive and create again. Only static_bearer takes a new token.`,
+      `The secrets of a credential of type ${auth.type} cannot be changed: archive it and create another. Only static_bearer accepts a new token.`,
     )
   return wanted.token ? { token: wanted.token } : null
 }

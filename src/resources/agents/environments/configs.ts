@@ -37,7 +37,7 @@ export type VmConfig = {
 const packageName = z
   .string()
   .max(limits.packageNameLength)
-  .regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, perhaps with its version')
+  .regex(/^[A-Za-z0-9@][A-Za-z0-9@._/+:=~<>!,[\]^*-]*$/, 'it must be the name of a package, optionally with a version')
 const packageList = usually(z.array(packageName).max(limits.packagesMax), [])
 const noPackages: Record<PackageManager, string[]> = { apt: [], pip: [], npm: [], cargo: [], gem: [], go: [] }
 const networking = z.discriminatedUnion('type', [
@@ -97,7 +97,7 @@ export function readEnvironmentConfig(given: unknown, before?: EnvironmentConfig
   if (wantsPackages && config.networking.type === 'limited' && !config.networking.allow_package_managers) {
     throw new BerthError(
       'invalid_request',
-      'config.packages needs the package managers’ hosts: set config.networking.allow_package_managers to true.',
+      'config.packages requires access to the package registries: set config.networking.allow_package_managers to true.',
     )
   }
   return { ...config, git_repos: readRepos(git_repos) }
@@ -123,7 +123,7 @@ function readRepos(given: unknown[]): VmConfig['git_repos'] {
   if (secretive >= 0)
     throw new BerthError(
       'invalid_request',
-      `config.git_repos[${secretive}].url holds a credential, which everybody who may read the environment would see. Take it out.`,
+      `config.git_repos[${secretive}].url contains a credential, which everybody who may read the environment would see. Remove it.`,
     )
   return repos
 }

@@ -17,7 +17,7 @@ export async function loseEnvironmentVms(services: Pick<Background, 'jobs' | 'co
       tx,
       environment.id,
       'error',
-      'Its VM is not in the backup that this installation was restored from. The next use makes a new one.',
+      'Its VM is not in the backup that this installation was restored from. The next use creates a new one.',
     ) // one that was on its way only
   }
   await change(tx, sql`update environments set vm_id = null, prepared_vm_id = null where vm_id is not null`)

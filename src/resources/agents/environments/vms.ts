@@ -73,7 +73,7 @@ export async function demandVm(services: Background, tx: Tx, id: string, use: En
   if (await demandInTurn(services, tx, id, use)) return
   throw new BerthError(
     'rate_limited',
-    `${inFlightMax(services)} environments of this organization are on their way, which is all that may be at once. Try again when one of them is ready.`,
+    `${inFlightMax(services)} environments of this organization are starting, which is the limit. Try again when one of them is ready.`,
     { retryAfterSeconds },
   )
 }
@@ -130,7 +130,7 @@ export async function endStrandedEnvironments(services: Background): Promise<voi
   )
   for (const { id } of stranded)
     await transaction(services.db, (tx) =>
-      moveEnvironment(tx, id, 'error', 'Its VM’s node did not answer for too long. The next use makes a new VM.'),
+      moveEnvironment(tx, id, 'error', 'Its VM’s node did not answer for too long. The next use creates a new VM.'),
     )
 }
 
@@ -255,7 +255,7 @@ async function settled(db: Db, id: string): Promise<Vm | undefined> {
   if (!environment) throw notFound('environment')
   if (environment.status === 'archived') throw environmentArchived()
   if (environment.status === 'error')
-    throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM could not be brought up.')
+    throw new BerthError('vm_unreachable', environment.statusReason ?? 'The environment’s VM could not be started.')
   if (environment.status === 'provisioning' || !environment.vmId) return undefined
   const vm = await findVmRow(db, environment.vmId)
   if (vm?.status !== 'running')

@@ -61,7 +61,7 @@ export async function callMcpTool(
   masker: Masker = noMasker,
 ): Promise<{ result: ToolResult; errors: NewEvent[] }> {
   const server = session.agentDefinition.mcp_servers.find(({ name }) => name === call.serverName)
-  if (!server) return { result: failed('This tool server is not the agent’s any more.'), errors: [] }
+  if (!server) return { result: failed('The agent no longer has this tool server.'), errors: [] }
   const outcome = await askMcpServer(
     services,
     { url: server.url, bearer: () => bearerFor(services, session, server.url), limitMs: callMs, signal },

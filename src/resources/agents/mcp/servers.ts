@@ -73,8 +73,8 @@ export async function askMcpServer<Result>(
       return {
         status: 'auth_required',
         error: credential
-          ? 'The server refuses the credential that your vault has for its address. Give it a new one.'
-          : 'The server wants a credential. Put one for its address into a vault.',
+          ? 'The server refuses the credential that your vault has for its URL. Replace it with a new one.'
+          : 'The server requires a credential. Add one for its URL to a vault.',
       }
     const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
     log.debug({ reason: why }, 'a tool server could not be asked') // not its own words: they may hold what it was sent

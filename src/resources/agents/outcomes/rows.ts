@@ -55,12 +55,12 @@ export function checkOutcomes({ outcomes }: WithOutcomes, added: readonly Outcom
   if (all.length > limits.outcomesMax)
     throw new BerthError(
       'invalid_request',
-      `A session may be given ${limits.outcomesMax} outcomes. Begin a new session for further ones.`,
+      `A session may have at most ${limits.outcomesMax} outcomes. Start a new session for more.`,
     )
   if (all.reduce((sum, { description }) => sum + description.length, 0) > limits.outcomeDescriptionsLength) {
     throw new BerthError(
       'invalid_request',
-      `The descriptions of a session's outcomes may have ${limits.outcomeDescriptionsLength} characters together. Put what is longer into a message, or begin a new session.`,
+      `The descriptions of a session's outcomes may have ${limits.outcomeDescriptionsLength} characters together. Put longer texts into a message, or start a new session.`,
     )
   }
 }

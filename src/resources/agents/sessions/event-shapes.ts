@@ -16,7 +16,7 @@ function base64(mostBytes: number): z.ZodType<string> {
   return z
     .string()
     .min(1)
-    .refine((data) => data.length <= Math.ceil(mostBytes / 3) * 4, `it may hold ${mostBytes / megabyte} MiB`)
+    .refine((data) => data.length <= Math.ceil(mostBytes / 3) * 4, `it may have at most ${mostBytes / megabyte} MiB`)
     .refine(isBase64, 'it must be base64')
 }
 const url = exact({
@@ -97,7 +97,7 @@ const clientEvent = z.discriminatedUnion(
 /** Reads a batch: 1 to 100 events. @throws BerthError invalid_request naming the place of what is wrong, never its value. */
 export function readEventBatch(given: unknown): NewEvent[] {
   const events = readList(given, 'events', limits.eventsPerBatch)
-  if (events.length === 0) throw new BerthError('invalid_request', 'events must hold at least one event.')
+  if (events.length === 0) throw new BerthError('invalid_request', 'events must contain at least one event.')
   return events
 }
 

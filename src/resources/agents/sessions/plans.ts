@@ -76,7 +76,7 @@ export async function resolveAgent(
   if (latest.archivedAt)
     throw new BerthError(
       'resource_archived',
-      'This agent is archived, so nothing can be begun with it. Choose another one.',
+      'This agent is archived, so no session can start with it. Choose another one.',
     )
   const wanted = named.version ?? latest.version
   const agent = wanted === latest.version ? latest : await findAgentVersion(tx, latest.id, wanted)

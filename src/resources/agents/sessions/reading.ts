@@ -50,7 +50,7 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
         tx,
         sql`select position from session_events where id = ${eventId} and session_id = ${session.id}`,
       ))
-    if (!event) throw new BerthError('invalid_request', 'through_event_id is no event of this session.')
+    if (!event) throw new BerthError('invalid_request', 'through_event_id is not an event of this session.')
     if (event.position <= session.readPosition) return session
     const { unread } = await getOne<{ unread: number }>(
       tx,

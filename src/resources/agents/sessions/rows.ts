@@ -85,8 +85,8 @@ export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthE
   return new BerthError(
     'session_archived',
     archivedAt
-      ? 'This session is archived, so nothing can be sent to it. Begin a new one.'
-      : 'This session has ended for ever. Begin a new one.',
+      ? 'This session is archived, so nothing can be sent to it. Start a new one.'
+      : 'This session has ended permanently. Start a new one.',
   )
 }
 
@@ -123,7 +123,7 @@ export async function checkAtWork(
   if (count >= most)
     throw new BerthError(
       'rate_limited',
-      `${count} sessions of your organization are at work, which is all that may be at once. Try again when one of them is idle, or interrupt one.`,
+      `${count} sessions of your organization are running, which is the limit. Try again when one of them is idle, or interrupt one.`,
       { retryAfterSeconds: 5 },
     )
 }

@@ -38,7 +38,7 @@ export async function setSharing(call: Call, publicId: string, shared: boolean):
     if (shared && (await hasUrlAttachment(tx, session.id)))
       throw new BerthError(
         'url_only_attachment',
-        'A message of this session has an attachment that only an address names, so it cannot be shared.',
+        'A message of this session has an attachment that is known by its URL only, so the session cannot be shared.',
       )
     await publish(tx, sessionTopic, session.id)
     return getOne<Session>(

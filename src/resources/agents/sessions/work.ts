@@ -43,7 +43,7 @@ export async function failSessionsOf(tx: Tx, environmentId: string): Promise<voi
 export async function breakOff(tx: Tx, id: string, type: SessionErrorType, because: string): Promise<void> {
   const log = await readTurnLog(tx, id)
   const answers = pendingOf(log).toolUses.map(({ event }) =>
-    resultEvent(event, failed(`${because}; this call may have had a part of its effect.`)),
+    resultEvent(event, failed(`${because}; this call may have had some of its effect.`)),
   )
   const before = [...endOfOpenSpan(log), ...answers, errorEvent(type, `${because}.`, 'exhausted')]
   await moveSession(

@@ -16,10 +16,11 @@ eval "$2"`
 export const bashTool: GuestTool = {
   order({ command, restart, timeout_ms: timeoutMs }, { folderFile }) {
     if (restart === true) return { argv: ['/bin/rm', '-f', '--', folderFile], timeoutMs: 10_000 }
-    if (typeof command !== 'string' || command.trim() === '') return failed('command must be given, and not be empty.')
+    if (typeof command !== 'string' || command.trim() === '')
+      return failed('command is required and must not be empty.')
     if (Buffer.byteLength(command) > bashLimits.commandBytes)
       return failed(
-        `command may take ${bashLimits.commandBytes / 1024} KiB; write a script with the write tool, and run that.`,
+        `command may have at most ${bashLimits.commandBytes / 1024} KiB; write a script with the write tool, and run that.`,
       )
     const wrong = unfit({ command })
     if (wrong) return wrong
@@ -30,7 +31,7 @@ export const bashTool: GuestTool = {
     }
   },
   result({ exitCode, timedOut, stdout }, { restart }, timeoutMs) {
-    if (restart === true) return { text: 'The shell is new; it begins in /home/user.', isError: false }
+    if (restart === true) return { text: 'The shell was restarted; it begins in /home/user.', isError: false }
     const printed = cutMiddle(stdout)
     const lines = [
       ...(printed === '' ? [] : [printed.replace(/\n$/, '')]),

@@ -42,7 +42,7 @@ export const readTool: GuestTool = {
   result(end, { view_range: range }) {
     if (end.exitCode !== 0) return refusal(end, 'The file could not be read.')
     if (end.stdout.includes('\0'))
-      return failed('This is no text file. Look at it with bash, with file, xxd or a program that knows it.')
+      return failed('This is not a text file. Inspect it with bash: with file, xxd or a program for its format.')
     if (end.stdout.length <= resultLimits.characters)
       return answered(end.stdout === '' ? '(nothing: the file is empty, or has no such lines)' : end.stdout)
     const shown =
@@ -50,7 +50,7 @@ export const readTool: GuestTool = {
       end.stdout.slice(0, resultLimits.characters)
     const next = (Array.isArray(range) ? Number(range[0]) : 1) + shown.split('\n').length - 1
     return {
-      text: `${shown}[Cut here: a result holds ${resultLimits.characters} characters. Read on with view_range [${next}, 0].]`,
+      text: `${shown}[Cut here: a result has at most ${resultLimits.characters} characters. Read on with view_range [${next}, 0].]`,
       isError: false,
     }
   },
@@ -101,7 +101,7 @@ try:
         before = file.read()
     found = before.count(old)
     if found == 0:
-        refuse('old_string does not occur in the file. Read it, and give the text exactly as it stands there.')
+        refuse('old_string does not occur in the file. Read it, and give the text exactly as it appears there.')
     if found > 1 and not every:
         refuse('old_string occurs %d times. Give more of its surroundings, or set replace_all.' % found)
     following = '%s.berth.%d' % (path, os.getpid())

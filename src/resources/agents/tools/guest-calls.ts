@@ -91,7 +91,7 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
         (error.code === 'vm_unreachable' || error.code === 'timeout') &&
         !(error instanceof Overdue)
       if (!passes || performance.now() - lastReachedMs > unreachableMs) throw error
-      log.debug({ reason: error.message, vm: begunIn?.vmId }, 'a tool’s VM is out of reach; trying again')
+      log.debug({ reason: error.message, vm: begunIn?.vmId }, 'a tool’s VM is unreachable; trying again')
     }
     await wait(againMs, undefined, { signal })
   }

@@ -29,12 +29,12 @@ export function inPieces(text: string): string[] {
 export function unfit(texts: Readonly<Record<string, string>>): ToolResult | undefined {
   let bytes = 0
   for (const [name, text] of Object.entries(texts)) {
-    if (text.includes('\0')) return failed(`${name} holds a NUL character, which cannot be passed on. Leave it out.`)
+    if (text.includes('\0')) return failed(`${name} contains a NUL character, which cannot be passed on. Remove it.`)
     bytes += Buffer.byteLength(text)
   }
   return bytes > guestTextBytesMax
     ? failed(
-        `${Object.keys(texts).join(' and ')} may take ${guestTextBytesMax / 1024} KiB together; use several smaller calls.`,
+        `${Object.keys(texts).join(' and ')} may have at most ${guestTextBytesMax / 1024} KiB together; use several smaller calls.`,
       )
     : undefined
 }

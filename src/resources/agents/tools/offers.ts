@@ -77,7 +77,8 @@ export function readArguments(
   if (!input)
     return {
       input: { invalid_arguments: text.slice(0, invalidLength) },
-      problem: 'The arguments of this call are no JSON object. Call the tool again with one that fits its schema.',
+      problem:
+        'The arguments of this call are not a JSON object. Call the tool again with one that matches its schema.',
     }
   if (!offer) return { input, problem: 'There is no such tool. Use one of those that you were given.' }
   return { input, problem: problemWith(input, offer.tool.parameters) }
@@ -99,7 +100,7 @@ function problemWith(input: Record<string, unknown>, schema: Tool['parameters'])
     givenUp.delete(name)
     return outcome.valid
       ? null
-      : `The arguments do not fit the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
+      : `The arguments do not match the tool’s schema: ${(outcome.errorMessage ?? '').slice(0, problemLength)} Call it again with arguments that do.`
   } catch (error) {
     return error instanceof RangeError ? uncheckedProblem : null // the stack was full
   }

@@ -18,7 +18,7 @@ try:
 except OSError:
     pass
 if not os.path.isdir(path):
-    sys.stderr.write('%s is no folder.\\n' % path)
+    sys.stderr.write('%s is not a folder.\\n' % path)
     sys.exit(${refusedCode})
 found = []
 for name in glob.iglob(os.path.join(path, pattern), recursive=True, include_hidden=True):
@@ -101,7 +101,7 @@ export const grepTool: GuestTool = {
       lines.length > foundMax
         ? [
             ...lines.slice(0, foundMax),
-            `[Cut: more than ${foundMax} lines match; search for something more particular.]`,
+            `[Cut: more than ${foundMax} lines match; search for something more specific.]`,
           ].join('\n')
         : lines.join('\n'),
     )

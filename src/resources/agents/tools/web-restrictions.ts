@@ -33,7 +33,7 @@ export const webToolShapes = {
   web_search: {
     allowed_domains: domains(true),
     blocked_domains: domains(true),
-    user_location: unsupported('it is not supported: leave it out; the search engine is asked without a place'),
+    user_location: unsupported('it is not supported: leave it out; searches carry no location'),
   },
 } as const
 
@@ -65,7 +65,7 @@ export function whyRestricted(
   url: URL,
 ): string | null {
   if (allowed && !allowed.some((entry) => covers(entry, url)))
-    return `This agent may reach no other domains than ${allowed.join(', ')}, and those below them.`
+    return `This agent may only reach these domains and their subdomains: ${allowed.join(', ')}.`
   return blocked?.some((entry) => covers(entry, url)) ? `This agent may not reach ${url.hostname}.` : null
 }
 

@@ -46,7 +46,7 @@ export async function fetchPage(
       await response.body?.cancel()
       return {
         ...failed(
-          `The address answered ${response.status} with ${type.slice(0, 100) || 'no content type'}, which is no text.`,
+          `The address answered ${response.status} with ${type.slice(0, 100) || 'no content type'}, which is not text.`,
         ),
         usage,
       }
@@ -94,8 +94,11 @@ export async function searchWeb(
     }
   } catch (error) {
     signal.throwIfAborted()
-    log.warn({ reason: error instanceof Error ? error.message : String(error) }, 'the search engine could not be asked')
-    return failed('The search engine could not be asked. Try again later.')
+    log.warn(
+      { reason: error instanceof Error ? error.message : String(error) },
+      'the search engine could not be reached',
+    )
+    return failed('The search engine could not be reached. Try again later.')
   }
 }
 
@@ -131,7 +134,7 @@ async function getFollowing(
     if (!next || next.username !== '' || next.password !== '')
       throw new OutboundError(
         'refused',
-        'The address redirects to something that is no address, or has a user name in it.',
+        'The address redirects to something that is not a URL, or that contains a user name.',
       )
     url = next
   }
@@ -152,9 +155,7 @@ function whyNot(error: unknown): string {
   for (const cause of causesOf(error)) {
     if (cause instanceof OutboundError) return cause.message
     if (cause instanceof ThreadError)
-      return cause.reason === 'busy'
-        ? cause.message
-        : 'The page could not be turned into text: it takes too long to read.'
+      return cause.reason === 'busy' ? cause.message : 'The page could not be turned into text in time.'
     if (cause.name === 'TimeoutError') return `The address did not answer within ${fetchMs / 1000} s.`
   }
   return 'The address could not be reached.'

@@ -40,7 +40,7 @@ export async function followLog(
   if (end && !isAfter(end, position))
     throw new BerthError(
       'log_over',
-      'The log has ended, and nothing follows this entry. Read it whole without a cursor, or from 0.',
+      'The log has ended, and nothing follows this entry. Read all of it without a cursor, or from 0.',
     )
   if (end && isForgotten(build)) return keptAfter([...keptEntries(build), entryOfEnd(end)], position)
   return followEntries(call, build.id, position)

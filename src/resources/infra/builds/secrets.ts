@@ -38,7 +38,7 @@ export async function setBuildSecret(
   checkEnv({ [name]: value }, 'secret')
   if (value === '') throw new BerthError('invalid_env_value', 'A secret must have a value; delete it instead.')
   if (leastRole === 'viewer')
-    throw new BerthError('invalid_request', 'leastRole must be member, admin or owner: viewers submit no builds.')
+    throw new BerthError('invalid_request', 'leastRole must be member, admin or owner: viewers cannot submit builds.')
   const sealed = call.sealer.seal(value, placeOf(scope.organizationId, name))
   return transaction(call.db, async (tx) => {
     const secret = await getOne<BuildSecret>(
@@ -85,7 +85,7 @@ export async function checkBuildSecrets(
   if (missing !== undefined)
     throw new BerthError(
       'invalid_spec',
-      `spec.secrets names ${missing}, which the organization has not. Set it with the mutation setBuildSecret.`,
+      `spec.secrets names ${missing}, which the organization does not have. Set it with the mutation setBuildSecret.`,
     )
   refuseBeyond(role, known)
 }

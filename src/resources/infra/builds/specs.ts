@@ -100,7 +100,7 @@ export function readSpecBytes(given: unknown): BuildSpec {
  */
 export function readSpec(object: unknown): BuildSpec {
   if (typeof object !== 'object' || object === null || Array.isArray(object))
-    throw new BerthError('invalid_spec', 'spec must hold a JSON object; `{}` is one.')
+    throw new BerthError('invalid_spec', 'spec must contain a JSON object; `{}` is one.')
   if (Buffer.byteLength(JSON.stringify(object)) > limits.buildSpecBytes) throw tooLong()
   const outcome = shape.safeParse(object)
   if (!outcome.success) {
@@ -117,7 +117,7 @@ export function readSpec(object: unknown): BuildSpec {
   if (spec.builder === 'static' && spec.commands.length > 0)
     throw new BerthError(
       'invalid_spec',
-      'spec.commands does not go with the builder "static", which publishes the path as it is.',
+      'spec.commands cannot be used with the builder "static", which publishes the path as it is.',
     )
   return spec
 }

@@ -56,7 +56,7 @@ export async function writeUpload(
   } finally {
     clearInterval(renewal)
     await release(db, writer).catch((error: Error) =>
-      log.warn({ reason: error.message }, 'the lease of an upload was not given back; it ends by itself'),
+      log.warn({ reason: error.message }, 'the lease of an upload could not be released; it expires by itself'),
     )
   }
 }
@@ -76,18 +76,18 @@ async function takeLease(
     if (upload.busy)
       throw new BerthError(
         'invalid_transition',
-        'Another PUT to this address is under way. Wait until it is over, or ask for an address of your own.',
+        'Another PUT to this URL is in progress. Wait until it has ended, or create another upload.',
         { retryAfterSeconds: leaseSeconds },
       )
     const held = await filesHeld(tx, organizationId)
     if (held.stagedBytes + mostBytes > limits.stagedBytesPerOrganization)
       throw tooMuch(
-        `Your organization has PUTs under way that may store ${toMib(held.stagedBytes)} MiB, and this one ${toMib(mostBytes)} MiB more; ${toMib(limits.stagedBytesPerOrganization)} MiB is what it may have under way. Wait for one of them; a request that says its Content-Length takes no more than that.`,
+        `Your organization has PUTs in progress that may store ${toMib(held.stagedBytes)} MiB, and this one may store ${toMib(mostBytes)} MiB more; the limit is ${toMib(limits.stagedBytesPerOrganization)} MiB. Wait for one of them to end. A request with a Content-Length counts with that size only.`,
       )
     if (held.allStagedBytes + mostBytes > limits.stagedBytes)
       throw new BerthError(
         'capacity_unavailable',
-        'Too many files are on their way at the moment. Try again in a few seconds.',
+        'Too many files are being uploaded at the moment. Try again in a few seconds.',
         { retryAfterSeconds: 10 },
       )
     await checkFileRoom(config, held, mostBytes)

@@ -35,7 +35,7 @@ export async function reachVm(
     select v.status, v.env_generation, n.agent_url from (select * from vms where id = ${id} and ${knownVms(scope)} and status <> 'deleted') v join nodes n on n.id = v.node_id`,
     ))
   if (!row) throw notFound('VM')
-  if (row.status !== 'running') throw new BerthError(ifNotRunning, `VM is ${row.status}; this needs a running one.`)
+  if (row.status !== 'running') throw new BerthError(ifNotRunning, `VM is ${row.status}; this requires a running one.`)
   return {
     id,
     scope,

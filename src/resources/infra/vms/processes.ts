@@ -55,7 +55,7 @@ async function checkRunning(db: Db, vmId: string): Promise<void> {
   if (count >= limits.processesRunningMax)
     throw new BerthError(
       'rate_limited',
-      `${limits.processesRunningMax} background processes of this VM run, as far as is known, which is the limit. End some of them, or read them, which finds those that have ended.`,
+      `${limits.processesRunningMax} background processes of this VM are running, as far as is known, which is the limit. End some of them, or read them to update the ones that have ended.`,
       { retryAfterSeconds: 10 },
     )
 }

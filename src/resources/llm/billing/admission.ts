@@ -67,7 +67,7 @@ async function ask(
   }
   throw new BerthError(
     'service_unavailable',
-    'Too many requests of this organization want credits at once. Try again in a moment.',
+    'Too many requests of this organization are waiting for credits. Try again in a moment.',
     { retryAfterSeconds: 1 },
   )
 }
@@ -89,7 +89,7 @@ async function fetchLease(db: Db, leases: Leases, account: Account, maxCostNanoU
 function insufficient(maxCostNanoUsd: number, leftNanoUsd: number): BerthError {
   return new BerthError(
     'insufficient_credits',
-    `This request may cost ${dollars(maxCostNanoUsd)} at most, and ${dollars(Math.max(0, leftNanoUsd))} of credits are left. Ask for fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25`,
+    `This request may cost up to ${dollars(maxCostNanoUsd)}, and ${dollars(Math.max(0, leftNanoUsd))} of credits are left. Request fewer tokens (max_tokens), or have the operator grant more: npm run -s credits -- grant --org <name> --usd 25`,
   )
 }
 
@@ -100,7 +100,7 @@ function refuseOverBudget(account: Account, key: Purse | null, maxCostNanoUsd: n
     const left = Math.max(0, purse.budgetLeft)
     throw new BerthError(
       'budget_exceeded',
-      `This ${whose} may spend ${dollars(purse.limitNanoUsd ?? 0)} a month, ${dollars(left)} of it is left, and this request may cost ${dollars(maxCostNanoUsd)} at most. Ask for fewer tokens (max_tokens), or have an admin raise the budget.`,
+      `This ${whose} may spend ${dollars(purse.limitNanoUsd ?? 0)} a month, ${dollars(left)} of it is left, and this request may cost up to ${dollars(maxCostNanoUsd)}. Request fewer tokens (max_tokens), or have an admin raise the budget.`,
     )
   }
 }

@@ -117,7 +117,7 @@ function readBudget(monthlyUsd: string | null): number | null {
   if (!(usd >= 0 && usd <= budgetUsdMax))
     throw new BerthError(
       'invalid_request',
-      `A budget is from 0 to ${budgetUsdMax.toLocaleString('en-US')} US dollars a month, or null for none.`,
+      `A budget must be from 0 to ${budgetUsdMax.toLocaleString('en-US')} US dollars a month, or null for none.`,
       { field: 'monthlyUsd' },
     )
   return Math.round(usd * nanoUsdPerUsd)
@@ -168,7 +168,7 @@ export async function grantCredits(
   if (!Number.isFinite(usd) || amountNanoUsd === 0 || Math.abs(usd) > grantUsdMax)
     throw new BerthError(
       'invalid_request',
-      `An amount is in US dollars, at most ${grantUsdMax.toLocaleString('en-US')}, and not zero.`,
+      `An amount must be in US dollars, at most ${grantUsdMax.toLocaleString('en-US')}, and not zero.`,
     )
   await transaction(db, async (tx) => {
     await change(

@@ -60,7 +60,7 @@ export function createLedgerQueue(writer: RowWriter, stillRunning: () => number)
         const front = await writeMost(rows.slice(0, half))
         return (await writeMost(rows.slice(half))) && front
       }
-      log.error({ err: error, requests: rows.map((row) => row.id) }, 'requests could not be written down')
+      log.error({ err: error, requests: rows.map((row) => row.id) }, 'requests could not be written to the ledger')
       for (const row of rows) noteWritten(row, row) // given up: nobody waits for it any more
       return false
     }

@@ -73,7 +73,7 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
       const presence = await present()
       if (presence.flushes > flushes) return presence.held
     }
-    throw new Error('a batch of the ledger did not get its turn')
+    throw new Error('a batch of the ledger timed out waiting for its turn')
   }
 
   return {

@@ -55,7 +55,7 @@ export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub
       leases
         .giveSpare(accounts.find(id))
         .catch((error: Error) =>
-          log.debug({ reason: error.message }, 'credits that others want could not be given back'),
+          log.debug({ reason: error.message }, 'credits that other processes need could not be returned'),
         )
   })
   const beat = async (): Promise<void> => {
@@ -68,7 +68,7 @@ export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub
     setInterval(
       () =>
         void beat().catch((error: Error) =>
-          log.debug({ reason: error.message }, 'the database could not be told that this process lives'),
+          log.debug({ reason: error.message }, 'the heartbeat of this process could not be written'),
         ),
       heartbeatMs,
     ),
@@ -91,7 +91,7 @@ export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub
     await writer
       .inLane(leave)
       .catch((error: Error) =>
-        log.warn({ reason: error.message }, 'leases could not be given back now; a worker will do it'),
+        log.warn({ reason: error.message }, 'leases could not be released now; a worker will do it'),
       )
   }
 

@@ -50,14 +50,14 @@ function openCalls(): OpenCalls {
       if (!waiting.delete(id))
         throw wrongMessage(
           place,
-          'answers no tool call of the assistant message before it, or one that is answered already.',
+          'answers no tool call of the assistant message before it, or one that already has an answer.',
         )
     },
     mustBeAnswered(place) {
       if (waiting.size > 0)
         throw wrongMessage(
           place,
-          'leaves a tool call without its answer. Send a tool message for every tool call, right behind the assistant message.',
+          'leaves a tool call without an answer. Send a tool message for every tool call, directly after the assistant message.',
         )
     },
   }
@@ -99,7 +99,7 @@ function readText(content: unknown, place: string): string {
     .map((item, at) => {
       const here = `${place}[${at}]`
       const part = fieldsAt(item, here)
-      if (part['type'] !== 'text') throw wrongMessage(`${here}.type`, 'must be text: this role takes no other parts.')
+      if (part['type'] !== 'text') throw wrongMessage(`${here}.type`, 'must be text: this role allows no other parts.')
       return textAt(part['text'], `${here}.text`)
     })
     .join('')
@@ -143,7 +143,7 @@ function readUserPart(part: Fields, place: string): UserPart {
 /** OpenAI's clients send a data URL, or bare base64 of a PDF. */
 function readFile(file: Fields, place: string): UserPart {
   if (file['file_id'] !== undefined && file['file_id'] !== null)
-    throw wrongMessage(`${place}.file_id`, 'cannot be used: files are not kept here. Send file_data.')
+    throw wrongMessage(`${place}.file_id`, 'cannot be used: Berth does not store files. Send file_data.')
   const filename = optionalTextAt(file['filename'], `${place}.filename`)
   const text = textAt(file['file_data'], `${place}.file_data`)
   const parsed = isBase64(text) ? { mediaType: 'application/pdf', data: text } : parseDataUrl(text)
@@ -164,7 +164,7 @@ function readAssistant(reader: Reader, fields: Fields, place: string): Assistant
       ? []
       : readReasoningDetails(reader, fields['reasoning_details'], `${place}.reasoning_details`)
   if (text === null && toolCalls.length === 0 && reasoning.length === 0)
-    throw wrongMessage(place, 'says nothing. An assistant message has content, tool_calls or both.')
+    throw wrongMessage(place, 'is empty. An assistant message must have content, tool_calls or both.')
   return { role: 'assistant', reasoning: [...reasoning, ...details], text: text ?? '', toolCalls }
 }
 
@@ -190,7 +190,7 @@ function readAssistantContent(
         break
       case 'reasoning':
         if (text !== null)
-          throw wrongMessage(here, 'is reasoning behind text. Reasoning goes first, before text and tool calls.')
+          throw wrongMessage(here, 'is reasoning after text. Reasoning must come first, before text and tool calls.')
         reasoning.push(readReasoningPart(reader, part, here))
         break
       default:
@@ -209,7 +209,7 @@ function readToolCalls(value: unknown, place: string): ToolCall[] {
     if (call['type'] !== 'function' && call['type'] !== undefined)
       throw wrongMessage(`${here}.type`, 'must be function.')
     const id = idAt(call['id'], `${here}.id`)
-    if (ids.has(id)) throw wrongMessage(`${here}.id`, 'stands twice in this message.')
+    if (ids.has(id)) throw wrongMessage(`${here}.id`, 'appears twice in this message.')
     ids.add(id)
     const named = fieldsAt(call['function'], `${here}.function`)
     const name = textAt(named['name'], `${here}.function.name`)

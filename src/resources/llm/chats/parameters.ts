@@ -22,7 +22,7 @@ type Parameters = Pick<
  */
 export function readParameters(body: Fields, model: Model): Parameters {
   const n = body['n'] ?? 1
-  if (n !== 1) throw wrongParameter('n', 'must be 1: one answer is made of each request.')
+  if (n !== 1) throw wrongParameter('n', 'must be 1: each request gets one answer.')
   const { user = null } = body
   if (user !== null && typeof user !== 'string') throw wrongParameter('user', 'must be a string.')
   const parameters: Parameters = {
@@ -70,7 +70,7 @@ export function readReasoningEffort(value: unknown, model: Model, stream: boolea
   if (level !== 'none' && !stream)
     throw new BerthError(
       'reasoning_requires_streaming',
-      'Reasoning takes a streamed answer. Send stream: true, or leave reasoning_effort out.',
+      'Reasoning requires a streamed answer. Send stream: true, or leave reasoning_effort out.',
     )
   if (model.reasoningLevels.includes(level)) return level
   if (level === 'none' && model.reasoningLevels.length === 0) return null

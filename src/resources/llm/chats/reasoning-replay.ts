@@ -22,13 +22,13 @@ export function replayed({ config, model }: Reader, block: ReasoningBlock, place
   if (block.model !== model.id && findModel(config, block.model) !== model) {
     throw new BerthError(
       'reasoning_model_mismatch',
-      `${place} is reasoning of another model than ${model.id}, and can be replayed to its own model only. Ask that model, or leave the block out.`,
+      `${place} is reasoning of another model than ${model.id}, and can only be replayed to its own model. Use that model, or leave the block out.`,
     )
   }
   if (model.reasoningNeedsId && block.id === null) {
     throw new BerthError(
       'reasoning_id_missing',
-      `${place} has no id, without which ${model.id} cannot go on from it. Send the id that came in reasoning_meta.`,
+      `${place} has no id, without which ${model.id} cannot continue from it. Send the id from reasoning_meta.`,
     )
   }
   // A provider that wants a signature wants an encrypted text only for what it hid.
@@ -61,7 +61,7 @@ export function readReasoningPart(reader: Reader, part: Fields, place: string): 
   if (!isComplete(reader, block))
     throw wrongMessage(
       place,
-      'has neither signature nor encrypted_content, so it cannot be replayed. Send the one that came in reasoning_meta, or leave the block out.',
+      'has neither signature nor encrypted_content, so it cannot be replayed. Send the one from reasoning_meta, or leave the block out.',
     )
   return block
 }

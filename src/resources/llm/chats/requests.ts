@@ -47,7 +47,7 @@ export function readUiChatRequest(config: Config, body: unknown): ChatRequest & 
   if (switchFrom(fields, 'stream') === false)
     throw new BerthError(
       'stream_required',
-      'This path answers as a stream only. Leave stream out, or use /v1/chat/completions.',
+      'This path only answers with a stream. Leave stream out, or use /v1/chat/completions.',
     )
   return { ...readRequest(config, fields, true, readUiMessages), continuedId: lastAssistantId(fields['messages']) }
 }
@@ -79,7 +79,7 @@ function readModel(config: Config, name: unknown): Model {
   if (!model)
     throw new BerthError(
       'unsupported_model',
-      `There is no such model here. GET /v1/models lists all; there is, for example, ${someModels(config)}.`,
+      `There is no such model here. GET /v1/models lists all of them; for example ${someModels(config)}.`,
     )
   return model
 }

@@ -62,18 +62,18 @@ const rules: Readonly<Record<PassedParameter, Rule>> = {
 
 /** What the gateway has no answer for, whoever the upstream is; by name, what to do instead. */
 const refused: Readonly<Record<string, { harmless?: (value: unknown) => boolean; instead: string }>> = {
-  audio: { instead: 'answers are text here. Leave it out.' },
+  audio: { instead: 'only text answers are supported. Leave it out.' },
   modalities: {
     harmless: (value) => Array.isArray(value) && value.length === 1 && value[0] === 'text',
-    instead: 'answers are text here. Leave it out, or send ["text"].',
+    instead: 'only text answers are supported. Leave it out, or send ["text"].',
   },
   functions: { instead: 'it was replaced by tools. Send tools.' },
   function_call: { instead: 'it was replaced by tool_choice. Send tool_choice.' },
-  moderation: { instead: 'verdicts of a moderation are not passed on. Leave it out.' },
-  web_search_options: { instead: 'models search by tools of your own. Leave it out.' },
+  moderation: { instead: 'moderation results are not passed on. Leave it out.' },
+  web_search_options: { instead: 'web search is not built in; offer a tool of your own for it. Leave it out.' },
   store: {
     harmless: (value) => value === false,
-    instead: 'nothing that is said is stored. Leave it out, or send false.',
+    instead: 'conversations are not stored. Leave it out, or send false.',
   },
 }
 
@@ -115,7 +115,7 @@ export function checkUpstreams({ id, upstreams }: Model, request: Pick<ModelRequ
     ({ name, value }) => !upstreams.some(({ kind }) => knowsParameter(kind, name, value)),
   )
   const name = unknown?.name ?? request.needed.map((one) => one.name).join(' together with ')
-  throw unsupported(name, `${id} has no upstream that knows it. Leave it out, or choose another model.`)
+  throw unsupported(name, `no upstream of ${id} supports it. Leave it out, or choose another model.`)
 }
 
 /** The 400 for a parameter that would change the answer and that nobody would honour. */
@@ -133,5 +133,5 @@ function wrongBias(value: unknown): string | null {
 function wrongTopLogprobs(value: unknown, body: Fields): string | null {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > topLogprobsMax)
     return `must be a whole number from 0 to ${topLogprobsMax}.`
-  return body['logprobs'] === true || value === 0 ? null : 'takes logprobs: true.'
+  return body['logprobs'] === true || value === 0 ? null : 'requires logprobs: true.'
 }

@@ -20,16 +20,16 @@ export function readTools(
   if (!stream && (tools.length > 0 || (choice !== null && choice !== 'none'))) {
     throw new BerthError(
       'tools_require_streaming',
-      'Tools take a streamed answer. Send stream: true, or leave tools and tool_choice out.',
+      'Tools require a streamed answer. Send stream: true, or leave tools and tool_choice out.',
     )
   }
   if (tools.length > 0 && !model.capabilities.tools)
     throw wrongParameter(
       'tools',
-      `cannot be used: ${model.id} calls no tools. Choose a model whose capabilities have tools.`,
+      `cannot be used: ${model.id} cannot call tools. Choose a model whose capabilities have tools.`,
     )
   if (tools.length === 0 && choice !== null && choice !== 'none' && choice !== 'auto')
-    throw wrongParameter('tool_choice', 'asks for a tool, and tools has none.')
+    throw wrongParameter('tool_choice', 'requires a tool, but tools has none.')
   const parallel = body['parallel_tool_calls'] ?? null
   if (parallel !== null && typeof parallel !== 'boolean')
     throw wrongParameter('parallel_tool_calls', 'must be true or false.')
@@ -55,7 +55,7 @@ function readList(value: unknown): Tool[] {
 function readTool(item: unknown, place: string): Tool {
   if (!isObject(item)) throw wrongParameter(place, 'must be an object.')
   if (item['type'] !== 'function')
-    throw wrongParameter(`${place}.type`, 'must be function: other kinds of tools are not run here.')
+    throw wrongParameter(`${place}.type`, 'must be function: other kinds of tools are not supported.')
   const named = item['function']
   if (!isObject(named)) throw wrongParameter(`${place}.function`, 'must be an object.')
   const { name, description = null, parameters = null, strict = null } = named

@@ -40,7 +40,7 @@ export function readUiMessages(reader: Reader, value: unknown): Message[] {
         throw wrongMessage(`${place}.role`, 'must be system, user or assistant.')
     }
   })
-  if (messages.length === 0) throw wrongMessage('messages', 'says nothing. Send at least one message with a part.')
+  if (messages.length === 0) throw wrongMessage('messages', 'is empty. Send at least one message with a part.')
   return messages
 }
 
@@ -82,8 +82,7 @@ function readUser(parts: readonly Part[]): Message[] {
 
 function readUserPart({ type, fields, place }: Part): UserPart {
   if (type === 'text') return { type, text: textAt(fields['text'], `${place}.text`) }
-  if (type !== 'file')
-    throw wrongMessage(`${place}.type`, 'is not a part that a user message may have: send text or file.')
+  if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not allowed in a user message: send text or file.')
   const url = textAt(fields['url'], `${place}.url`)
   const mediaType = textAt(fields['mediaType'], `${place}.mediaType`).toLowerCase()
   const filename = optionalTextAt(fields['filename'], `${place}.filename`)
@@ -126,7 +125,7 @@ function readStep(reader: Reader, parts: readonly Part[], isLast: boolean): Mess
     if (type === 'text') texts.push(textAt(fields['text'], `${place}.text`))
     else if (type === 'reasoning') reasoning.push(...readUiReasoning(reader, fields, place))
     else if (isToolPart(type)) turns.push(...readToolPart(type, fields, place, isLast))
-    else if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a kind of part that is known here.') // a file of the assistant's cannot be said again
+    else if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a known kind of part.') // a file of the assistant's cannot be said again
   }
   const text = texts.join('')
   // A step that was cut before it said anything; reasoning by itself is nothing that a provider takes.

@@ -49,7 +49,7 @@ export function readUiReasoning(reader: Reader, part: Fields, place: string): Re
   if (berth === undefined)
     throw wrongMessage(
       `${here}.berth`,
-      'is missing: it says which model the reasoning is bound to. Send providerMetadata back as it came.',
+      'is missing: it names the model that the reasoning belongs to. Send providerMetadata back unchanged.',
     )
   const model = textAt(fieldsAt(berth, `${here}.berth`)['model'], `${here}.berth.model`)
   const bound = replayed(reader, { ...block, model }, place)

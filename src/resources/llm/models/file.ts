@@ -21,22 +21,19 @@ const variable = z
   .string('the name of an environment variable')
   .regex(
     /^[A-Z][A-Z0-9_]{0,63}$/,
-    'the name of an environment variable, such as MY_KEY: the key itself never stands in this file',
+    'the name of an environment variable, such as MY_KEY: the key itself does not belong in this file',
   )
 const tokens = z.int('a whole number of tokens').min(1, 'at least 1').max(tokensMax, `at most ${tokensMax}`)
 const price = z
-  .string('US dollars for a million tokens, as text: "2.50"')
-  .regex(/^\d{1,6}(\.\d{1,3})?$/, 'US dollars for a million tokens with three decimals at most: "2.50"')
+  .string('US dollars per million tokens, as text: "2.50"')
+  .regex(/^\d{1,6}(\.\d{1,3})?$/, 'US dollars per million tokens with three decimals at most: "2.50"')
 const day = z
   .string('a day such as 2026-01-31')
   .regex(/^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/, 'a day such as 2026-01-31')
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'an http(s) address' })
   .max(2048, 'at most 2048 characters')
-  .refine(
-    (url) => !/[?#]|:\/\/[^/]*@/.test(url),
-    'an address without credentials, ? and #; a key belongs into api_key_env',
-  )
+  .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'a URL without credentials, ? and #; name the key in api_key_env')
 const patience = z
   .number('a number of seconds')
   .min(1, 'at least 1')
@@ -132,7 +129,7 @@ export function parseModelFile(name: string, source: string): { file: ModelFile;
   try {
     value = document.toJS() ?? {}
   } catch {
-    return { file: {}, problems: [`${name}: its aliases grow too large.`] }
+    return { file: {}, problems: [`${name}: its aliases expand to too much.`] }
   }
   const outcome = file.safeParse(value)
   if (outcome.success) return { file: outcome.data, problems: [] }
@@ -151,7 +148,7 @@ function sentences(name: string, issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(
       (key) =>
-        `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/key|secret|token/i.test(key) ? '; put the key into an environment variable, and its name into api_key_env' : ''}.`,
+        `${name}: ${issue.path.length > 0 ? `${place}.` : ''}${key} is not known here${/key|secret|token/i.test(key) ? '; put the key into an environment variable, and the variable’s name into api_key_env' : ''}.`,
     )
   if (issue.code === 'invalid_key') return [`${name}: ${place} must be ${issue.issues[0]?.message ?? 'another name'}.`]
   return [`${name}: ${place} must be ${issue.message}.`]
