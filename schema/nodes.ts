@@ -1,9 +1,10 @@
 /**
  * Nodes: every noun that can be loaded by its id alone, through `node` and `nodes` and through the objects beside ids.
  */
+import type { FieldMap } from '@pothos/core'
 import { builder } from './builder.ts'
 import type { Call } from '#src/platform/services.ts'
-import type { NodeName } from './node-ids.ts'
+import { encodeNodeId, type NodeName } from './node-ids.ts'
 
 const batchMax = 1000 // ids in one statement
 
@@ -27,4 +28,30 @@ export function nodeOf<Row extends { id: string }>(
     },
     loaderOptions: { cache: false, maxBatchSize: batchMax },
   })
+}
+
+type Types = (typeof builder)['$inferSchemaTypes']
+
+/** A node that a row names. `id`: its stored id; `nullable`: whether there may be none. */
+type Link<Row> = {
+  type: { readonly name: string } // any node's: what rows it has does not matter here
+  description: string
+  nullable?: true
+  id: (row: Row) => string | null
+}
+
+/** The fields `<name>Id` and `<name>`: the id of a node, and the node, which is null when it is deleted or not the caller's. */
+export function linkTo<Row>(
+  t: PothosSchemaTypes.ObjectFieldBuilder<Types, Row>,
+  name: string,
+  { type, description, nullable = false as never, id }: Link<Row>,
+): FieldMap {
+  const publicId = (row: Row): string | null => {
+    const stored = id(row)
+    return stored === null ? null : encodeNodeId(type.name, stored)
+  }
+  return {
+    [`${name}Id`]: t.id({ nullable, description, resolve: publicId as never }), // not null unless it may be
+    [name]: t.field({ type: type as never, nullable: true, description, resolve: id as never }), // Pothos cannot resolve a generic type
+  }
 }

@@ -4,7 +4,9 @@ import { builder } from '../builder.ts'
 import { always, oneOfWords } from '../words.ts'
 import { modelType } from '../llm/models.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { definitionFields, effort, modelInput, speed } from './agents/inputs.ts'
@@ -149,15 +151,17 @@ builder.objectType(agentType, {
       description: 'The caller’s own labels: pairs of key and text.',
       resolve: ({ definition }) => definition.metadata,
     }),
-    organizationId: t.id({
+    ...linkTo(t, 'organization', {
+      type: organizationType,
       nullable: true,
       description: 'The organization that owns it; null when a person does.',
-      resolve: (agent) => (agent.ownerUserId ? null : encodeId('organization', agent.organizationId)),
+      id: (agent) => (agent.ownerUserId ? null : agent.organizationId),
     }),
-    ownerId: t.id({
+    ...linkTo(t, 'owner', {
+      type: userType,
       nullable: true,
       description: 'The person who owns it; null when the organization does.',
-      resolve: ({ ownerUserId }) => ownerUserId && encodeId('user', ownerUserId),
+      id: ({ ownerUserId }) => ownerUserId,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When its first version was created.' }),
     updatedAt: t.expose('updatedAt', {

@@ -4,11 +4,11 @@ import { builder } from '../builder.ts'
 import { always, oneOfWords } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { credentialAuth, credentialAuthChangeInput, credentialAuthInput } from './credentials/auth.ts'
-import { vaultType } from './vaults.ts'
+import { vaultEvent, vaultType } from './vaults.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { Credential } from '#src/resources/agents/credentials/rows.ts'
 import {
@@ -186,6 +186,14 @@ builder.queryFields((t) => ({
   }),
 }))
 
+builder.objectFields(vaultEvent, (t) =>
+  linkTo(t, 'credential', {
+    type: credentialType,
+    nullable: true,
+    description: 'The credential, when the event is about one.',
+    id: ({ credentialId }) => credentialId,
+  }),
+)
 type CredentialsGiven = Parameters<typeof pageCredentialsOfEach>[2] &
   OrderGiven & { filter?: Parameters<typeof pageCredentialsOfEach>[3] }
 const credentialsOf = pagesOfEach((call, vaultIds, { filter, orderBy, ...window }: CredentialsGiven) =>

@@ -5,7 +5,10 @@ import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { organizationType } from '../identity/organizations.ts'
+import { userType } from '../identity/users.ts'
+import { vmType } from '../infra/vms.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { environmentConfig, environmentConfigInput } from './environments/configs.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -50,18 +53,21 @@ builder.objectType(environmentType, {
     scope: t.string(always('account', ': only its owner can use it')),
     status: t.field({ type: environmentStatus, description: 'Its current status.', resolve: ({ status }) => status }),
     statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it failed, as a sentence.' }),
-    vmId: t.id({
+    ...linkTo(t, 'vm', {
+      type: vmType,
       nullable: true,
       description: 'Its VM, from the first use on.',
-      resolve: ({ vmId }) => vmId && encodeId('vm', vmId),
+      id: ({ vmId }) => vmId,
     }),
-    ownerId: t.id({
+    ...linkTo(t, 'owner', {
+      type: userType,
       description: 'The person who owns it.',
-      resolve: ({ ownerUserId }) => encodeId('user', ownerUserId),
+      id: ({ ownerUserId }) => ownerUserId,
     }),
-    organizationId: t.id({
+    ...linkTo(t, 'organization', {
+      type: organizationType,
       description: 'The organization it belongs to.',
-      resolve: ({ organizationId }) => encodeId('organization', organizationId),
+      id: ({ organizationId }) => organizationId,
     }),
     eventCursor: t.string({
       description: 'Pass it as `after` to `environmentEvents` to follow what happens from here on.',
@@ -97,10 +103,11 @@ const environmentEvent = builder.objectRef<EnvironmentEvent>('EnvironmentEvent')
       resolve: ({ status }) => status,
     }),
     statusReason: t.exposeString('statusReason', { nullable: true, description: 'Why it failed.' }),
-    vmId: t.id({
+    ...linkTo(t, 'vm', {
+      type: vmType,
       nullable: true,
       description: 'Its VM after this event.',
-      resolve: ({ vmId }) => vmId && encodeId('vm', vmId),
+      id: ({ vmId }) => vmId,
     }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),

@@ -5,7 +5,7 @@ import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { agentType } from './agents.ts'
@@ -67,16 +67,11 @@ builder.objectType(sessionType, {
       description: 'The same, as REST shows it.',
       resolve: (session) => wireAgent(session),
     }),
-    environmentId: t.id({
-      nullable: true,
-      description: 'The environment it works in; null when it has none.',
-      resolve: ({ environmentId }) => environmentId && encodeId('environment', environmentId),
-    }),
-    environment: t.field({
+    ...linkTo(t, 'environment', {
       type: environmentType,
       nullable: true,
-      description: 'The same, as an object.',
-      resolve: ({ environmentId }) => environmentId,
+      description: 'The environment it works in; null when it has none.',
+      id: ({ environmentId }) => environmentId,
     }),
     deploymentId: t.id({
       nullable: true,

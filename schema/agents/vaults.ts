@@ -57,7 +57,8 @@ const vaultEventType = enumOf('VaultEventType', 'What happened to a vault or one
   'vault_credential.refresh_failed': 'An access token could not be refreshed.',
 } satisfies Record<VaultEventType, string>)
 
-const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
+/** An event of a vault; its credential is added by the file of credentials. */
+export const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
   description: 'Something that happened to a vault or one of its credentials.',
   isTypeOf: (value) => typeof value === 'object' && value !== null && 'vaultId' in value,
   fields: (t) => ({
@@ -73,11 +74,6 @@ const vaultEvent = builder.objectRef<VaultEvent>('VaultEvent').implement({
       resolve: ({ vaultId }) => vaultId,
     }),
     type: t.field({ type: vaultEventType, description: 'What.', resolve: ({ type }) => type }),
-    credentialId: t.id({
-      nullable: true,
-      description: 'The credential, when the event is about one.',
-      resolve: ({ credentialId }) => credentialId && encodeId('credential', credentialId),
-    }),
     at: t.expose('createdAt', { type: 'DateTime', description: 'When it happened.' }),
   }),
 })

@@ -3,10 +3,9 @@ import { idArguments } from '#schema/arguments.ts'
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import { actionOn } from '#schema/mutations.ts'
-import { nodeOf } from '#schema/nodes.ts'
+import { linkTo, nodeOf } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
 import type { KeyScope } from '#src/platform/access.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import {
   createApiKey,
   findApiKeys,
@@ -35,25 +34,19 @@ export const apiKeyType = nodeOf(
 builder.objectType(apiKeyType, {
   description: 'An organization’s API key. Its secret was shown once and is stored as a hash.',
   fields: (t) => ({
-    organizationId: t.id({
-      description: 'The organization that owns it and pays for its use.',
-      resolve: (key) => encodeId('organization', key.organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
-      nullable: true,
-      description: 'The organization that owns it.',
-      resolve: (key) => key.organizationId,
+      description: 'The organization that owns it and pays for its use.',
+      id: (key) => key.organizationId,
     }),
     name: t.exposeString('name', { description: 'A name given by its creator.' }),
     lastFour: t.exposeString('secretLast4', { description: 'The last four characters of its secret.' }),
     scopes: t.field({ type: [keyScope], description: 'What it may be used for.', resolve: (key) => key.scopes }),
-    createdById: t.id({ description: 'Who created it.', resolve: (key) => encodeId('user', key.createdBy) }),
-    createdBy: t.field({
+    ...linkTo(t, 'createdBy', {
       type: userType,
-      nullable: true,
+
       description: 'Who created it.',
-      resolve: (key) => key.createdBy,
+      id: (key) => key.createdBy,
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was created.' }),
     expiresAt: t.expose('expiresAt', {

@@ -2,10 +2,9 @@
 import { builder } from '#schema/builder.ts'
 import { enumOf } from '#schema/enums.ts'
 import { actionOn, idField, mutationOf } from '#schema/mutations.ts'
-import { nodeOf } from '#schema/nodes.ts'
+import { linkTo, nodeOf } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
 import type { Role } from '#src/platform/access.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import { changeRole, findMembers, pageMembers, removeMember } from '#src/resources/identity/members.ts'
 import { listOfOrganizations, organizationType } from './organizations.ts'
 import { userType } from './users.ts'
@@ -23,18 +22,18 @@ const member = nodeOf('Member', '`mbr_` and 26 characters.', findMembers)
 builder.objectType(member, {
   description: 'A person in an organization.',
   fields: (t) => ({
-    organizationId: t.id({
-      description: 'The organization.',
-      resolve: (one) => encodeId('organization', one.organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
-      nullable: true,
+
       description: 'The organization.',
-      resolve: (one) => one.organizationId,
+      id: (one) => one.organizationId,
     }),
-    userId: t.id({ description: 'The person.', resolve: (one) => encodeId('user', one.userId) }),
-    user: t.field({ type: userType, nullable: true, description: 'The person.', resolve: (one) => one.userId }),
+    ...linkTo(t, 'user', {
+      type: userType,
+
+      description: 'The person.',
+      id: (one) => one.userId,
+    }),
     email: t.exposeString('email', { nullable: true, description: 'Their email address, when known.' }),
     role: t.field({
       type: roleType,

@@ -1,5 +1,6 @@
 /** Who is calling, in GraphQL: where a client starts. */
 import { builder } from '#schema/builder.ts'
+import { linkTo } from '#schema/nodes.ts'
 import { connectionOf, pageArguments } from '#schema/pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { pageOrganizations } from '#src/resources/identity/organizations.ts'
@@ -12,16 +13,11 @@ import { userType } from './users.ts'
 const viewer = builder.objectRef<Viewer>('Viewer').implement({
   description: 'The authenticated caller: a person or an organization’s API key.',
   fields: (t) => ({
-    userId: t.id({
-      nullable: true,
-      description: 'The person; null for an API key.',
-      resolve: ({ userId }) => userId && encodeId('user', userId),
-    }),
-    user: t.field({
+    ...linkTo(t, 'user', {
       type: userType,
       nullable: true,
       description: 'The person; null for an API key.',
-      resolve: ({ userId }) => userId,
+      id: ({ userId }) => userId,
     }),
     keyId: t.exposeID('keyId', { nullable: true, description: 'The API key; null for a person.' }),
     key: t.field({

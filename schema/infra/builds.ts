@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followBuild } from '#src/resources/infra/builds/events.ts'
@@ -61,47 +61,29 @@ export const buildType = nodeOf('Build', '`bld_` and 26 characters.', findBuilds
 builder.objectType(buildType, {
   description: 'A build job: a repository or an upload, built in a VM of its own that is deleted afterwards.',
   fields: (t) => ({
-    organizationId: t.id({
-      description: 'The organization that owns it.',
-      resolve: (build) => encodeId('organization', build.organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
-      nullable: true,
+
       description: 'The organization that owns it.',
-      resolve: (build) => build.organizationId,
+      id: (build) => build.organizationId,
     }),
-    createdById: t.id({
-      nullable: true,
-      description: 'Who submitted it; null for an API key.',
-      resolve: (build) => build.createdBy && encodeId('user', build.createdBy),
-    }),
-    createdBy: t.field({
+    ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
       description: 'Who submitted it; null for an API key.',
-      resolve: (build) => build.createdBy,
+      id: (build) => build.createdBy,
     }),
-    templateId: t.id({
-      description: 'The template that its VM starts from.',
-      resolve: (build) => encodeId('template', build.templateId),
-    }),
-    template: t.field({
+    ...linkTo(t, 'template', {
       type: templateType,
-      nullable: true,
+
       description: 'The template that its VM starts from.',
-      resolve: (build) => build.templateId,
+      id: (build) => build.templateId,
     }),
-    machineId: t.id({
-      nullable: true,
-      description: 'The machine on which it runs or ran; null before it starts.',
-      resolve: (build) => build.nodeId && encodeId('node', build.nodeId),
-    }),
-    machine: t.field({
+    ...linkTo(t, 'machine', {
       type: machineType,
       nullable: true,
       description: 'The machine on which it runs or ran; null before it starts.',
-      resolve: (build) => build.nodeId,
+      id: (build) => build.nodeId,
     }),
     status: t.field({ type: buildStatus, description: 'Its current status.', resolve: (build) => build.status }),
     repoUrl: t.exposeString('repoUrl', { nullable: true, description: 'The repository, without credentials.' }),

@@ -1,7 +1,7 @@
 /** Workspace folders in GraphQL. */
 import { builder } from '../builder.ts'
 import { deletionOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { deleteFolder, findFolders, pageFolders } from '#src/resources/infra/folders.ts'
@@ -17,36 +17,23 @@ builder.objectType(folderType, {
   fields: (t) => ({
     name: t.exposeString('name', { description: 'The name of the VM it was created for.' }),
     sizeMb: t.exposeInt('sizeMb', { description: 'Its capacity in MB.' }),
-    organizationId: t.id({
-      description: 'The organization that owns it.',
-      resolve: (folder) => encodeId('organization', folder.organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
-      nullable: true,
+
       description: 'The organization that owns it.',
-      resolve: (folder) => folder.organizationId,
+      id: (folder) => folder.organizationId,
     }),
-    createdById: t.id({
-      nullable: true,
-      description: 'Who created the VM it was created for; null for an API key.',
-      resolve: (folder) => folder.userId && encodeId('user', folder.userId),
-    }),
-    createdBy: t.field({
+    ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
       description: 'Who created the VM it was created for; null for an API key.',
-      resolve: (folder) => folder.userId,
+      id: (folder) => folder.userId,
     }),
-    machineId: t.id({
-      description: 'The machine that stores its disk.',
-      resolve: (folder) => encodeId('node', folder.nodeId),
-    }),
-    machine: t.field({
+    ...linkTo(t, 'machine', {
       type: machineType,
-      nullable: true,
+
       description: 'The machine that stores its disk.',
-      resolve: (folder) => folder.nodeId,
+      id: (folder) => folder.nodeId,
     }),
     vmId: t.id({
       nullable: true,

@@ -1,6 +1,6 @@
 /** Templates in GraphQL. */
 import { builder } from '../builder.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { findTemplates, pageTemplates } from '#src/resources/infra/templates.ts'
@@ -16,27 +16,17 @@ builder.objectType(templateType, {
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name, which can be used instead of the id.' }),
     description: t.exposeString('description', { description: 'A description of its content.' }),
-    organizationId: t.id({
-      nullable: true,
-      description: 'The organization that owns it; null for one that everybody may use.',
-      resolve: (template) => template.organizationId && encodeId('organization', template.organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
       nullable: true,
       description: 'The organization that owns it; null for one that everybody may use.',
-      resolve: (template) => template.organizationId,
+      id: (template) => template.organizationId,
     }),
-    machineId: t.id({
-      nullable: true,
-      description: 'The machine that stores its disk; null when every machine does, or none any more.',
-      resolve: (template) => template.nodeId && encodeId('node', template.nodeId),
-    }),
-    machine: t.field({
+    ...linkTo(t, 'machine', {
       type: machineType,
       nullable: true,
-      description: 'The machine that stores its disk.',
-      resolve: (template) => template.nodeId,
+      description: 'The machine that stores its disk; null when every machine does, or none any more.',
+      id: (template) => template.nodeId,
     }),
     buildId: t.id({
       nullable: true,

@@ -1,6 +1,7 @@
 /** Usage in GraphQL. */
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
+import { linkTo } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { pageUsage, type EndReason, type UsageSession } from '#src/resources/infra/usage.ts'
@@ -31,16 +32,11 @@ const usageSession = builder.objectRef<UsageSession>('UsageSession').implement({
       description: 'The VM; null once it is deleted, and for the VM of a build.',
       resolve: (session) => (session.buildId === null ? session.vmId : null),
     }),
-    buildId: t.id({
-      nullable: true,
-      description: 'The build whose VM it was; null for any other VM.',
-      resolve: ({ buildId }) => buildId && encodeId('build', buildId),
-    }),
-    build: t.field({
+    ...linkTo(t, 'build', {
       type: buildType,
       nullable: true,
       description: 'The build whose VM it was; null for any other VM.',
-      resolve: ({ buildId }) => buildId,
+      id: ({ buildId }) => buildId,
     }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
     endedAt: t.expose('endedAt', {

@@ -3,7 +3,7 @@ import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { mutationOf } from '../mutations.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -38,8 +38,12 @@ const processType = nodeOf('VmProcess', '`prc_` and 26 characters.', findProcess
 builder.objectType(processType, {
   description: 'A background process of a VM. Its record is kept 24 hours after it ends.',
   fields: (t) => ({
-    vmId: t.id({ description: 'Its VM.', resolve: (process) => encodeId('vm', process.vmId) }),
-    vm: t.field({ type: vmType, nullable: true, description: 'Its VM.', resolve: (process) => process.vmId }),
+    ...linkTo(t, 'vm', {
+      type: vmType,
+
+      description: 'Its VM.',
+      id: (process) => process.vmId,
+    }),
     command: t.exposeString('command', { description: 'The command line; its first 1024 characters.' }),
     status: t.field({ type: processStatus, description: 'Its current status.', resolve: (process) => process.status }),
     exitCode: t.exposeInt('exitCode', { nullable: true, description: 'Its exit code, once it has exited by itself.' }),

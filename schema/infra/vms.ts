@@ -4,7 +4,7 @@ import { builder, type Context } from '../builder.ts'
 import { nodeColumns } from '../columns.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followVm } from '#src/resources/infra/vms/events.ts'
@@ -54,55 +54,36 @@ builder.objectType(vmType, {
       nullable: true,
       description: 'More about the status, as a sentence, when there is more.',
     }),
-    templateId: t.id({
-      description: 'The template that its disk started from.',
-      resolve: (vm) => encodeId('template', vm.templateId),
-    }),
-    template: t.field({
+    ...linkTo(t, 'template', {
       type: templateType,
-      nullable: true,
+
       description: 'The template that its disk started from.',
-      resolve: (vm) => vm.templateId,
+      id: (vm) => vm.templateId,
     }),
-    organizationId: t.id({
-      description: 'The organization that owns it.',
-      resolve: (vm) => encodeId('organization', vm.organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
-      nullable: true,
+
       description: 'The organization that owns it.',
-      resolve: (vm) => vm.organizationId,
+      id: (vm) => vm.organizationId,
     }),
-    createdById: t.id({
-      nullable: true,
-      description: 'Who created it; null for an API key.',
-      resolve: (vm) => vm.userId && encodeId('user', vm.userId),
-    }),
-    createdBy: t.field({
+    ...linkTo(t, 'createdBy', {
       type: userType,
       nullable: true,
       description: 'Who created it; null for an API key.',
-      resolve: (vm) => vm.userId,
+      id: (vm) => vm.userId,
     }),
-    ownerId: t.id({
+    ...linkTo(t, 'owner', {
+      type: userType,
       nullable: true,
       description:
         'The only person who may use it, as with the VM of a person’s environment; null when every member may.',
-      resolve: (vm) => vm.ownerUserId && encodeId('user', vm.ownerUserId),
+      id: (vm) => vm.ownerUserId,
     }),
-    owner: t.field({
-      type: userType,
-      nullable: true,
-      description: 'The only person who may use it; null when every member may.',
-      resolve: (vm) => vm.ownerUserId,
-    }),
-    machineId: t.id({ description: 'The machine it runs on.', resolve: (vm) => encodeId('node', vm.nodeId) }),
-    machine: t.field({
+    ...linkTo(t, 'machine', {
       type: machineType,
-      nullable: true,
+
       description: 'The machine it runs on.',
-      resolve: (vm) => vm.nodeId,
+      id: (vm) => vm.nodeId,
     }),
     ipAddress: t.exposeString('ipAddress', {
       nullable: true,
@@ -115,16 +96,11 @@ builder.objectType(vmType, {
       nullable: true,
       description: 'The caller’s own name for it, unique in the organization.',
     }),
-    folderId: t.id({
-      nullable: true,
-      description: 'The workspace folder mounted at /home/user/workspace.',
-      resolve: (vm) => vm.folderId && encodeId('folder', vm.folderId),
-    }),
-    folder: t.field({
+    ...linkTo(t, 'folder', {
       type: folderType,
       nullable: true,
       description: 'The workspace folder mounted at /home/user/workspace.',
-      resolve: (vm) => vm.folderId,
+      id: (vm) => vm.folderId,
     }),
     metadata: t.field({
       type: 'TextMap',

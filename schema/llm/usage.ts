@@ -3,7 +3,7 @@ import { organizationArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
-import { nodeOf } from '../nodes.ts'
+import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import type { RequestRoute, RequestStatus } from '#src/resources/llm/billing.ts'
@@ -50,15 +50,11 @@ const requestType = nodeOf('InferenceRequest', '`infreq_` and 26 characters.', f
 builder.objectType(requestType, {
   description: 'One request to a model. Its messages and its answer are not stored.',
   fields: (t) => ({
-    organizationId: t.id({
-      description: 'The organization that pays for it.',
-      resolve: ({ organizationId }) => encodeId('organization', organizationId),
-    }),
-    organization: t.field({
+    ...linkTo(t, 'organization', {
       type: organizationType,
-      nullable: true,
-      description: 'The same, as an object.',
-      resolve: ({ organizationId }) => organizationId,
+
+      description: 'The organization that pays for it.',
+      id: ({ organizationId }) => organizationId,
     }),
     keyId: t.exposeID('keyId', { nullable: true, description: 'The API key that sent it.' }),
     key: t.field({
@@ -67,16 +63,11 @@ builder.objectType(requestType, {
       description: 'The same, as an object.',
       resolve: ({ keyId }) => keyId,
     }),
-    userId: t.id({
-      nullable: true,
-      description: 'The person who sent it.',
-      resolve: ({ userId }) => userId && encodeId('user', userId),
-    }),
-    user: t.field({
+    ...linkTo(t, 'user', {
       type: userType,
       nullable: true,
-      description: 'The same, as an object.',
-      resolve: ({ userId }) => userId,
+      description: 'The person who sent it.',
+      id: ({ userId }) => userId,
     }),
     modelId: t.exposeID('model', { description: 'The requested model.' }),
     model: t.field({
@@ -140,16 +131,11 @@ const usageGroup = builder.objectRef<UsageGroup>('InferenceUsageGroup').implemen
       description: 'The same, as an object.',
       resolve: ({ keyId }) => keyId,
     }),
-    userId: t.id({
-      nullable: true,
-      description: 'The person.',
-      resolve: ({ userId }) => userId && encodeId('user', userId),
-    }),
-    user: t.field({
+    ...linkTo(t, 'user', {
       type: userType,
       nullable: true,
-      description: 'The same, as an object.',
-      resolve: ({ userId }) => userId,
+      description: 'The person.',
+      id: ({ userId }) => userId,
     }),
     modelId: t.exposeID('model', { nullable: true, description: 'The model.' }),
     model: t.field({

@@ -11,11 +11,16 @@ let berth: Berth
 let callers: Callers
 let machine: string
 let target: Target
+let request: string
 beforeAll(async () => {
   berth = await startBerth()
   callers = await makeCallers(berth)
   machine = await makeRefusingNode(berth)
   target = await makeTarget(berth, callers.owner, machine)
+  const { rows } = await sql<{
+    id: string
+  }>`select id from inference_requests where key_id = ${target.apiKey}`.execute(berth.services.db)
+  request = encodeId('inferenceRequest', rows[0]?.id ?? '')
 })
 afterAll(() => berth.stop())
 
@@ -41,6 +46,12 @@ const kinds = (): Record<string, string> => ({
   Member: target.membership,
   Organization: target.organization,
   User: userOf(callers.owner),
+  Agent: target.agent,
+  Environment: target.environment,
+  Vault: target.vault,
+  VaultCredential: target.credential,
+  Session: target.session,
+  InferenceRequest: request,
 })
 const everybodys = ['Template', 'Machine']
 const node = 'query ($id: ID!) { node(id: $id) { __typename id } }'
@@ -60,6 +71,12 @@ describe('node', () => {
         expect(await ask(node, callers.stranger, { id }), type).toEqual({ data: { node: null }, codes: [] })
     for (const id of [newId('vm'), newId('build'), 'vm_x', '', 'x'.repeat(16), 'org_', '%'])
       expect(await ask(node, callers.owner, { id }), id).toEqual({ data: { node: null }, codes: [] })
+  })
+
+  test('finds what a person has in each of their organizations, whichever their token is for', async () => {
+    const elsewhere = await berth.token('alice', 'second', 'owner')
+    for (const [__typename, id] of Object.entries(kinds()))
+      expect(await ask(node, elsewhere, { id }), __typename).toEqual({ data: { node: { __typename, id } }, codes: [] })
   })
 
   test('says the same of many at once, in their order, each as often as it is named', async () => {

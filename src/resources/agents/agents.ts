@@ -1,5 +1,5 @@
 /** Agents: versioned definitions. Made, read, changed into a new version, archived, deleted. */
-import { allow, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
@@ -59,7 +59,7 @@ export async function getAgent(call: Call, publicId: string, version?: number | 
 
 /** The agents of these stored ids that are the caller's or their organization's. */
 export async function findAgents(call: Call, ids: readonly string[]): Promise<Agent[]> {
-  return agentRows.find(call.db, ids, ownedByCaller(allow(call.caller, 'agents:read')))
+  return agentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'agents:read')))
 }
 
 /** Agents, newest first. @throws BerthError invalid_request; not_found for an organization that is not theirs. */

@@ -1,5 +1,5 @@
 /** Credentials of a vault: made, listed, renamed, rotated, archived, deleted. Their secrets go in and never come out. */
-import { allow, ownedByCaller } from '#src/platform/access.ts'
+import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -69,11 +69,11 @@ export async function getCredential(call: Call, vaultId: string, id: string): Pr
 
 /** The credentials of these stored ids that are in the caller's vaults. */
 export async function findCredentials(call: Call, ids: readonly string[]): Promise<Credential[]> {
-  const scope = allow(call.caller, 'vaults:read')
+  const reach = allowAnywhere(call.caller, 'vaults:read')
   return findAll(
     call.db,
     sql`select * from vault_credentials where id = any(${ids}::uuid[])
-      and vault_id in (select id from vaults where ${ownedByCaller(scope)})`,
+      and vault_id in (select id from vaults where ${ownedByCaller(reach)})`,
   )
 }
 

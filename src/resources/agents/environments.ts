@@ -1,5 +1,5 @@
 /** Environments: where sessions do their work. Made, read, changed, archived, deleted; their VMs are environment-vms.ts. */
-import { allow, ownedByCaller, type Scope } from '#src/platform/access.ts'
+import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -76,7 +76,7 @@ export async function getEnvironment(call: Call, publicId: string): Promise<Envi
 
 /** The environments of these stored ids that are the caller's. */
 export async function findEnvironments(call: Call, ids: readonly string[]): Promise<Environment[]> {
-  return environmentRows.find(call.db, ids, ownedByCaller(allow(call.caller, 'environments:read')))
+  return environmentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'environments:read')))
 }
 
 /** The caller's environments, newest first. @throws BerthError invalid_request. */

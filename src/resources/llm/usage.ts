@@ -1,5 +1,5 @@
 /** What an organization's requests to models used and cost: one by one, and summed by key, model or day. */
-import { allow, allowIn, owned } from '#src/platform/access.ts'
+import { allowAnywhere, allowIn, owned } from '#src/platform/access.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -146,10 +146,10 @@ export async function pageRequests(
 
 /** The requests of these stored ids that are the organization's. */
 export async function findRequests(call: Call, ids: readonly string[]): Promise<ShownRequest[]> {
-  const scope = allow(call.caller, 'inference-usage:read')
+  const reach = allowAnywhere(call.caller, 'inference-usage:read')
   return findAll(
     call.db,
-    sql`select ${shownColumns} from inference_requests where ${owned(scope)} and id = any(${ids}::uuid[])`,
+    sql`select ${shownColumns} from inference_requests where ${owned(reach)} and id = any(${ids}::uuid[])`,
   )
 }
 
