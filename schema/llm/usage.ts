@@ -18,6 +18,7 @@ import {
   type UsageGroup,
   type UsageGroupBy,
 } from '#src/resources/llm/usage.ts'
+import { sessionType } from '../agents/sessions.ts'
 import { apiKeyType } from '../identity/api-keys.ts'
 import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
@@ -68,6 +69,13 @@ builder.objectType(requestType, {
       nullable: true,
       description: 'The person who sent it.',
       id: ({ userId }) => userId,
+    }),
+    session: t.field({
+      type: sessionType,
+      nullable: true,
+      description:
+        'The session of an agent that sent it; null for every other request, and for a session of somebody else.',
+      resolve: ({ sessionId }) => sessionId,
     }),
     modelId: t.exposeID('model', { description: 'The requested model.' }),
     model: t.field({

@@ -337,6 +337,7 @@ create table inference_requests (
   settled_position bigint,
   started_at timestamp with time zone not null,
   ended_at timestamp with time zone,
+  session_id uuid,
   constraint inference_requests_pkey PRIMARY KEY (organization_id, id),
   constraint inference_requests_cache_read_tokens_check CHECK ((cache_read_tokens >= 0)),
   constraint inference_requests_cache_write_tokens_check CHECK ((cache_write_tokens >= 0)),

@@ -81,7 +81,7 @@ export type Tables = {
     organizationId: string; id: string; keyId: string | null; userId: string | null; model: string
     upstream: string | null; route: string; status: string; inputTokens: number; outputTokens: number
     cacheReadTokens: number; cacheWriteTokens: number; reasoningTokens: number; costNanoUsd: number; processId: string
-    settledPosition: number | null; startedAt: string; endedAt: string | null
+    settledPosition: number | null; startedAt: string; endedAt: string | null; sessionId: string | null
   }
   memberships: {
     id: string; organizationId: string; userId: string; role: string; createdAt: string; deactivatedAt: string | null

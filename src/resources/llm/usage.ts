@@ -55,6 +55,7 @@ export type ShownRequest = Pick<
   | 'model'
   | 'upstream'
   | 'route'
+  | 'sessionId'
   | 'status'
   | 'inputTokens'
   | 'outputTokens'
@@ -108,7 +109,7 @@ export async function sumUsage(
   return { from, to, totals, groups }
 }
 
-const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, session_id, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
   round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9)::text as cost_usd, started_at, ended_at`
 
 /** Which requests a list shows. */

@@ -48,6 +48,28 @@ describe('a turn', () => {
     expect((await sessions.get(id)).usage).toMatchObject({ output_tokens: expect.any(Number) })
   })
 
+  test('is paid for as requests that name its session to its owner, and to nobody else', async () => {
+    const id = await sessions.begin(await sessions.agent({ model: 'berth/demo' }), '!say hello')
+    await sessions.rested(id)
+    const requests = async (token: string): Promise<{ id: string; session: { id: string } | null }[]> => {
+      const { body } = await berth.ask(
+        '{ viewer { organization { inferenceRequests { nodes { id route session { id } } } } } }',
+        {
+          token,
+        },
+      )
+      expect(body.errors).toBeUndefined()
+      const { viewer } = body.data as {
+        viewer: { organization: { inferenceRequests: { nodes: { id: string; session: { id: string } | null }[] } } }
+      }
+      return viewer.organization.inferenceRequests.nodes
+    }
+    const [newest] = await requests(await berth.token())
+    expect(newest?.session).toEqual({ id })
+    const colleagues = await requests(await berth.token('martha', 'acme', 'admin'))
+    expect(colleagues.find((one) => one.id === newest?.id)).toMatchObject({ route: 'AGENT', session: null })
+  })
+
   test('thinks before it speaks, and what it thought comes back to the same model', async () => {
     const agent = await sessions.agent({ model: { id: 'berth/demo', effort: 'low' }, tools: [weather] })
     const id = await sessions.begin(agent, '!tool weather {"town":"Bern"}\n!say sunny')

@@ -60,7 +60,11 @@ export async function askModel(
   const preview = previewing(services, session.id, await stepMasker(services, session))
   try {
     const payer = { organizationId: session.organizationId, keyId: null, userId: session.ownerUserId }
-    const { events } = await startCompletion(services, { payer, model, request, route: 'agent' }, signal)
+    const { events } = await startCompletion(
+      services,
+      { payer, model, request, route: 'agent', sessionId: session.id },
+      signal,
+    )
     for await (const batch of events) {
       for (const event of batch) {
         if (!isPrivate && event.type === 'text') preview.text(event.text)

@@ -26,6 +26,8 @@ export type LedgerRow = {
   readonly payer: Payer
   readonly model: string
   readonly route: RequestRoute
+  /** The session of an agent's request; null for every other one. */
+  readonly sessionId: string | null
   readonly startedMs: number
   endedMs: number
   status: RequestStatus
@@ -107,9 +109,9 @@ function writeRows(
 ): RawBuilder<unknown> {
   return sql`
       insert into inference_requests (organization_id, id, key_id, user_id, model, upstream, route, status,
-        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at)
+        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nano_usd, process_id, settled_position, started_at, ended_at, session_id)
       select u.organization_id, u.id, u.key_id, u.user_id, u.model, u.upstream, u.route, u.status,
-        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, ${momentOf('u.started_ms')}, ${momentOf('u.ended_ms')}
+        u.input, u.output, u.cache_read, u.cache_write, u.reasoning, u.cost, ${processId}::uuid, n.settled_position - u.behind, ${momentOf('u.started_ms')}, ${momentOf('u.ended_ms')}, u.session_id
       from numbered n join unnest(
         ${list(rows.map((row) => row.payer.organizationId))}::uuid[], ${list(rows.map((row) => row.id))}::uuid[],
         ${list(rows.map((row) => quoted(row.payer.keyId)))}::text[], ${list(rows.map((row) => row.payer.userId))}::uuid[],
@@ -119,8 +121,8 @@ function writeRows(
         ${list(rows.map((row) => row.usage.cacheReadTokens))}::bigint[], ${list(rows.map((row) => row.usage.cacheWriteTokens))}::bigint[],
         ${list(rows.map((row) => row.usage.reasoningTokens))}::bigint[], ${list(rows.map((row) => row.costNanoUsd))}::bigint[],
         ${list(behind)}::bigint[], ${list(rows.map((row) => row.startedMs))}::bigint[],
-        ${list(rows.map((row) => (row.status === 'open' ? null : row.endedMs)))}::bigint[]
-      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_ms, ended_ms)
+        ${list(rows.map((row) => (row.status === 'open' ? null : row.endedMs)))}::bigint[], ${list(rows.map((row) => row.sessionId))}::uuid[]
+      ) as u (organization_id, id, key_id, user_id, model, upstream, route, status, input, output, cache_read, cache_write, reasoning, cost, behind, started_ms, ended_ms, session_id)
         on u.organization_id = n.organization_id
       on conflict (organization_id, id) do update set upstream = excluded.upstream, status = excluded.status,
         input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens, cache_read_tokens = excluded.cache_read_tokens,

@@ -11,12 +11,13 @@ import type { Pricing } from '#src/resources/llm/models/rows.ts'
 /** More than any model takes: a provider's count beyond it is a fault of the provider. */
 const tokensMax = 1_000_000_000
 
-/** What shall be opened: who pays, for which model, and what it may cost at most. */
+/** What shall be opened: who pays, for which model, for which session of an agent, and what it may cost at most. */
 export type InferenceOrder = {
   payer: Payer
   model: string
   pricing: Pricing
   route: RequestRoute
+  sessionId?: string | null
   maxCostNanoUsd: number
 }
 
@@ -27,6 +28,7 @@ export class RunningRequest implements LedgerRow {
   readonly payer: Payer
   readonly model: string
   readonly route: RequestRoute
+  readonly sessionId: string | null
   endedMs = 0
   status: RequestStatus = 'open'
   upstream: string | null = null
@@ -45,7 +47,7 @@ export class RunningRequest implements LedgerRow {
   #usedSoFar: (() => Usage) | null = null
 
   constructor(
-    { payer, model, route, pricing, maxCostNanoUsd }: InferenceOrder,
+    { payer, model, route, sessionId = null, pricing, maxCostNanoUsd }: InferenceOrder,
     account: Account,
     key: Purse | null,
     onEnd: (ended: RunningRequest) => Promise<void>,
@@ -53,6 +55,7 @@ export class RunningRequest implements LedgerRow {
     this.payer = payer
     this.model = model
     this.route = route
+    this.sessionId = sessionId
     this.#pricing = pricing
     this.#reservedNanoUsd = maxCostNanoUsd
     this.#account = account

@@ -12,8 +12,14 @@ import { askInTurn, type Attempt, type BegunAnswer } from '#src/resources/llm/ch
 import { inferenceOf, type Metered, noUsage, type Payer, type RequestRoute } from '#src/resources/llm/billing.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 
-/** What is asked, of which model, and who pays. */
-export type CompletionOrder = { payer: Payer; model: Model; request: ModelRequest; route: RequestRoute }
+/** What is asked, of which model, who pays, and for which session of an agent, if for one. */
+export type CompletionOrder = {
+  payer: Payer
+  model: Model
+  request: ModelRequest
+  route: RequestRoute
+  sessionId?: string
+}
 
 /** An answer that has begun. Its events end with `end` only after the ledger has the request. */
 export type Completion = {
@@ -38,12 +44,13 @@ export async function startCompletion(
   order: CompletionOrder,
   signal: AbortSignal,
 ): Promise<Completion> {
-  const { payer, model, request, route } = order
+  const { payer, model, request, route, sessionId = null } = order
   const opening = inferenceOf(services).open({
     payer,
     model: model.id,
     pricing: model.pricing,
     route,
+    sessionId,
     maxCostNanoUsd: maxCost(model, request),
   })
   const metered = opening instanceof Promise ? await opening : opening
