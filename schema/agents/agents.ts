@@ -11,7 +11,6 @@ import { connectionOf, orderOf, pageArguments } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { definitionFields, effort, modelInput, speed } from './agents/inputs.ts'
 import { agentTool } from './agents/tools.ts'
-import { encodeId } from '#src/platform/ids.ts'
 import type { AgentModel, AgentSkill, McpServer, McpService } from '#src/resources/agents/agents/rows.ts'
 import { executionIdentity, latestVersion, wireModel, wireTools } from '#src/resources/agents/agents/wire.ts'
 import {

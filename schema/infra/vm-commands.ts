@@ -6,7 +6,7 @@ import { mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, pageArguments } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
-import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { decodeId } from '#src/platform/ids.ts'
 import { execCommand, type CommandResult } from '#src/resources/infra/vm-commands.ts'
 import {
   findProcesses,

@@ -54,10 +54,10 @@ export async function askMcpServer<Result>(
       false,
     ) as Promise<Result>
   let credential: BearerCredential | null = null
-  let away: unknown
+  let away: Error | null = null
   try {
     credential = await bearer().catch((error: unknown) => {
-      if (isDatabaseAway(error)) away = error
+      if (error instanceof Error && isDatabaseAway(error)) away = error
       throw error
     })
     try {
@@ -68,7 +68,7 @@ export async function askMcpServer<Result>(
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch {
-    if (away !== undefined) throw away // a fault of ours says nothing about the server
+    if (away) throw away // a fault of ours says nothing about the server
     if (noticed.refused())
       return {
         status: 'auth_required',
