@@ -1,4 +1,4 @@
-/** Agents: versioned definitions. Made, read, changed into a new version, archived, deleted. */
+/** Agents: versioned definitions. Create, read, update into a new version, archive, delete. */
 import { allow, allowAnywhere, allowInKnown, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -20,13 +20,16 @@ import { hasActiveWork } from './sessions/work.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { endWorkOf } from './sessions/deletion.ts'
 
-/** No version is greater: Postgres counts them in 32 bits. */
+/** The largest possible version: Postgres stores it in 32 bits. */
 const lastVersion = 2_147_483_647
 
-/** Which agents a list shows: those of one organization (the active one without it), archived ones only when asked for. */
+/** Conditions of a list of agents: one organization (the active one by default); archived ones only on request. */
 export type AgentFilter = CreatedFilter & { organizationId?: string | null; includeArchived?: boolean | null }
 
-/** Makes an agent: a person's own, or the organization's when its key makes it. @throws BerthError invalid_request, unknown_model, unknown_tool. */
+/**
+ * Creates an agent: a person's own, or the organization's when its API key creates it.
+ * @throws BerthError invalid_request, unknown_model, unknown_tool.
+ */
 export async function createAgent(call: Call, fields: AgentFields): Promise<Agent> {
   const { organizationId, userId } = allow(call.caller, 'agents:write')
   const id = newUuid()
@@ -48,7 +51,7 @@ export async function createAgent(call: Call, fields: AgentFields): Promise<Agen
   })
 }
 
-/** The agent, at its newest version or the one named. @throws BerthError not_found. */
+/** The agent, in its newest version or the requested one. @throws BerthError not_found. */
 export async function getAgent(call: Call, publicId: string, version?: number | null): Promise<Agent> {
   const agent = await readAgent(call.db, allow(call.caller, 'agents:read'), publicId)
   if (version === undefined || version === null || version === agent.version) return agent
@@ -62,7 +65,10 @@ export async function findAgents(call: Call, ids: readonly string[]): Promise<Ag
   return agentRows.find(call.db, ids, ownedByCaller(allowAnywhere(call.caller, 'agents:read')))
 }
 
-/** Agents, newest first. @throws BerthError invalid_request; not_found for an organization that is not theirs. */
+/**
+ * Agents, newest first.
+ * @throws BerthError invalid_request; not_found for an organization that the caller does not belong to.
+ */
 export async function pageAgents(
   call: Call,
   window: PageWindow,
@@ -96,8 +102,8 @@ export async function pageVersionsOfEach(
 }
 
 /**
- * Changes an agent into a new version; a change that says the same as before makes none.
- * @param version what the caller saw; null where the client may leave it out, in POST.
+ * Updates an agent, which makes a new version; an update that changes nothing makes none.
+ * @param version the version that the caller saw; null when omitted, which is allowed in POST.
  * @throws BerthError not_found, resource_archived, agent_version_mismatch; as createAgent.
  */
 export async function updateAgent(
@@ -137,7 +143,11 @@ export async function updateAgent(
   })
 }
 
-/** Archives an agent: it cannot be changed or begun with any more, what runs goes on. Again changes nothing. @throws BerthError not_found. */
+/**
+ * Archives an agent: it cannot be changed, and no session can start with it; running sessions continue. Again changes
+ * nothing.
+ * @throws BerthError not_found.
+ */
 export async function archiveAgent(call: Call, publicId: string): Promise<Agent> {
   const scope = allow(call.caller, 'agents:write')
   return transaction(call.db, async (tx) => {
@@ -150,11 +160,11 @@ export async function archiveAgent(call: Call, publicId: string): Promise<Agent>
   })
 }
 
-/** Deletes an agent with its versions, sessions and all that began with it. @throws BerthError not_found, work_active. */
+/** Deletes an agent with its versions and its sessions. @throws BerthError not_found, work_active. */
 export async function deleteAgent(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'agents:delete')
   await transaction(call.db, async (tx) => {
-    const { id } = await readAgent(tx, scope, publicId, sql`for update`) // nothing that refers to it can be inserted from here on
+    const { id } = await readAgent(tx, scope, publicId, sql`for update`) // from here on no row that refers to it can be inserted
     if (await hasActiveWork(tx, id))
       throw new BerthError('work_active', 'This agent has sessions that are running. Stop them, then delete it.')
     await endWorkOf(call, tx, id)

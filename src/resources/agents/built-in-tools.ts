@@ -1,9 +1,9 @@
-/** The catalog of built-in tools: what a model is told of each, and what it needs. */
+/** The catalog of built-in tools: how each is described to models, and what it needs. */
 import { allow } from '#src/platform/access.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { BuiltInToolset, PermissionPolicy } from './agents/rows.ts'
 
-/** A built-in tool. `inputSchema` is JSON Schema; `requiresEnvironment`: it works inside the session's VM. */
+/** A built-in tool. `inputSchema` is JSON Schema; `requiresEnvironment`: it runs inside the session's VM. */
 export type BuiltInTool = {
   name: string
   toolset: BuiltInToolset
@@ -42,7 +42,7 @@ const outside = false
 const standard = 'agent_toolset_20260401'
 const ours = 'berth_toolset_v1'
 
-/** Every built-in tool. The inputs of the first eight are those of the toolset of that name, which clients know. */
+/** Every built-in tool. The first eight have the inputs of Anthropic's toolset of that name, which clients know. */
 export const builtInTools: readonly BuiltInTool[] = [
   tool(
     standard,
@@ -174,7 +174,7 @@ export function findBuiltInTool(name: string): BuiltInTool | undefined {
   return byName.get(name)
 }
 
-/** Every tool that an agent may be given. */
+/** Every built-in tool that agents may have. */
 export function listBuiltInTools(call: Call): readonly BuiltInTool[] {
   allow(call.caller, 'agent-tools:read')
   return builtInTools

@@ -1,4 +1,4 @@
-/** Lists that can be cut by when something was made. */
+/** Filters of lists by creation time. */
 import { sql, type RawBuilder } from 'kysely'
 
 /** Bounds of `created_at`, as RFC 3339 text: after, from, before, until. */
@@ -9,7 +9,7 @@ export type CreatedFilter = {
   createdUntil?: string | null
 }
 
-/** The condition on a row's `created_at`. Moments count as callers see them: in whole milliseconds. */
+/** The condition on a row's `created_at`. Times are compared as callers see them: in whole milliseconds. */
 export function createdWithin({
   createdAfter = null,
   createdFrom = null,

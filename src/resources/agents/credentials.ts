@@ -1,4 +1,4 @@
-/** Credentials of a vault: made, listed, renamed, rotated, archived, deleted. Their secrets go in and never come out. */
+/** Credentials of a vault: create, list, rename, rotate, archive, delete. Secrets are write-only. */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
@@ -20,7 +20,7 @@ import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
 
-/** What a credential is made of, or changed to; an absent key stays as it is. */
+/** The input of a create or an update; an absent key stays as it is. */
 export type CredentialInput = { displayName?: unknown; auth?: unknown; metadata?: unknown }
 
 const keyConstraint = 'vault_credentials_key'
@@ -28,7 +28,7 @@ const keyConstraint = 'vault_credentials_key'
 /** Adds a credential. @throws BerthError not_found, vault_archived, credential_key_taken, invalid_request, invalid_env_key, invalid_env_value. */
 export async function createCredential(call: Call, vaultId: string, input: CredentialInput): Promise<Credential> {
   const scope = allow(call.caller, 'vaults:write')
-  const vault = await readVault(call.db, scope, vaultId) // whose vault it is not learns nothing of what is wrong with the rest
+  const vault = await readVault(call.db, scope, vaultId) // first, so that others learn nothing about the rest of their request
   if (vault.archivedAt) throw vaultArchived()
   const { auth, secrets, keyKind, key } = readAuth(call.config, input.auth)
   const [displayName, metadata] = [readDisplayName(input.displayName), readMetadata(input.metadata)]
@@ -77,7 +77,7 @@ export async function findCredentials(call: Call, ids: readonly string[]): Promi
   )
 }
 
-/** Which credentials a list shows. */
+/** Conditions of a list of credentials. */
 export type CredentialFilter = { includeArchived?: boolean | null }
 
 /** A vault's credentials, newest first. @throws BerthError not_found, invalid_request. */
@@ -117,8 +117,9 @@ export async function pageCredentialsOfEach(
 }
 
 /**
- * Renames a credential, or gives a static_bearer a new token.
- * @throws BerthError not_found, vault_archived, resource_archived, mcp_server_url_immutable, secret_name_immutable, invalid_request.
+ * Renames a credential, or sets a new token for a static_bearer.
+ * @throws BerthError not_found, vault_archived, resource_archived, mcp_server_url_immutable, secret_name_immutable,
+ * invalid_request.
  */
 export async function updateCredential(
   call: Call,
@@ -148,7 +149,10 @@ export async function updateCredential(
   })
 }
 
-/** Archives a credential: its secrets are purged and its key is free; one that is archived stays as it is. @throws BerthError not_found. */
+/**
+ * Archives a credential: its secrets are purged and its key becomes free; an archived one stays as it is.
+ * @throws BerthError not_found.
+ */
 export async function archiveCredential(call: Call, vaultId: string, id: string): Promise<Credential> {
   return changeCredential(call, vaultId, id, async (tx, vault, before) => {
     if (before.archivedAt) return before
@@ -170,7 +174,7 @@ export async function deleteCredential(call: Call, vaultId: string, id: string):
   })
 }
 
-/** Changes one credential while its vault is held. */
+/** Changes one credential while its vault is locked. */
 async function changeCredential(
   call: Call,
   vaultId: string,

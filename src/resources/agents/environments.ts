@@ -1,4 +1,4 @@
-/** Environments: where sessions do their work. Made, read, changed, archived, deleted; their VMs are environment-vms.ts. */
+/** Environments: where sessions work. Create, read, update, archive, delete. Their VMs are in environments/vms.ts. */
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -22,7 +22,7 @@ import { addEnvironmentEvent, inFlightTopic, moveEnvironment } from './environme
 import { applyNetworking, releaseVm } from './environments/vms.ts'
 import { mergeMetadata, readDescription, readMetadata, readName } from './agents/field-rules.ts'
 
-/** The fields of an environment as a caller gives them: absent means the default, or unchanged. */
+/** The fields of an environment as callers send them: absent means the default, or unchanged. */
 export type EnvironmentFields = {
   name?: unknown
   description?: unknown
@@ -31,10 +31,13 @@ export type EnvironmentFields = {
   scope?: string | null
 }
 
-/** Which environments a list shows. */
+/** Conditions of a list of environments. */
 export type EnvironmentFilter = { includeArchived?: boolean | null }
 
-/** Makes an environment. Its VM is made at its first use. @throws BerthError invalid_request, invalid_template, environment_name_taken. */
+/**
+ * Creates an environment. Its VM is created at the first use.
+ * @throws BerthError invalid_request, invalid_template, environment_name_taken.
+ */
 export async function createEnvironment(call: Call, fields: EnvironmentFields): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
   await call.limiter.spend(`environments:${scope.organizationId}`, limits.environmentsPerMinute)
@@ -54,7 +57,7 @@ export async function createEnvironment(call: Call, fields: EnvironmentFields): 
 }
 
 /**
- * Makes the environment of one run, which is not listed and goes with it: see discardEnvironment.
+ * Creates the environment of a single run, which is not listed and is deleted with its session: see discardEnvironment.
  * @throws BerthError invalid_request, invalid_template.
  */
 export async function createEphemeralEnvironment(tx: Tx, scope: Scope, given: unknown): Promise<Environment> {
@@ -92,8 +95,8 @@ export async function pageEnvironments(
 }
 
 /**
- * Changes an environment. A new network policy holds at once, also in a VM that runs, and a new idle time too; all
- * else of the config holds for the next VM that is made for it. What was built in a VM is not thrown away.
+ * Updates an environment. A new network policy and a new idle time take effect immediately, also in a running VM; the
+ * rest of the config applies to the next VM, so that the state of the current one is not lost.
  * @throws BerthError not_found, resource_archived, environment_name_taken; as createEnvironment.
  */
 export async function updateEnvironment(call: Call, publicId: string, fields: EnvironmentFields): Promise<Environment> {
@@ -118,7 +121,10 @@ export async function updateEnvironment(call: Call, publicId: string, fields: En
   )
 }
 
-/** Archives an environment and tears its VM down; its name is free again. Again changes nothing. @throws BerthError not_found. */
+/**
+ * Archives an environment and deletes its VM; its name becomes free. Repeating it changes nothing.
+ * @throws BerthError not_found.
+ */
 export async function archiveEnvironment(call: Call, publicId: string): Promise<Environment> {
   const scope = allow(call.caller, 'environments:write')
   return transaction(call.db, async (tx) => {
@@ -138,7 +144,7 @@ export async function archiveEnvironment(call: Call, publicId: string): Promise<
   })
 }
 
-/** Deletes an environment and tears its VM down. Always possible. @throws BerthError not_found. */
+/** Deletes an environment and its VM. Always possible. @throws BerthError not_found. */
 export async function deleteEnvironment(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'environments:write')
   await transaction(call.db, async (tx) => {
@@ -146,7 +152,7 @@ export async function deleteEnvironment(call: Call, publicId: string): Promise<v
   })
 }
 
-/** Deletes the environment of one run when the run's session goes; one that a user made stays. */
+/** Deletes the environment of a single run with the run's session; an environment that a user created stays. */
 export async function discardEnvironment(services: Background, tx: Tx, id: string): Promise<void> {
   const environment = await lockEnvironmentRow(tx, id)
   if (environment?.ephemeral) await remove(services, tx, environment)
@@ -156,7 +162,7 @@ async function remove(services: Background, tx: Tx, environment: Environment): P
   await releaseVm(services, tx, environment)
   await failSessionsOf(tx, environment.id)
   await change(tx, sql`delete from environments where id = ${environment.id}`)
-  await publish(tx, 'environment', environment.id) // whoever follows it finds it gone
+  await publish(tx, 'environment', environment.id) // subscribers find it deleted
   await publish(tx, inFlightTopic, environment.organizationId)
 }
 

@@ -1,4 +1,4 @@
-/** The tools that an agent's tool servers offer right now (`GET …/mcp-tools`). */
+/** The tools that an agent's tool servers offer now (`GET …/mcp-tools`). */
 import { allow, type Scope } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
@@ -8,7 +8,7 @@ import { readAgent, type McpServer } from './agents/rows.ts'
 import { credentialFor, type BearerCredential } from './credentials/use.ts'
 import { listServerTools, type McpTool } from './mcp/servers.ts'
 
-/** What one server answered. `error` is a sentence when the status is not `ok`. */
+/** The answer of one server. `error` is a sentence when the status is not `ok`. */
 export type McpServerTools = {
   serverName: string
   url: string
@@ -17,20 +17,23 @@ export type McpServerTools = {
   tools: McpTool[]
 }
 
-/** Asks every tool server of the agent at once, 10 s each. @throws BerthError not_found. */
+/** Asks all tool servers of the agent in parallel, with a time limit of 10 s each. @throws BerthError not_found. */
 export async function listMcpTools(call: Call, agentId: string): Promise<McpServerTools[]> {
   const scope = allow(call.caller, 'agent-tools:read')
   const { definition } = await readAgent(call.db, scope, agentId)
   return Promise.all(definition.mcp_servers.map((server) => askServer(call, scope, server)))
 }
 
-/** The caller's own credential for this address, from the newest of their vaults that has one, among as many as a session may have; null when none has. */
+/**
+ * The caller's own credential for this URL, from the newest of their vaults that has one (of as many vaults as a
+ * session may have); null when none has.
+ */
 async function bearerFor(
   call: Call,
   { organizationId, userId, vmId }: Scope,
   url: string,
 ): Promise<BearerCredential | null> {
-  if (userId === null || vmId !== null) return null // the token inside a VM opens no vaults
+  if (userId === null || vmId !== null) return null // the token inside a VM has no access to vaults
   const vaults = await findAll<Pick<Row<'vaults'>, 'id'>>(
     call.db,
     sql`

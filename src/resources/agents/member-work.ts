@@ -1,4 +1,7 @@
-/** What becomes of a person's agents service when they leave an organization: their work stops, what they made stays and is theirs again if they come back. */
+/**
+ * What happens in the agents service when a person leaves an organization: their running work stops; what they created
+ * stays, and is theirs again if they return.
+ */
 import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Environment } from './environments/rows.ts'
@@ -7,12 +10,12 @@ import { releaseVm } from './environments/vms.ts'
 import type { Session } from './sessions/rows.ts'
 import { breakOff } from './sessions/work.ts'
 
-/** Why a session of somebody who left does not go on. */
+/** Why a session does not continue after its owner left. */
 export const ownerLeft = 'The owner of this session no longer belongs to the organization'
 
 /**
- * Ends what runs for somebody who leaves: sessions at work are broken off, and the VMs of their environments, which
- * nobody else may reach, are deleted. Environments first, then sessions, as everybody locks them.
+ * Ends the running work of a person who leaves: their sessions are stopped, and the VMs of their environments, which
+ * nobody else may use, are deleted. Environments are locked before sessions, as everywhere.
  */
 export async function endWorkOfMember(
   services: Pick<Background, 'jobs' | 'config'>,

@@ -1,8 +1,8 @@
-/** Waiting for a notice, but not for ever: what it stands for may also have changed without one that we heard. */
+/** Waiting for a notice with a timeout, because a notice may be lost. */
 
 /**
- * Makes the function that waits for the next notice, or so many milliseconds. A notice that comes while nobody waits
- * is not lost: the next wait ends at once.
+ * Makes a function that waits for the next notice, but at most so many milliseconds. A notice that arrives between two
+ * waits is not lost: the next wait ends immediately.
  */
 export function noticeOrLater(notices: AsyncIterator<void>, everyMs: number): () => Promise<void> {
   let next: Promise<unknown> | null = null

@@ -1,4 +1,4 @@
-/** Runs: a session begun in one request, with an agent of the caller's or one of Berth's own. */
+/** Runs: a session started in one request, with an agent of the caller's or one of Berth's own. */
 import { z } from 'zod'
 import { allow, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -32,7 +32,7 @@ export type RunOrder = {
   metadata?: unknown
 }
 
-/** What was begun; `sandboxId` is the stored id of the VM, null for a session without one. */
+/** The started session; `sandboxId` is the stored id of its VM, null for a session without one. */
 export type Run = { session: Session; sandboxId: string | null }
 
 const input = z.string().min(1).nullish()
@@ -40,9 +40,10 @@ const builtinName = z.enum(builtinNames)
 const modeName = z.enum(modeNames)
 
 /**
- * Begins a run. Its VM is on its way when this answers; Berth's own agents that need one get a fresh one, unless an
- * environment is named.
- * @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, capacity_unavailable, rate_limited.
+ * Starts a run. Its VM is still starting when this returns; Berth's own agents that need a VM get a fresh one, unless
+ * an environment is given.
+ * @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model,
+ * capacity_unavailable, rate_limited.
  */
 export async function createRun(call: Call, order: RunOrder): Promise<Run> {
   const scope = allow(call.caller, 'runs:write')

@@ -1,4 +1,4 @@
-/** What clients send to a session, and the log as a list. */
+/** Sending events to a session, and listing its log. */
 import type { RawBuilder } from 'kysely'
 import { allow, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -37,9 +37,9 @@ import { moveSession, waitOn } from './sessions/states.ts'
 import { refuseSecretsToVmTokens } from './sessions/plans.ts'
 
 /**
- * Appends a batch of client's events, all or none. An idle session runs from then on when there is something to do; an
- * interrupt that stops nothing is processed at once.
- * @returns them as stored.
+ * Appends a batch of a client's events, all or none. An idle session starts running if there is something to do; an
+ * interrupt that stops nothing is processed immediately.
+ * @returns the stored events.
  * @throws BerthError not_found, session_archived, invalid_request, requires_action_pending. Each changes nothing.
  */
 export async function sendEvents(call: Call, publicId: string, given: unknown): Promise<SessionEvent[]> {
@@ -61,7 +61,7 @@ export async function sendEvents(call: Call, publicId: string, given: unknown): 
     await refuseSecretsToVmTokens(tx, scope, session)
     await checkAnswers(tx, session, batch)
     checkOutcomes(session, definedBy(batch))
-    // Also what a client says: a log with a secret in it may be shared later.
+    // A client's events are masked too, because a log may be shared later.
     const masked = await maskedEvents(await sessionMasker({ db: tx, sealer: call.sealer }, session), batch)
     return (await accept(call, tx, session, masked)).slice(0, batch.length)
   })
@@ -109,7 +109,7 @@ async function accept(
   return moved.events
 }
 
-/** `system.message` alone begins nothing; it is read with the next message. */
+/** `system.message` alone does not start a turn; it is read with the next message. */
 function isMessage({ type }: NewEvent): boolean {
   return promptTypes.includes(type)
 }
@@ -139,7 +139,10 @@ const wanted: Readonly<
   },
 }
 
-/** Each answer must be to something that waits for it, and each waits for one. @throws BerthError invalid_request. */
+/**
+ * Each answer must match a tool use that is waiting for it, and each tool use gets one answer.
+ * @throws BerthError invalid_request.
+ */
 async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]): Promise<void> {
   const answers = batch.map((event, index) => ({ ...event, index, to: answeredText(event) })).filter(isAnswer)
   if (answers.length === 0) return
@@ -161,7 +164,7 @@ async function checkAnswers(tx: Tx, session: Session, batch: readonly NewEvent[]
     const use = open.get(id)
     if (!rule || !use || use.needs !== rule.needs || !rule.uses.includes(use.event.type))
       throw new BerthError('invalid_request', `events[${index}].${rule?.sentence ?? 'type is not valid.'}`)
-    open.delete(id) // the same answer twice in one batch is one too many
+    open.delete(id) // the same answer twice in one batch is refused too
   }
 }
 
@@ -170,10 +173,10 @@ function answeredText({ data = {} }: NewEvent): string {
   return typeof id === 'string' ? id : ''
 }
 
-/** Which events a list shows. */
+/** Conditions of a list of events. */
 export type EventFilter = CreatedFilter & { types?: readonly string[] | null }
 
-/** A list of a log. @throws BerthError not_found, invalid_request. */
+/** A page of a session's log. @throws BerthError not_found, invalid_request. */
 export async function pageEvents(
   call: Call,
   publicId: string,
@@ -209,7 +212,10 @@ export async function findEvents(call: Call, ids: readonly string[]): Promise<Se
   )
 }
 
-/** A page of a log that may be read already: each event once, where it was sent; the oldest first unless asked otherwise. @throws BerthError invalid_request. */
+/**
+ * A page of a log, after the access check: each event once, at the position where it was sent; oldest first by default.
+ * @throws BerthError invalid_request.
+ */
 export async function pageLog(
   { db }: Pick<Call, 'db'>,
   sessionId: string,
@@ -233,7 +239,7 @@ function pageLogs(
   const rows = (reading: PageReading): RawBuilder<unknown> => {
     const { within, cut } = pageSql(sql`position`, reading, direction)
     const inOrder = sql`order by position ${(direction === 'asc') === reading.fromEnd ? sql`desc` : sql`asc`}`
-    // The next page begins where this one is full, by number or by size; one event is shown however large it is.
+    // A page is full by number or by size; at least one event is shown, however large it is.
     return sql`
       select * from (
         select next.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found
@@ -253,7 +259,7 @@ function pageLogs(
 
 const cursorLetter = 'p'
 
-/** The position that a cursor of a log stands for; undefined for a text that is none. */
+/** The position in a log's cursor; undefined for a text that is not a cursor. */
 function positionOf(cursor: string): string | undefined {
   return /^p\d{1,15}$/.test(cursor) ? cursor.slice(cursorLetter.length) : undefined
 }

@@ -1,4 +1,7 @@
-/** Sessions: begun, read, listed, changed, archived, deleted. What is sent to one is session-events.ts. */
+/**
+ * Sessions: start, read, list, update, archive. Deletion is in sessions/deletion.ts, sending events in
+ * session-events.ts.
+ */
 import type { RawBuilder } from 'kysely'
 import { z } from 'zod'
 import { allow, allowAnywhere, ownedByCaller, type Scope } from '#src/platform/access.ts'
@@ -42,7 +45,7 @@ import { forgetSessionSecrets, sessionMasker } from './sessions/secrets.ts'
 import { afterAppending, moveSession } from './sessions/states.ts'
 import { budgetOf, readBudget } from './sessions/usage.ts'
 
-/** What a session is begun with, as a caller gives it; `agent` or `agentId`. */
+/** The input to start a session; either `agent` or `agentId`. */
 export type SessionOrder = {
   agent?: unknown
   agentId?: string | null
@@ -54,7 +57,7 @@ export type SessionOrder = {
   resources?: unknown
   initialEvents?: unknown
 }
-/** What may be changed of a session: absent is unchanged. `agent` holds `tools` and `mcp_servers`. */
+/** The input to update a session: absent means unchanged. `agent` may have `tools` and `mcp_servers`. */
 export type SessionChange = {
   title?: unknown
   metadata?: unknown
@@ -62,7 +65,7 @@ export type SessionChange = {
   vaultIds?: unknown
   agent?: unknown
 }
-/** Which sessions a list shows; conditions hold together. */
+/** Conditions of a list of sessions; all must hold. */
 export type SessionFilter = CreatedFilter & {
   agentId?: string | null
   agentVersion?: number | null
@@ -72,7 +75,10 @@ export type SessionFilter = CreatedFilter & {
   statuses?: readonly SessionStatus[] | null
 }
 
-/** Begins a session. @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, unknown_tool. */
+/**
+ * Starts a session.
+ * @throws BerthError invalid_request, not_found, resource_archived, vault_archived, unknown_model, unknown_tool.
+ */
 export async function createSession(call: Call, order: SessionOrder): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
   const labels = readLabels(order)
@@ -118,7 +124,7 @@ export async function findSessions(call: Call, ids: readonly string[]): Promise<
   return findAll(call.db, sql`select * from sessions where id = any(${ids}::uuid[]) and ${ownedByCaller(reach)}`)
 }
 
-/** The caller’s sessions, newest first unless asked otherwise. @throws BerthError invalid_request. */
+/** The caller’s sessions, newest first by default. @throws BerthError invalid_request. */
 export async function pageSessions(
   call: Call,
   window: PageWindow,
@@ -161,7 +167,7 @@ export async function pageSessionsOfEach(
 const agentChange = exact({ tools: z.unknown().optional(), mcp_servers: z.unknown().optional() }).nullish()
 
 /**
- * Changes a session; what is new holds from its next turn on, and `session.updated` says it to whoever follows.
+ * Updates a session from its next turn on; `session.updated` tells subscribers.
  * @throws BerthError not_found, session_archived, invalid_request, vault_archived, unknown_tool.
  */
 export async function updateSession(call: Call, publicId: string, given: SessionChange): Promise<Session> {
@@ -203,7 +209,8 @@ export async function updateSession(call: Call, publicId: string, given: Session
 }
 
 /**
- * Archives a session: it ends for ever and leaves the default lists; the VM of a run goes. Again changes nothing.
+ * Archives a session: it ends permanently and disappears from default lists; the VM of a run is deleted. Again changes
+ * nothing.
  * @throws BerthError not_found, session_running.
  */
 export async function archiveSession(call: Call, publicId: string): Promise<Session> {
@@ -220,7 +227,7 @@ export async function archiveSession(call: Call, publicId: string): Promise<Sess
       ? sql`${JSON.stringify(endedOutcomes(session, timestamp(nowMs())))}::jsonb`
       : sql`outcomes`
     const archived = sql`archived_at = now(), updated_at = now(), outcomes = ${outcomes}`
-    // What was sent and not come to, such as one of two confirmations, counts as processed: nobody waits for it any more.
+    // Queued events, such as one of two confirmations, count as processed: nothing will process them any more.
     const queued = await findAll<Pick<Row<'session_events'>, 'id'>>(
       tx,
       sql`select id from session_events where session_id = ${session.id} and processed_at is null`,
@@ -250,7 +257,7 @@ function checkFilter({ agentId, agentVersion, archived, includeArchived }: Sessi
     )
 }
 
-/** The id that a filter names: null without the filter, undefined for a text that is none, also an empty one. */
+/** The id in a filter: null without the filter, undefined for a text that is not an id, including an empty one. */
 function idIn(kind: 'agent' | 'deployment', given: string | null | undefined): string | null | undefined {
   return given === null || given === undefined ? null : decodeId(kind, given)
 }
@@ -259,7 +266,7 @@ function idIn(kind: 'agent' | 'deployment', given: string | null | undefined): s
 function chosenBy(scope: Scope, filter: SessionFilter): RawBuilder<unknown> {
   checkFilter(filter)
   const [agentId, deploymentId] = [idIn('agent', filter.agentId), idIn('deployment', filter.deploymentId)]
-  if (agentId === undefined || deploymentId === undefined) return sql`false` // nothing has an id that is none
+  if (agentId === undefined || deploymentId === undefined) return sql`false` // a malformed id matches nothing
   const archived = filter.archived ?? (filter.includeArchived ? 'include' : 'exclude')
   const conditions: RawBuilder<unknown>[] = [
     ownedByCaller(scope),

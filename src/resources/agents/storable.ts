@@ -1,11 +1,11 @@
-/** Text from outside as Postgres keeps it in JSON: without NUL characters and halves of characters. */
+/** Makes text from outside storable in Postgres's JSON: removes NUL characters and lone surrogates. */
 
-/** A text. */
+/** A storable text. */
 export function storableText(text: string): string {
   return text.replaceAll('\0', '\u{fffd}').toWellFormed()
 }
 
-/** A JSON value, with every text in it. Its nesting is bounded where it was read. */
+/** A storable JSON value. Its depth was limited when it was parsed. */
 export function storable<Value>(value: Value): Value {
   if (typeof value === 'string') return storableText(value) as Value
   if (Array.isArray(value)) return value.map(storable) as Value

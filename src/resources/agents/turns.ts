@@ -1,6 +1,6 @@
 /**
- * What a session does next: a pure function of its log, so that whoever takes it up after a crash does what the one
- * before would have done.
+ * What a session does next: a pure function of its log, so that a worker that claims it after a crash does the same as
+ * the one before.
  */
 import { promptTypes, resultTypes } from './sessions/event-types.ts'
 import { feedbackOf } from './outcomes/feedback.ts'
@@ -9,21 +9,21 @@ import type { SessionEvent, StopReason } from './sessions/rows.ts'
 
 /** The limits of a turn. */
 export const turnLimits = {
-  modelSteps: 200, // of one turn: since the user last said something
-  turnSeconds: 6 * 3600, // of one run, without the time that it waits for the client
+  modelSteps: 200, // in one turn: since the user's last message
+  turnSeconds: 6 * 3600, // in one run, without the time spent waiting for the client
   toolCallsPerStep: 32,
-  /** Of one model request: further tries after a fault that may pass, and how long to wait before each, seconds. */
+  /** For one model request: retries after a temporary failure, and the delay before each in seconds. */
   retries: 6,
   retryDelaySeconds: [1, 2, 4, 8, 16, 60],
 } as const
 
-/** The part of an event that decides. */
+/** The part of an event that decides the next step. */
 export type TurnEvent = Pick<
   SessionEvent,
   'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'position' | 'takenPosition'
 >
 
-/** What decides beside the log. `openOutcome`: the public id of the outcome to be reached. */
+/** The facts besides the log that decide. `openOutcome`: the public id of the outcome to work on. */
 export type TurnFacts = {
   toolsRunAtClient: boolean
   isBudgetReached: boolean
@@ -32,7 +32,7 @@ export type TurnFacts = {
 }
 
 /**
- * The next thing to do. `take`: what clients sent that counts as processed with it.
+ * The next step. `take`: the clients' events that it processes.
  * - `interrupt`: stop everything; answer `open`, which nobody runs any more.
  * - `call`: run `run`, refuse `refuse`.
  * - `ask`: one request to the model.
@@ -56,7 +56,7 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
   if (waitingFor.length > 0)
     return { do: 'rest', take: answers, stopReason: { type: 'requires_action', event_ids: waitingFor }, limit: null }
   if (facts.openOutcome !== null && openEvaluation(log)?.data['outcome_id'] === facts.openOutcome)
-    return { do: 'evaluate', take: answers } // what has begun is ended, whatever came since
+    return { do: 'evaluate', take: answers } // an evaluation that has started is completed, whatever came since
   const isTurnDone = !messages.some(({ type }) => promptTypes.includes(type)) && !isModelDue(log)
   if (isTurnDone && !isUngraded(log, facts.openOutcome))
     return { do: 'rest', take: answers, stopReason: { type: 'end_turn' }, limit: null }
@@ -67,9 +67,9 @@ export function nextStep<Event extends TurnEvent>(log: readonly Event[], facts: 
 }
 
 /**
- * What an interrupt stops before anybody took it: the messages that began this run and came before the interrupt:
- * they count as said and get no answer, as if they had just been taken; what was queued behind a run that goes on
- * already is the next turn, which the interrupt brings forward.
+ * The messages that an interrupt stops before they were taken: those that started this run and came before the
+ * interrupt. They count as processed and get no answer, as if they had just been taken. Messages that were queued
+ * during a running turn are the next turn, which the interrupt brings forward.
  */
 export function stoppedMessages<Event extends TurnEvent>(log: readonly Event[]): Event[] {
   const began = beginOfRun(log)?.position ?? 0
@@ -78,27 +78,27 @@ export function stoppedMessages<Event extends TurnEvent>(log: readonly Event[]):
   return messages.filter(({ position }) => position < before)
 }
 
-/** The request to the model that has no end: its worker was lost. */
+/** The request to the model that has no end event, because its worker was lost. */
 export function openSpan<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
   const start = log.findLast(({ type }) => type === 'span.model_request_start')
   const end = log.findLast(({ type }) => type === 'span.model_request_end')
   return start && (!end || end.position < start.position) ? start : undefined
 }
 
-/** The evaluation that has begun and not ended: its grader is at it, is tried again, or was lost. */
+/** The evaluation that has started and not ended: its grader is running, is being retried, or was lost. */
 export function openEvaluation<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
   const start = log.findLast(({ type }) => type === 'span.outcome_evaluation_start')
   return start && start.position > lastEvaluationAt(log) ? start : undefined
 }
 
-/** How often the request that is due has failed since it was due. */
+/** How often the pending request has failed. */
 export function failuresInARow(log: readonly TurnEvent[]): number {
   const since = Math.max(settledAt(log), lastAnswerAt(log), lastEvaluationAt(log))
   return log.filter(({ type, data, position }) => type === 'session.error' && position > since && isModelError(data))
     .length
 }
 
-/** Which turn it is: that of the last thing that was said to the model. */
+/** The id of the turn: that of the last event that the model was sent. */
 export function turnIdOf(log: readonly TurnEvent[]): string {
   return log.findLast(({ type }) => promptTypes.includes(type))?.id ?? ''
 }
@@ -112,7 +112,10 @@ export function modelStepsOf(log: readonly TurnEvent[]): number {
   return log.filter((event) => isAnswer(event) && event.position > since).length
 }
 
-/** Whether the model has not answered something that was said to it, or that a tool or a grader answered, since the session last came to rest. */
+/**
+ * Whether there is a message, a tool result or a verdict that the model has not answered since the session last
+ * settled.
+ */
 function isModelDue(log: readonly TurnEvent[]): boolean {
   const since = Math.max(settledAt(log), lastAnswerAt(log))
   return log.some(
@@ -124,7 +127,7 @@ function isModelDue(log: readonly TurnEvent[]): boolean {
   )
 }
 
-/** Whether the model has answered since the session last came to rest, and its answer was not graded for this outcome. */
+/** Whether the model has answered since the session last settled, and the answer was not graded for this outcome. */
 function isUngraded(log: readonly TurnEvent[], outcomeId: string | null): boolean {
   const answered = lastAnswerAt(log)
   return (
@@ -147,13 +150,16 @@ function limitReached(log: readonly TurnEvent[], nowMs: number): string | null {
     : null
 }
 
-/** Where the session last went to work. */
+/** Where the session last started running. */
 function beginOfRun<Event extends TurnEvent>(log: readonly Event[]): Event | undefined {
   const rested = log.findLast(({ type }) => type === 'session.status_idle')?.position ?? 0
   return log.find(({ type, position }) => type === 'session.status_running' && position > rested)
 }
 
-/** Where the session last came to rest with nothing left open; a rest for the client's answers is in the middle of a turn. */
+/**
+ * Where the session last became idle with nothing left open. When it is idle for the client's answers, it is in the
+ * middle of a turn.
+ */
 function settledAt(log: readonly TurnEvent[]): number {
   return (
     log.findLast(({ type, data }) => type === 'session.status_idle' && stopTypeOf(data) !== 'requires_action')
@@ -179,10 +185,10 @@ function isModelError(data: TurnEvent['data']): boolean {
 }
 
 function stopTypeOf(data: TurnEvent['data']): unknown {
-  return (data['stop_reason'] as { type?: unknown } | undefined)?.type // as session-states.ts writes it
+  return (data['stop_reason'] as { type?: unknown } | undefined)?.type // as states.ts writes it
 }
 
-/** Where an event counts: what clients send counts from where it was taken. */
+/** The position at which an event counts: for clients' events, the position where they were taken. */
 export function placeOf({ position, takenPosition }: TurnEvent): number {
   return takenPosition ?? position
 }

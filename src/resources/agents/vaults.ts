@@ -1,4 +1,4 @@
-/** Vaults: where a person keeps credentials for agents. They belong to people; an organization key opens none. */
+/** Vaults: where a person keeps credentials for agents. They belong to people; API keys have no access to them. */
 import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { checkCount } from '#src/platform/metrics/counts.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -12,12 +12,12 @@ import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, vaultRows, type Vault } from './vaults/rows.ts'
 
-/** What a vault is made of, or changed to; an absent key stays as it is. */
+/** The input of a create or an update; an absent key stays as it is. */
 export type VaultInput = { displayName?: unknown; metadata?: unknown }
-/** Which vaults a list shows. */
+/** Conditions of a list of vaults. */
 export type VaultFilter = { includeArchived?: boolean | null }
 
-/** Makes a vault. @throws BerthError invalid_request. */
+/** Creates a vault. @throws BerthError invalid_request. */
 export async function createVault(call: Call, input: VaultInput): Promise<Vault> {
   const scope = allow(call.caller, 'vaults:write')
   const [displayName, metadata] = [readName(input.displayName, 'display_name'), readMetadata(input.metadata)]
@@ -80,7 +80,10 @@ export async function updateVault(call: Call, publicId: string, input: VaultInpu
   })
 }
 
-/** Archives a vault with its credentials, whose secrets are purged; one that is archived stays as it is. @throws BerthError not_found. */
+/**
+ * Archives a vault with its credentials, whose secrets are purged; an archived one stays as it is.
+ * @throws BerthError not_found.
+ */
 export async function archiveVault(call: Call, publicId: string): Promise<Vault> {
   const scope = allow(call.caller, 'vaults:write')
   return transaction(call.db, async (tx) => {
@@ -102,6 +105,6 @@ export async function deleteVault(call: Call, publicId: string): Promise<void> {
   await transaction(call.db, async (tx) => {
     const { id } = await readVault(tx, scope, publicId, sql`for update`)
     await change(tx, sql`delete from vaults where id = ${id}`)
-    await publish(tx, 'vault', id) // whoever follows it learns that it is over
+    await publish(tx, 'vault', id) // subscribers learn that it is deleted
   })
 }

@@ -124,7 +124,7 @@ function actorOf(userId: string | null, role: Role | null): Actor {
 }
 
 /**
- * The member, held until the transaction ends, and with them every owner of the organization, in the order of their ids:
+ * The member, locked until the transaction ends, and with them every owner of the organization, in the order of their ids:
  * whether there is another one stays true until then.
  */
 async function lockMember(tx: Tx, organizationId: string, id: string | undefined): Promise<Member> {

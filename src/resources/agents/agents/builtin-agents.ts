@@ -5,10 +5,10 @@ import { encodeId } from '#src/platform/ids.ts'
 import { modelTable } from '#src/resources/llm/models/table.ts'
 import type { AgentDefinition, ToolConfig } from './rows.ts'
 
-/** What may stand in `builtin`. */
+/** The values of `builtin`. */
 export const builtinNames = ['coder', 'reviewer', 'researcher'] as const
 export type BuiltinName = (typeof builtinNames)[number]
-/** What may stand in `mode`. */
+/** The values of `mode`. */
 export const modeNames = ['chat', 'computer'] as const
 export type ModeName = (typeof modeNames)[number]
 
@@ -17,7 +17,7 @@ type OwnAgent = { id: string; needsVm: boolean; description: string; system: str
 const inVm = ['bash', 'read', 'write', 'edit', 'glob', 'grep']
 const general = 'Say what you did and what is left in a few plain sentences. When something is not certain, say so.'
 
-/** Ids are fixed for ever: sessions show them. */
+/** Ids must never change, because sessions show them. */
 const ownAgents: Readonly<Record<BuiltinName | ModeName, OwnAgent>> = {
   coder: {
     id: '00000000-0000-7000-8000-00000000c0de',
@@ -67,7 +67,10 @@ export function builtinNameOf(id: string): string | null {
   return Object.entries(ownAgents).find(([, own]) => own.id === id)?.[0] ?? null
 }
 
-/** One of Berth's own agents, ready to begin a session; and whether it works in a VM. @throws BerthError unknown_model when no model is served. */
+/**
+ * One of Berth's own agents, ready to start a session, and whether it works in a VM.
+ * @throws BerthError unknown_model when no model is served.
+ */
 export function builtinAgent(
   config: Config,
   name: BuiltinName | ModeName,
@@ -91,7 +94,7 @@ export function builtinAgent(
   }
 }
 
-/** The first model of the table that can use tools; the built-in demo only when nothing else is served. */
+/** The first model in the catalog that can use tools; the built-in demo only when there is no other. */
 function usualModel(config: Config): string {
   const models = [...modelTable(config).models.values()].filter(
     ({ capabilities, status }) => capabilities.tools && status === 'available',

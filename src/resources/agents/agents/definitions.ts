@@ -1,4 +1,4 @@
-/** What an agent is: read from a create request, and changed by an update, whole and with every default filled in. */
+/** Definitions of agents: read from a create request or changed by an update, complete with every default filled in. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Config } from '#src/platform/config.ts'
@@ -21,7 +21,7 @@ import {
   usually,
 } from './field-rules.ts'
 
-/** The fields of an agent as a caller gives them: absent means the default, or unchanged. */
+/** The fields of an agent as callers send them: absent means the default, or unchanged. */
 export type AgentFields = {
   name?: unknown
   model?: unknown
@@ -83,7 +83,7 @@ export function readDefinition(config: Config, given: AgentFields): AgentDefinit
 }
 
 /**
- * The definition after an update: what is not named stays, null clears, lists replace, metadata is merged.
+ * The definition after an update: omitted fields stay, null clears, lists are replaced, metadata is merged.
  * @throws BerthError as readDefinition.
  */
 export function changeDefinition(config: Config, before: AgentDefinition, given: AgentFields): AgentDefinition {
@@ -94,7 +94,7 @@ export function changeDefinition(config: Config, before: AgentDefinition, given:
     description: given.description === undefined ? before.description : readDescription(given.description),
     model: given.model === undefined ? before.model : readAgentModel(config, given.model),
     system: given.system === undefined ? before.system : readSystem(given.system),
-    tools: readTools(given.tools === undefined ? before.tools : given.tools, mcpServers), // also unchanged ones must fit the servers
+    tools: readTools(given.tools === undefined ? before.tools : given.tools, mcpServers), // unchanged tools must match the new servers too
     mcp_servers: mcpServers,
     mcp_services: given.mcpServices === undefined ? before.mcp_services : readServices(given.mcpServices),
     skills: given.skills === undefined ? before.skills : readSkills(given.skills),
@@ -102,7 +102,7 @@ export function changeDefinition(config: Config, before: AgentDefinition, given:
   }
 }
 
-/** Whether two definitions say the same; the order of keys says nothing. */
+/** Whether two definitions are equal, whatever the order of their keys. */
 export function sameDefinition(one: AgentDefinition, other: AgentDefinition): boolean {
   return isDeepStrictEqual(one, other)
 }

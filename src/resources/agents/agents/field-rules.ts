@@ -1,10 +1,13 @@
-/** The rules of fields that many nouns of the agents service have: names, descriptions, metadata; and how a body is read by a shape. */
+/**
+ * Rules for fields that many nouns of the agents service share (names, descriptions, metadata), and for reading a body
+ * by a schema.
+ */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { sentenceOf } from '#src/platform/shapes.ts'
 
-/** Up to 16 pairs of text. */
+/** Labels: up to 16 pairs of key and text. */
 export type Metadata = Readonly<Record<string, string>>
 
 const metadataSentence = `metadata must be a flat object of text: at most ${limits.metadataPairs} pairs, keys of 1 to ${limits.metadataKeyLength} characters, values of at most ${limits.metadataValueLength}.`
@@ -16,7 +19,7 @@ const metadataPatchShape = z.record(keyShape, valueShape.nullable())
 /** The shape of a `name` or `display_name`. */
 export const nameShape = z.string().min(1).max(limits.nameLength)
 
-/** The shape of a field that may be left out: absent and null mean `usual`. */
+/** The schema of an optional field: absent and null mean `usual`. */
 export function usually<Shape extends z.ZodType>(
   shape: Shape,
   usual: NonNullable<z.output<Shape>>,
@@ -28,7 +31,7 @@ export function usually(shape: z.ZodType, usual: unknown): z.ZodType {
 
 /**
  * A required name: 1 to 255 characters.
- * @param field what the caller calls it.
+ * @param field the caller's name for it.
  * @throws BerthError invalid_request.
  */
 export function readName(given: unknown, field = 'name'): string {
@@ -39,7 +42,7 @@ export function readName(given: unknown, field = 'name'): string {
 }
 
 /**
- * Text that may be left out: absent, null and empty are null.
+ * Optional text: absent, null and empty become null.
  * @throws BerthError invalid_request when it is longer than that many characters.
  */
 export function readText(given: unknown, field: string, longest: number): string | null {
@@ -79,7 +82,10 @@ export function mergeMetadata(before: Metadata, patch: unknown): Metadata {
   return readMetadata(Object.fromEntries(after))
 }
 
-/** No list of these shapes may have nearly as many items; a shape finds something wrong with each item before it counts them. */
+/**
+ * Longer than any list that these schemas allow. A schema validates every item before it counts them, so longer lists
+ * are refused before that.
+ */
 const longestList = 5_000
 
 function hasLongList(value: unknown): boolean {
@@ -89,8 +95,8 @@ function hasLongList(value: unknown): boolean {
 }
 
 /**
- * Reads a part of a body by its shape, which is exact: see platform/shapes.ts.
- * @param field what the caller calls it; the sentence names the place in it, never the value.
+ * Reads a part of a body by its schema, which is exact: see platform/shapes.ts.
+ * @param field the caller's name for it; the error names the place in it, never the value.
  * @throws BerthError invalid_request.
  */
 export function readShape<Shape extends z.ZodType>(shape: Shape, given: unknown, field: string): z.output<Shape> {

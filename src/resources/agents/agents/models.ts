@@ -9,7 +9,7 @@ import { readShape, usually } from './field-rules.ts'
 
 const levels = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const effort = z.enum(levels)
-// Anthropic's client sends the effort as text or as {type}; the speed that is not given is the usual one.
+// Anthropic's client sends the effort as text or as {type}; an omitted speed is the standard one.
 const shape = exact(
   {
     id: z.string().min(1),
@@ -24,7 +24,7 @@ const shape = exact(
 
 /**
  * Reads an agent's `model`.
- * @returns it with the catalog's whole id, so that a bare name means the same for ever.
+ * @returns it with the full id from the catalog, so that a short name keeps its meaning.
  * @throws BerthError unknown_model; invalid_request.
  */
 export function readAgentModel(config: Config, given: unknown): AgentModel {

@@ -1,4 +1,4 @@
-/** An agent's rows, and how they are found. Inside a definition keys are spelled as on the wire. */
+/** An agent's rows, and their queries. Inside a definition keys are spelled as on the wire. */
 import type { RawBuilder } from 'kysely'
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
@@ -6,14 +6,14 @@ import { findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from './field-rules.ts'
 
-/** Whether a tool runs at once or waits for the user's word. */
+/** Whether a tool runs immediately or waits for the user's approval. */
 export type PermissionPolicy = { type: 'always_allow' | 'always_ask' }
 
-/** What holds for a tool of a toolset; `name` is its own. */
+/** The settings of a tool in a toolset; `name` is the tool's name. */
 export type ToolSetting = { enabled: boolean; permission_policy: PermissionPolicy }
 export type ToolConfig = ToolSetting & { name: string } & WebRestrictions
 
-/** What a config of web_fetch or web_search says beside that, each as it was sent. Absent: nothing is restricted. */
+/** The additional settings of web_fetch and web_search, as they were sent. Absent means unrestricted. */
 export type WebRestrictions = { allowed_domains?: string[]; blocked_domains?: string[]; max_content_tokens?: number }
 
 /** The toolsets of built-in tools. */
@@ -26,20 +26,20 @@ export type AgentTool =
   | { type: 'mcp_toolset'; mcp_server_name: string; default_config: ToolSetting; configs: ToolConfig[] }
   | { type: 'custom'; name: string; description: string; input_schema: Readonly<Record<string, unknown>> }
 
-/** The model an agent asks, and how. */
+/** The model that an agent uses, and how. */
 export type AgentModel = {
   id: string
   effort: 'low' | 'medium' | 'high' | 'xhigh' | 'max' | null
   speed: 'standard' | 'fast'
 }
-/** A tool server that an agent connects to by its address. */
+/** A tool server that an agent connects to by its URL. */
 export type McpServer = { type: 'url'; name: string; url: string }
 /** A connector that an agent uses, by the catalog's id. */
 export type McpService = { id: string; disabled_tools: string[] }
 /** A skill that an agent has. Null means the latest version. */
 export type AgentSkill = { type: 'anthropic' | 'custom'; skill_id: string; version: string | null }
 
-/** What a version of an agent says. */
+/** The definition in a version of an agent. */
 export type AgentDefinition = {
   name: string
   description: string | null
@@ -52,13 +52,13 @@ export type AgentDefinition = {
   metadata: Metadata
 }
 
-/** An agent at one of its versions; ids are uuids, moments wire text. `ownerUserId` null: the organization's. */
+/** An agent in one of its versions; ids are uuids, times RFC 3339 text. `ownerUserId` null: the organization's. */
 export type Agent = Row<'agents', { definition: AgentDefinition }>
 
-/** Agents as they are found, at their newest version. */
+/** Queries for agents in their newest version. */
 export const agentRows = rowsOf<Agent>('agent', 'agents', 'agent')
 
-/** The columns of an Agent at a version `v` of the agent `a`. */
+/** The columns of an Agent: version `v` of agent `a`. */
 export const versionColumns = sql`a.id, a.organization_id, a.owner_user_id, v.version, v.definition, a.created_at, v.created_at as updated_at, a.archived_at`
 
 /** One version of an agent, whoever it belongs to. */
@@ -69,7 +69,11 @@ export async function findAgentVersion(db: Db, id: string, version: number): Pro
   )
 }
 
-/** The caller's agent at its newest version. @param lock `for key share`, `for no key update` or `for update` to hold it. @throws BerthError not_found. */
+/**
+ * The caller's agent in its newest version.
+ * @param lock `for key share`, `for no key update` or `for update` to lock it.
+ * @throws BerthError not_found.
+ */
 export async function readAgent(
   db: Db,
   scope: Scope,

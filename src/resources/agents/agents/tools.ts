@@ -1,4 +1,4 @@
-/** The `tools` of an agent: toolsets, tool servers' tools and custom tools, read and filled in. */
+/** The `tools` of an agent: toolsets, tool servers' tools and custom tools, validated and with defaults filled in. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -36,7 +36,7 @@ const webConfigs: Readonly<Record<string, z.ZodType<GivenConfig>>> = {
   web_fetch: exact({ ...builtInKeys, ...webToolShapes.web_fetch }),
   web_search: exact({ ...builtInKeys, ...webToolShapes.web_search }),
 }
-// As the names of functions that models are given, at most 64 characters.
+// The form that models accept for function names, at most 64 characters.
 const custom = exact({
   type: z.string(),
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'it has letters, digits, underscores and dashes, 64 at most'),
@@ -51,7 +51,7 @@ type GivenConfig = z.infer<typeof builtInConfig> & GivenRestrictions
 
 /**
  * Reads an agent's tools, given its tool servers.
- * @throws BerthError unknown_tool for a type or a built-in tool that is not there; invalid_request.
+ * @throws BerthError unknown_tool for a type or a built-in tool that does not exist; invalid_request.
  */
 export function readTools(given: unknown, servers: readonly McpServer[]): AgentTool[] {
   const tools = readShape(entries, given ?? [], 'tools').map((entry, index) => readTool(entry, `tools[${index}]`))
@@ -113,7 +113,10 @@ function readConfigs(
   return (given ?? []).map((one, index) => readShape(shapeOf(one.name), one, `${place}.configs[${index}]`))
 }
 
-/** The toolset with its defaults: what a tool's own config leaves out is as the toolset's, and that as the kind's. */
+/**
+ * The toolset with its defaults: a tool's config inherits from the toolset's default config, and that from the kind of
+ * toolset.
+ */
 function filledIn(
   {
     default_config,
@@ -139,7 +142,7 @@ function filledIn(
   return { default_config: fallback, configs: own }
 }
 
-/** Toolsets stand once, name servers that are there, and no two tools are called the same. */
+/** Checks that toolsets are unique, that they name existing servers, and that no two tools have the same name. */
 function checkTogether(tools: readonly AgentTool[], servers: readonly McpServer[]): void {
   refuseTwice(
     tools.map((tool) =>
@@ -159,7 +162,7 @@ function checkTogether(tools: readonly AgentTool[], servers: readonly McpServer[
   }
 }
 
-/** @throws BerthError invalid_request when a name stands twice. */
+/** @throws BerthError invalid_request when a name is repeated. */
 export function refuseTwice(names: readonly string[], field: string): void {
   const index = names.findIndex((name, at) => names.indexOf(name) !== at)
   if (index >= 0)

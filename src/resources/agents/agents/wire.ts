@@ -3,15 +3,15 @@ import { builtInToolsets, type AgentDefinition, type AgentModel, type AgentSkill
 
 type Wire = Record<string, unknown>
 
-/** Who an agent acts as. There is no other principal here than whoever began the session. */
+/** The identity under which an agent acts. The only one is whoever started the session. */
 export const executionIdentity = { type: 'service_account' } as const
 
-/** `{id, effort: {type}, speed}`; without `effort` where the model's own holds. */
+/** `{id, effort: {type}, speed}`; without `effort` when the model's default applies. */
 export function wireModel({ id, effort, speed }: AgentModel): Wire {
   return { id, ...(effort ? { effort: { type: effort } } : {}), speed }
 }
 
-/** The tools; each config of a built-in tool says which one it is twice, as `name` and as `type`. */
+/** The tools; each config of a built-in tool names it twice, as `name` and as `type`. */
 export function wireTools(tools: readonly AgentTool[]): Wire[] {
   return tools.map((tool) => {
     if (!isBuiltIn(tool)) return tool
@@ -26,15 +26,15 @@ export function wireTools(tools: readonly AgentTool[]): Wire[] {
   })
 }
 
-/** The skills; one that is not pinned is at its latest version. */
+/** The skills; one without a version is at its latest. */
 export function wireSkills(skills: readonly AgentSkill[]): Wire[] {
   return skills.map((skill) => ({ ...skill, version: skill.version ?? latestVersion }))
 }
 
-/** The version of a skill that is not pinned to one. */
+/** The version of a skill for which none was given. */
 export const latestVersion = 'latest'
 
-/** The whole definition but its metadata. */
+/** The whole definition except its metadata. */
 export function wireDefinition({ metadata: _notes, model, tools, skills, ...shown }: AgentDefinition): Wire {
   return {
     ...shown,

@@ -1,4 +1,4 @@
-/** A credential's `auth` as it is given: read, checked, and parted into what may be shown and what is sealed. */
+/** A credential's `auth` as clients send it: validated, and split into what may be shown and what is sealed. */
 import { z } from 'zod'
 import { timestamp } from '#src/platform/clock.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -18,11 +18,11 @@ import type {
 } from './rows.ts'
 import { readShape } from '#src/resources/agents/agents/field-rules.ts'
 
-/** What a credential is made of: what is shown, what is sealed, and what it is known by in its vault. */
+/** A validated credential: what is shown, what is sealed, and the key that is unique in its vault. */
 export type ReadAuth = { auth: CredentialAuth; secrets: CredentialSecrets; keyKind: Credential['keyKind']; key: string }
 
 const notAToken = `must be 1 to ${limits.tokenLength} printable ASCII characters without spaces`
-/** What may stand in a header. */
+/** A token that is allowed in a header. */
 const token = z
   .string(notAToken)
   .min(1, notAToken)
@@ -67,7 +67,10 @@ const shape = z.discriminatedUnion('type', [
 ])
 type Given = z.output<typeof shape>
 
-/** Reads the `auth` of a new credential. @throws BerthError invalid_request, invalid_env_key, invalid_env_value; no secret is in its words. */
+/**
+ * Reads the `auth` of a new credential.
+ * @throws BerthError invalid_request, invalid_env_key, invalid_env_value; their sentences contain no secret.
+ */
 export function readAuth(config: Pick<Config, 'privateHosts'>, given: unknown): ReadAuth {
   if (given === undefined || given === null)
     throw new BerthError(
@@ -134,7 +137,7 @@ function readEnvironmentVariable({
 }: Given & { type: 'environment_variable' }): ReadAuth {
   checkEnv({ [secret_name]: secret_value }, 'secret')
   if (secret_value === '') throw new BerthError('invalid_env_value', 'auth.secret_value must not be empty.')
-  const location = networking ? (injection_location ?? { header: true, body: false }) : null // in headers, where a key belongs, unless the body is asked for
+  const location = networking ? (injection_location ?? { header: true, body: false }) : null // by default in headers, where keys usually are
   if (injection_location && !networking)
     throw new BerthError(
       'invalid_request',
@@ -175,7 +178,7 @@ const changeShape = exact(
 )
 
 /**
- * Reads the `auth` of a change: a new `token` for a static_bearer, and nothing else.
+ * Reads the `auth` of an update: a new `token` for a static_bearer, and nothing else.
  * @returns the new secrets, or null when they stay.
  * @throws BerthError mcp_server_url_immutable, secret_name_immutable, invalid_request.
  */

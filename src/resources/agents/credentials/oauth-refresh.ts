@@ -1,6 +1,6 @@
 /**
- * New access tokens for credentials of type mcp_oauth. A refresh token may be good for one use only, so one process at
- * a time exchanges it, and what comes back is stored only where nobody stored anything newer.
+ * New access tokens for credentials of type mcp_oauth. A refresh token may be valid for one use only, so one process at
+ * a time exchanges it, and the result is stored only if nothing newer was stored meanwhile.
  */
 import { change, findOne, sql, transaction } from '#src/platform/postgres.ts'
 import { withLock } from '#src/platform/locks/locks.ts'
@@ -23,8 +23,8 @@ import { holdVault } from '#src/resources/agents/vaults/rows.ts'
 export type RefreshServices = Pick<Services, 'config' | 'database' | 'db' | 'sealer'>
 
 /**
- * How a refresh ended. `refused`: the authorization server will not take this refresh token again. `gone`: the
- * credential was archived or deleted meanwhile. `sent` are the secrets that the answer may repeat.
+ * How a refresh ended. `refused`: the authorization server will not accept this refresh token again. `gone`: the
+ * credential was archived or deleted meanwhile. `sent`: the secrets that the response may repeat.
  */
 export type RefreshOutcome =
   | { status: 'succeeded'; accessToken: string; tokenGeneration: number }
@@ -34,8 +34,9 @@ export type RefreshOutcome =
 const underWay = new Map<string, Promise<RefreshOutcome>>()
 
 /**
- * Gets a new access token, once for everybody who asks at the same time.
- * @param seenGeneration the generation of the tokens that did not do; when they are newer by now, those are the answer.
+ * Gets a new access token, once for all concurrent callers.
+ * @param seenGeneration the generation of the token that was refused; if the stored tokens are newer, they are
+ * returned.
  */
 export async function refreshCredential(
   services: RefreshServices,
@@ -73,7 +74,8 @@ async function refreshLocked(services: RefreshServices, id: string, seenGenerati
   })
   if (answer.status === 'succeeded') return keepTokens(services, before, answer)
   if (answer.status === 'connect_error') return { status: 'connect_error' }
-  // Somebody whose lock was lost with its connection may have used the token up before us: then theirs is the answer.
+  // Another process, which lost its lock with its connection, may have used up the refresh token before us. Then return
+  // its tokens.
   const after = await readOauth(services, id)
   if (!after) return { status: 'gone' }
   if (after.credential.tokenGeneration !== tokenGeneration)
@@ -97,7 +99,7 @@ async function readOauth({ db, sealer }: RefreshServices, id: string): Promise<O
     : null
 }
 
-/** Stores the new tokens, when the old ones are still there. */
+/** Stores the new tokens if the old ones have not changed. */
 async function keepTokens(
   services: RefreshServices,
   { credential, auth, secrets }: OauthCredential,
@@ -132,7 +134,10 @@ async function keepTokens(
     : { status: 'gone' }
 }
 
-/** Tells the vault's followers, and remembers tokens that were refused for good, so that sessions do not ask again and again. */
+/**
+ * Notifies the vault's subscribers, and records tokens that were refused permanently, so that sessions do not retry
+ * them.
+ */
 async function noteFailure(
   { db }: RefreshServices,
   { id, vaultId, tokenGeneration }: Credential,

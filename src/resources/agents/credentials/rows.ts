@@ -1,4 +1,4 @@
-/** A credential's row: what may be shown of it, and its secrets, sealed and bound to the row. */
+/** A credential's row: its visible settings, and its secrets, sealed and bound to the row. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -8,7 +8,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { ClientAuth } from '#src/drivers/oauth-tokens.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
-/** What is shown of each kind, as callers see it: no secret is in it. */
+/** The visible settings of each kind, without secrets. */
 export type StaticBearerAuth = { type: 'static_bearer'; mcp_server_url: string }
 export type RefreshSettings = {
   client_id: string
@@ -17,24 +17,27 @@ export type RefreshSettings = {
   scope: string | null
   resource: string | null
 }
-/** Access to a tool server by OAuth, renewed by itself where it can be. */
+/** OAuth access to a tool server, refreshed automatically when possible. */
 export type McpOauthAuth = {
   type: 'mcp_oauth'
   mcp_server_url: string
   expires_at: string | null
   refresh: RefreshSettings | null
 }
-/** The hosts towards which a secret is put in. */
+/** The hosts to which requests carry the secret. */
 export type CredentialNetworking = { type: 'unrestricted' } | { type: 'limited'; allowed_hosts: string[] }
-/** An environment variable of the VM of a session. */
+/** An environment variable of a session's VM. */
 export type EnvironmentVariableAuth = {
   type: 'environment_variable'
   secret_name: string
-  /** Null: the VM holds the value itself. Otherwise it holds a placeholder, which the way out replaces towards these hosts. */
+  /**
+   * Null: the VM holds the value itself. Otherwise it holds a placeholder, which the egress proxy replaces in requests
+   * to these hosts.
+   */
   networking: CredentialNetworking | null
   injection_location: { header: boolean; body: boolean } | null
 }
-/** Any of them. */
+/** The visible settings of a credential of any kind. */
 export type CredentialAuth = StaticBearerAuth | McpOauthAuth | EnvironmentVariableAuth
 
 /** The secrets of each kind. */
@@ -43,13 +46,16 @@ export type McpOauthSecrets = { access_token: string; refresh_token: string | nu
 export type EnvironmentVariableSecrets = { secret_value: string }
 export type CredentialSecrets = StaticBearerSecrets | McpOauthSecrets | EnvironmentVariableSecrets
 
-/** A credential as it is stored; moments are wire text, ids are uuids. `sealedSecrets` is null once it is archived. */
+/** A credential as it is stored; times are RFC 3339 text, ids are uuids. `sealedSecrets` is null once it is archived. */
 export type Credential = Row<
   'vault_credentials',
   { auth: CredentialAuth; keyKind: 'mcp_server_url' | 'secret_name'; metadata: Metadata }
 >
 
-/** The credential of the caller's vault. @throws BerthError not_found, with the same words for both. */
+/**
+ * The credential in the caller's vault.
+ * @throws BerthError not_found, in the same words for a missing vault and a missing credential.
+ */
 export async function readCredential(
   db: Db,
   scope: Scope,
@@ -70,7 +76,7 @@ export async function readCredential(
   return credential
 }
 
-/** The credential, whoever it belongs to: for what runs on behalf of its owner. */
+/** The credential, whoever owns it: for what runs on behalf of its owner. */
 export async function findCredentialRow(db: Db, id: string): Promise<Credential | undefined> {
   return findOne<Credential>(db, sql`select * from vault_credentials where id = ${id}`)
 }
@@ -80,7 +86,7 @@ export function sealSecrets(sealer: Sealer, id: string, secrets: CredentialSecre
   return sealer.seal(JSON.stringify(secrets), placeOf(id))
 }
 
-/** The secrets of a row that has them; the kind of secrets follows from the kind of credential. */
+/** The secrets of a row that has them; their type follows from the kind of credential. */
 export function openSecrets<Secrets extends CredentialSecrets>(
   sealer: Sealer,
   { id, sealedSecrets }: Pick<Credential, 'id' | 'sealedSecrets'>,
@@ -88,7 +94,10 @@ export function openSecrets<Secrets extends CredentialSecrets>(
   return sealedSecrets && (JSON.parse(sealer.open(sealedSecrets, placeOf(id))) as Secrets) // sealSecrets wrote it
 }
 
-/** What archiving sets: the secrets are purged; the key is free, being unique among credentials in use. */
+/**
+ * The columns that archiving sets. The secrets are purged; the key becomes free, because it is unique only among
+ * credentials in use.
+ */
 export const archivedColumns = sql`archived_at = now(), updated_at = now(), sealed_secrets = null`
 
 /** Archives every credential of a vault. */

@@ -1,4 +1,4 @@
-/** What sessions use of the vaults they were given: bearer tokens for tool servers, and environment variables for VMs. */
+/** What sessions use from their vaults: bearer tokens for tool servers, and environment variables for VMs. */
 import { nowMs } from '#src/platform/clock.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -17,13 +17,16 @@ import {
 } from './rows.ts'
 import { refreshCredential, type RefreshServices } from './oauth-refresh.ts'
 
-/** Whose vaults: only theirs are looked into, whatever the ids say. Stored uuids. */
+/** The owner of the vaults: vaults of others are ignored, whatever ids are given. Stored uuids. */
 export type VaultOwner = { organizationId: string; userId: string }
 
-/** A token for a tool server, and which generation of which credential it is. */
+/** A token for a tool server, with its credential and the token's generation. */
 export type BearerCredential = { credentialId: string; token: string; tokenGeneration: number }
 
-/** A variable for a VM. `value` is the secret itself, or with `networking` a placeholder that only the way out can replace. */
+/**
+ * A variable for a VM. `value` is the secret itself, or with `networking` a placeholder that only the egress proxy can
+ * replace.
+ */
 export type VaultVariable = {
   credentialId: string
   secretName: string
@@ -31,13 +34,13 @@ export type VaultVariable = {
   networking: CredentialNetworking | null
 }
 
-/** A token that ends within this time is exchanged before it is used. */
+/** A token that expires within this time is refreshed before it is used. */
 const earlyMs = 60_000
 
 /**
- * The token for this server from the first vault that has one; null when none has. One that is about to end is
- * refreshed first; when that fails it is answered as it is, and the server's 401 tells the rest.
- * @param vaultIds stored uuids; archived vaults are passed over.
+ * The token for this server from the first vault that has one; null when none has. A token that is about to expire is
+ * refreshed first; if that fails the old one is returned, and the server may answer 401.
+ * @param vaultIds stored uuids; archived vaults are skipped.
  */
 export async function credentialFor(
   services: RefreshServices,
@@ -60,7 +63,7 @@ export async function credentialFor(
   return (await refreshBearer(services, bearer)) ?? bearer
 }
 
-/** A newer token after a server refused this one with 401; null when there is none to be had. */
+/** A newer token after a server refused this one with 401; null when there is none. */
 export async function refreshBearer(
   services: RefreshServices,
   { credentialId, tokenGeneration }: BearerCredential,
@@ -76,7 +79,7 @@ export async function refreshBearer(
     : null
 }
 
-/** The environment variables of these vaults; where two have one name, the earlier vault's. */
+/** The environment variables of these vaults; of two with the same name, the earlier vault's. */
 export async function openEnvironmentVariables(
   { db, sealer }: Pick<Services, 'db' | 'sealer'>,
   owner: VaultOwner,
@@ -98,7 +101,7 @@ export async function openEnvironmentVariables(
   return [...variables.values()]
 }
 
-/** Every secret of these vaults, of credentials of all kinds: what must not be read where they are used. */
+/** Every secret of these vaults, of all kinds of credentials: they must be masked where the vaults are used. */
 export async function readSecretValues(
   { db, sealer }: { db: Db } & Pick<Services, 'sealer'>,
   owner: VaultOwner,
@@ -116,7 +119,10 @@ export async function readSecretValues(
   )
 }
 
-/** Gives a VM these variables, as source `vault`, and lets its way out replace their placeholders. @throws BerthError when they are too many or too large. */
+/**
+ * Sets these variables in a VM, as source `vault`, and allows its egress proxy to replace their placeholders.
+ * @throws BerthError when they are too many or too large.
+ */
 export async function giveVariables(
   { sealer }: Pick<Services, 'sealer'>,
   tx: Tx,
@@ -139,7 +145,10 @@ export async function giveVariables(
   await noteEnvChange(tx, vmId)
 }
 
-/** What a VM's placeholders stand for: none of a credential that it was not given, or that is archived or gone. */
+/**
+ * The secrets behind a VM's placeholders, except those of credentials that it was not given, or that are archived or
+ * deleted.
+ */
 export async function findSecretUses(
   { db, sealer }: Pick<Services, 'db' | 'sealer'>,
   vmId: string,

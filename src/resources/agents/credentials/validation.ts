@@ -1,4 +1,7 @@
-/** Whether an mcp_oauth credential works: tried on its tool server, refreshed when that refuses it, and tried again (`mcp_oauth_validate`). */
+/**
+ * Validation of an mcp_oauth credential (`mcp_oauth_validate`): tested against its tool server, refreshed if that
+ * refuses it, and tested again.
+ */
 import { allow } from '#src/platform/access.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -10,11 +13,11 @@ import { outboundFetch, readBeginning, type OutboundFetch } from '#src/drivers/o
 import { openSecrets, readCredential, type Credential, type McpOauthAuth, type McpOauthSecrets } from './rows.ts'
 import { refreshCredential, type RefreshOutcome } from './oauth-refresh.ts'
 
-/** An answer as it is shown: cut, and without secrets. */
+/** A response as it is shown: truncated, and without secrets. */
 export type CapturedAnswer = { statusCode: number; contentType: string; body: string; bodyTruncated: boolean }
 /** The request that failed: none when all went well. */
 export type McpProbe = { method: 'initialize' | 'tools/list'; httpResponse: CapturedAnswer | null }
-/** What was found. */
+/** The result of a validation. */
 export type CredentialValidation = {
   credential: Credential
   status: 'valid' | 'invalid' | 'unknown'
@@ -31,7 +34,7 @@ const probeLimitMs = 10_000
 const bodyBytesRead = 64 * 1024
 const bodyCharactersShown = 4096
 
-/** Tries a credential. @throws BerthError not_found, resource_archived, invalid_request for one of another type. */
+/** Validates a credential. @throws BerthError not_found, resource_archived, invalid_request for one of another type. */
 export async function validateCredential(call: Call, vaultId: string, id: string): Promise<CredentialValidation> {
   const scope = allow(call.caller, 'vaults:write') // it may store new tokens
   const credential = await readCredential(call.db, scope, vaultId, id)
@@ -70,7 +73,7 @@ export async function validateCredential(call: Call, vaultId: string, id: string
 
 type Probed = { verdict: 'valid' | 'refused' | 'invalid' | 'unknown'; failure: McpProbe | null }
 
-/** Connects with this token and asks for the tools. */
+/** Connects with this token and lists the tools. */
 async function probe(call: Call, auth: McpOauthAuth, token: string, ...secrets: McpOauthSecrets[]): Promise<Probed> {
   let method: McpProbe['method'] = 'initialize'
   const capture = capturing(outboundFetch(call.config))
@@ -90,7 +93,7 @@ async function probe(call: Call, auth: McpOauthAuth, token: string, ...secrets: 
     )
     return { verdict: 'valid', failure: null }
   } catch {
-    // The client's error tells less than the answer that it met.
+    // The response says more than the client's error.
     const answer = capture.lastFailure()
     return {
       verdict: verdictOfStatus(answer?.statusCode),
@@ -99,7 +102,7 @@ async function probe(call: Call, auth: McpOauthAuth, token: string, ...secrets: 
   }
 }
 
-/** Only what the server says about the credential counts against it. */
+/** Only statuses about the credential count against it. */
 function verdictOfStatus(statusCode: number | undefined): Probed['verdict'] {
   if (statusCode === 401) return 'refused'
   return statusCode === 403 ? 'invalid' : 'unknown'
@@ -112,7 +115,7 @@ function capturing(fetch: OutboundFetch): { fetch: OutboundFetch; lastFailure: (
     lastFailure: () => last,
     async fetch(url, init) {
       const response = await fetch(url, init)
-      if (init?.method !== 'POST') return response // a server may refuse its event stream, which is no failure
+      if (init?.method !== 'POST') return response // a server may refuse its event stream, which is not a failure
       if (response.ok) {
         last = null
         return response
@@ -147,7 +150,7 @@ function shownRefresh(outcome: RefreshOutcome): CredentialValidation['refresh'] 
   }
 }
 
-/** The answer without the secrets that it repeats, nor others that look like tokens. */
+/** The response without the secrets that it repeats, and without other texts that look like tokens. */
 function shownAnswer(
   { statusCode, contentType, body, truncated }: HttpAnswer,
   ...secrets: McpOauthSecrets[]

@@ -1,4 +1,4 @@
-/** The `config` of an environment, read whole and with every default filled in. Keys are spelled as on the wire. */
+/** The `config` of an environment, complete with every default filled in. Keys are spelled as on the wire. */
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -12,15 +12,18 @@ import { readShape, usually } from '#src/resources/agents/agents/field-rules.ts'
 export const packageManagers = ['apt', 'pip', 'npm', 'cargo', 'gem', 'go'] as const
 export type PackageManager = (typeof packageManagers)[number]
 
-/** Where an environment's VM may connect to. */
+/** What an environment's VM may connect to. */
 export type Networking =
   | { type: 'unrestricted' }
   | { type: 'limited'; allowed_hosts: string[]; allow_package_managers: boolean; allow_mcp_servers: boolean }
 
-/** A VM of Berth's, which clients of Anthropic's call `cloud`; or the caller's own machine, of which we know nothing but its name. */
+/** A VM in Berth, which Anthropic's clients call `cloud`, or the caller's own machine, which Berth does not manage. */
 export type EnvironmentConfig = VmConfig | { type: 'self_hosted' }
 
-/** What an environment's VM is made of; `template_id` null is `base`. Repositories may not name credentials: the config is shown. */
+/**
+ * The configuration of an environment's VM; `template_id` null means `base`. URLs of repositories must not contain
+ * credentials, because the config is readable.
+ */
 export type VmConfig = {
   type: 'vm' | 'cloud'
   template_id: string | null
@@ -33,7 +36,7 @@ export type VmConfig = {
   idle_timeout_seconds: number
 }
 
-// What a package manager could take for an option or a shell for a command is no name of a package.
+// Refuses names that a package manager could take for an option, or a shell for a command.
 const packageName = z
   .string()
   .max(limits.packageNameLength)
@@ -81,7 +84,7 @@ const shape = exact({
 })
 
 /**
- * Reads a config; keys that are not given have their defaults, and in a change their values before.
+ * Reads a config; omitted keys get their defaults, or in an update keep their values.
  * @throws BerthError invalid_request naming the key, never its value.
  */
 export function readEnvironmentConfig(given: unknown, before?: EnvironmentConfig): EnvironmentConfig {

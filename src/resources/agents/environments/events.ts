@@ -1,4 +1,4 @@
-/** What happens to an environment, followed from any position without gap or repeat. */
+/** The events of an environment, followed from any position without gaps or repeats. */
 import { allow } from '#src/platform/access.ts'
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, sql } from '#src/platform/postgres.ts'
@@ -9,7 +9,7 @@ import { findEnvironmentRow, readEnvironment, type EnvironmentEvent } from './ro
 /**
  * The environment's events after the cursor (its latest one without), then new ones as they come; ends when it is
  * archived or deleted.
- * @throws BerthError not_found; invalid_request for a text that is no cursor. Both before the first event.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor. Both before the first event.
  */
 export async function followEnvironment(
   call: Call & { signal?: AbortSignal },

@@ -1,4 +1,4 @@
-/** An environment's row, and how it is found. */
+/** An environment's row, and its queries. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
@@ -7,10 +7,10 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { EnvironmentConfig } from './configs.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
-/** `ready` also before the first use, when there is no VM yet: nothing stands in the way of one. */
+/** Also `ready` before the first use, when there is no VM yet. */
 export type EnvironmentStatus = 'provisioning' | 'ready' | 'error' | 'archived'
 
-/** An environment as it is stored; moments are wire text, ids are uuids. */
+/** An environment as it is stored; times are RFC 3339 text, ids are uuids. */
 export type Environment = Row<
   'environments',
   { config: EnvironmentConfig; metadata: Metadata; status: EnvironmentStatus }
@@ -19,15 +19,15 @@ export type Environment = Row<
 /** What happened to an environment: positions grow by one and resume a subscription. */
 export type EnvironmentEvent = Row<'environment_events', { status: EnvironmentStatus }>
 
-/** Environments as they are found. */
+/** Queries for environments. */
 export const environmentRows = rowsOf<Environment>('environment', 'environments', 'environment')
 
-/** The environment, whoever it belongs to: for workers. */
+/** The environment, whoever owns it: for workers. */
 export async function findEnvironmentRow(db: Db, id: string): Promise<Environment | undefined> {
   return findOne<Environment>(db, sql`select * from environments where id = ${id}`)
 }
 
-/** The same, held until the transaction ends. */
+/** The same, locked until the transaction ends. */
 export async function lockEnvironmentRow(tx: Tx, id: string): Promise<Environment | undefined> {
   return findOne<Environment>(tx, sql`select * from environments where id = ${id} for no key update`)
 }
@@ -46,7 +46,7 @@ export async function readEnvironment(db: Db, scope: Scope, publicId: string, lo
   return environmentRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
-/** The 409 for a change or a use of what is archived. */
+/** The 409 for changing or using an archived environment. */
 export function environmentArchived(): BerthError {
   return new BerthError(
     'resource_archived',

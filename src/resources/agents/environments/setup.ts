@@ -1,10 +1,13 @@
-/** What is run in a new VM of an environment: its packages, manager by manager, then its setup script. */
+/** The commands that prepare a new VM of an environment: its packages, manager by manager, then its setup script. */
 import { packageManagers, type PackageManager, type VmConfig } from './configs.ts'
 
-/** One command, what it is called in an error, and as whom it runs. */
+/** One command, its name in errors, and the user it runs as. */
 export type SetupStep = { what: string; argv: readonly string[]; as: 'user' | 'root' }
 
-/** `cargo` and `npm` are not in every template, so they are fetched when they are missed. Programs land where PATH finds them. */
+/**
+ * `cargo` and `npm` are not in every template, so they are installed when missing. Programs are installed in folders on
+ * the PATH.
+ */
 const installers: Readonly<Record<PackageManager, { as: 'user' | 'root'; script: string }>> = {
   apt: {
     as: 'root',
@@ -29,7 +32,7 @@ const installers: Readonly<Record<PackageManager, { as: 'user' | 'root'; script:
   },
 }
 
-/** The steps, in their order. Each may be run again: a worker that dies in the middle leaves the rest to another. */
+/** The steps, in order. Each may run again: when a worker dies in the middle, another one continues. */
 export function setupSteps({ packages, setup_script }: Pick<VmConfig, 'packages' | 'setup_script'>): SetupStep[] {
   const installing = packageManagers
     .filter((manager) => packages[manager].length > 0)

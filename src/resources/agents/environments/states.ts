@@ -13,20 +13,20 @@ const environmentStates: States<EnvironmentStatus> = states<EnvironmentStatus>('
   archived: [],
 })
 
-/** What tells that an organization may have one environment less on its way; the id is the organization's. */
+/** The notice that one environment fewer of an organization is starting; the id is the organization's. */
 export const inFlightTopic = 'environments_in_flight'
 
-/** Asks for its VM, which was made or has to be started, to be brought up. */
+/** Enqueues the preparation of its VM, which was created or has to be started. */
 export async function beginPreparing(tx: Tx, id: string, vmId: string): Promise<void> {
   await moveEnvironment(tx, id, 'provisioning', null, sql`updated_at = now(), vm_id = ${vmId}`)
 }
 
-/** Its VM runs and is prepared: it was used just now. */
+/** Marks it ready: its VM is running, prepared and in use from now. */
 export async function becomeReady(tx: Tx, id: string): Promise<void> {
   await moveEnvironment(tx, id, 'ready', null, sql`updated_at = now(), used_at = now(), prepared_vm_id = vm_id`)
 }
 
-/** Lets go of a VM that is deleted: the next use makes another one. */
+/** Detaches a deleted VM: the next use creates another one. */
 export async function forgetVm(tx: Tx, id: string): Promise<void> {
   await change(
     tx,
@@ -35,7 +35,7 @@ export async function forgetVm(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * Moves an environment when it may go there from where it is; undefined when it may not.
+ * Moves an environment to another status if that move is allowed; undefined if it is not.
  * @param reason the sentence of an error; null clears it.
  */
 export async function moveEnvironment(
@@ -58,7 +58,9 @@ export async function moveEnvironment(
   return moved
 }
 
-/** Records the environment's state as an event, and tells everybody. The row must be locked by this transaction. */
+/**
+ * Records the environment's state as an event, and notifies subscribers. The row must be locked by this transaction.
+ */
 export async function addEnvironmentEvent(
   tx: Tx,
   { id, eventPosition, status, statusReason, vmId }: Environment,

@@ -1,6 +1,6 @@
 /**
- * The VMs of environments: made at the first use as VMs of the owner alone, prepared once, stopped when idle, started again
- * at the next use. What is slow is a job of the VM's node: see workers/agents/environments.ts.
+ * The VMs of environments: created at the first use as private VMs of the owner, prepared once, stopped when idle,
+ * started again at the next use. The slow work is a job of the VM's node: see workers/agents/environments.ts.
  */
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -20,31 +20,32 @@ import { environmentArchived, findEnvironmentRow, lockEnvironmentRow, type Envir
 import { beginPreparing, inFlightTopic, moveEnvironment } from './states.ts'
 import { noticeOrLater } from '#src/resources/agents/notices.ts'
 
-/** Brings one environment's VM up and prepares it. Runs on the VM's node. */
+/** Starts one environment's VM and prepares it. Runs on the VM's node. */
 export const prepareEnvironment = job<{ environmentId: string }>('environments-prepare', {
   retryLimit: 3,
   expireInSeconds: limits.setupSecondsMax + limits.environmentBootSecondsMax,
 })
 
-/** A use is written down at most this often. */
+/** A use is recorded at most this often. */
 const usedSeconds = 5
-/** While it waits, a use looks this often whether it heard everything. */
+/** While waiting, a use checks this often whether it missed a notice. */
 const lookAgainMs = 5_000
 const batchMax = 100
-/** When to come again while as many are on their way as may be. */
+/** The retry delay while the maximum number of environments is starting. */
 const retryAfterSeconds = 5
-/** An environment is on its way longer than this only when its node is gone. */
+/** An environment is starting for longer than this only if its node is gone. */
 const provisioningSecondsMax = 2 * (limits.setupSecondsMax + limits.environmentBootSecondsMax)
 
-/** What a use asks for: the hosts of the agent's tool servers, and when to give up. */
+/** What a use needs: the hosts of the agent's tool servers, and a signal to give up. */
 export type EnvironmentUse = { mcpHosts?: readonly string[]; signal?: AbortSignal }
 
 /**
- * The environment's VM, running and prepared: made or started when it is not, and waited for, also for its turn,
- * while as many of the organization are on their way as may be. Every use says so, which keeps the VM from being
- * stopped as idle.
- * @throws BerthError not_found; resource_archived; invalid_request for one that has no VM; vm_unreachable with the reason
- *   when the VM cannot be had; as reserveRoom when there is no room to make or start it; the signal's reason when it fires.
+ * The environment's VM, running and prepared. Creates or starts it if necessary and waits for it, also for its turn
+ * while the organization has the maximum number of environments starting. Every use is recorded, which keeps the VM
+ * from being stopped as idle.
+ * @throws BerthError not_found; resource_archived; invalid_request for one that has no VM; vm_unreachable with the
+ * reason when the VM is not available; as reserveRoom when there is no room to create or start it; the signal's reason
+ * when it fires.
  */
 export async function ensureEnvironmentVm(services: Background, id: string, use: EnvironmentUse = {}): Promise<Vm> {
   const ready = await findReady(services, id, use)
@@ -66,8 +67,9 @@ export async function ensureEnvironmentVm(services: Background, id: string, use:
 }
 
 /**
- * Asks for the VM, in the caller's transaction, and waits for nothing.
- * @throws BerthError rate_limited while as many of the organization are on their way as may be, or it may hold no more; as ensureEnvironmentVm.
+ * Requests the VM, in the caller's transaction, without waiting.
+ * @throws BerthError rate_limited while the organization has the maximum number of environments starting, or no room
+ * left; as ensureEnvironmentVm.
  */
 export async function demandVm(services: Background, tx: Tx, id: string, use: EnvironmentUse): Promise<void> {
   if (await demandInTurn(services, tx, id, use)) return
@@ -88,7 +90,7 @@ export async function releaseVm(
   if (vm) await markDeleted(services, tx, vm, 'request')
 }
 
-/** Makes an environment's new network policy hold in its VM, also while it runs. */
+/** Applies an environment's new network policy to its VM, also while it is running. */
 export async function applyNetworking(
   services: Pick<Background, 'jobs'>,
   tx: Tx,
@@ -99,7 +101,7 @@ export async function applyNetworking(
   if (vm) await setNetworkPolicy(services, tx, vm, policyOf(networking, []))
 }
 
-/** Stops the VMs of environments that nobody has used for their idle time. */
+/** Stops the VMs of environments that have been idle for their idle time. */
 export async function stopIdleEnvironments(services: Background): Promise<void> {
   const idle = await findAll<Pick<Row<'environments'>, 'id'>>(
     services.db,
@@ -121,7 +123,7 @@ export async function stopIdleEnvironments(services: Background): Promise<void> 
   }
 }
 
-/** Ends the wait for environments whose node does not come back to them. */
+/** Fails environments that have been starting for too long because their node is gone. */
 export async function endStrandedEnvironments(services: Background): Promise<void> {
   const stranded = await findAll<Pick<Row<'environments'>, 'id'>>(
     services.db,
@@ -134,23 +136,24 @@ export async function endStrandedEnvironments(services: Background): Promise<voi
     )
 }
 
-/** The VM, when nothing has to be done for it; a use that is worth it is written down. */
+/** The VM, if it is ready for use; records the use unless one was recorded just before. */
 async function findReady(services: Background, id: string, { mcpHosts = [] }: EnvironmentUse): Promise<Vm | undefined> {
   const environment = await findEnvironmentRow(services.db, id)
   if (!environment?.vmId || environment.status !== 'ready' || environment.preparedVmId !== environment.vmId)
     return undefined
   const vm = await findRunningVmRow(services.db, environment.vmId)
-  if (!vm || !covers(vm.networkPolicy, environment.config as VmConfig, mcpHosts)) return undefined // one with a VM has such a config
+  if (!vm || !covers(vm.networkPolicy, environment.config as VmConfig, mcpHosts)) return undefined // an environment with a VM has a VM config
   const noted = await change(
     services.db,
     sql`update environments set used_at = greatest(used_at, now()) where id = ${id} and status = 'ready' and vm_id = ${vm.id} and used_at < now() - ${usedSeconds} * interval '1 second'`,
   )
-  // Whoever stops idle VMs looks at used_at under the row's lock: after writing it, the VM must be seen to run still.
+  // The job that stops idle VMs checks used_at under the row's lock: after writing it, check that the VM is still
+  // running.
   if (noted > 0) return findRunningVmRow(services.db, vm.id)
   return vm
 }
 
-/** Asks for the VM as soon as it is its turn. Nobody is before anybody; whoever looks first when there is room again has it. */
+/** Requests the VM as soon as there is room. There is no queue: whichever use checks first gets the room. */
 async function waitForTurn(services: Background, id: string, use: EnvironmentUse, over: AbortSignal): Promise<void> {
   const demand = (): Promise<boolean> => transaction(services.db, (tx) => demandInTurn(services, tx, id, use))
   if (await demand()) return
@@ -166,7 +169,10 @@ async function waitForTurn(services: Background, id: string, use: EnvironmentUse
   }
 }
 
-/** Asks for the VM, under the lock of the environment's row: makes one when there is none that could run. @returns false, with nothing begun, when it is not its turn yet. */
+/**
+ * Requests the VM, under the lock of the environment's row: creates one when there is none that could run.
+ * @returns false, having changed nothing, when there is no room yet.
+ */
 async function demandInTurn(
   services: Background,
   tx: Tx,
@@ -199,12 +205,15 @@ async function demandInTurn(
   return true
 }
 
-/** Whether a VM has to be started: one that never ran has nothing to start from. */
+/** Whether a VM is at rest and can be started: one that never ran has nothing to start from. */
 function isAtRest({ status, startedAt }: Vm): boolean {
   return status === 'stopped' || status === 'paused' || (status === 'error' && startedAt !== null)
 }
 
-/** Whether one more of the organization may be on its way. Those of one organization wait for each other here, so that the count holds. */
+/**
+ * Whether one more environment of the organization may start. Uses of one organization are serialized here, so that the
+ * count is exact.
+ */
 async function isRoomInFlight(services: Background, tx: Tx, { organizationId }: Environment): Promise<boolean> {
   await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
   const { count } = await getOne<{ count: number }>(
@@ -249,7 +258,7 @@ async function makeVm(
   )
 }
 
-/** The VM when it is there for use, undefined while it is on its way. @throws BerthError when it will not come. */
+/** The VM when it is ready for use, undefined while it is starting. @throws BerthError when it failed. */
 async function settled(db: Db, id: string): Promise<Vm | undefined> {
   const environment = await findEnvironmentRow(db, id)
   if (!environment) throw notFound('environment')
@@ -267,13 +276,13 @@ async function settled(db: Db, id: string): Promise<Vm | undefined> {
   return vm
 }
 
-/** Whether a VM's policy lets it reach all that the environment, and the agent's tool servers, ask for. */
+/** Whether a VM's policy allows every host that the environment and the agent's tool servers need. */
 function covers(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: readonly string[]): boolean {
   if (networking.type === 'unrestricted' || !networking.allow_mcp_servers || policy.type !== 'limited') return true
   return mcpHosts.every((host) => policy.allowedHosts.includes(host.toLowerCase()))
 }
 
-/** The policy with another agent's servers beside those of the agents before it, which may be at work still. */
+/** The policy with another agent's servers added to those of earlier agents, which may still be running. */
 function widened(policy: NetworkPolicy, { networking }: VmConfig, mcpHosts: readonly string[]): NetworkPolicy {
   return policyOf(networking, policy.type === 'limited' ? [...policy.allowedHosts, ...mcpHosts] : mcpHosts)
 }

@@ -11,27 +11,27 @@ import { errorEvent } from '#src/resources/agents/turns/step-events.ts'
 import { mcpToolResult, type McpResult } from './results.ts'
 import { failed, type ToolResult } from '#src/resources/agents/tools/results.ts'
 
-/** What the servers offer, by the server's name; and an event for each that could not be asked. */
+/** The tools by server name, and an event for each server that could not be reached. */
 export type McpListing = { tools: ReadonlyMap<string, readonly McpTool[]>; errors: NewEvent[] }
 
-/** Whose servers and credentials. */
+/** The session whose servers and credentials are used. */
 export type McpSession = Pick<Session, 'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'agentDefinition'>
 
 const callMs = 120_000
-/** So many listings are kept, and so many characters of them as JSON; in memory that is a few times as much. */
+/** The maximum number of cached listings, and of their characters as JSON; in memory they take a few times as much. */
 const keptMax = 500
 const keptCharactersMax = 32 * 1024 * 1024
 
-/** In this process, by session and turn; who does not find one here lists once more. */
+/** Listings in this process, by session and turn; a process without one lists again. */
 const listings = createBoundedMap<string, McpListing>({ entriesMax: keptMax, weightMax: keptCharactersMax })
 
-/** What was listed in this turn; undefined when it has to be asked, which may take 10 s. */
+/** The listing of this turn; undefined when the servers have to be asked, which may take 10 s. */
 export function listedMcpTools(session: McpSession, turnId: string): McpListing | undefined {
   if (session.agentDefinition.mcp_servers.length === 0) return { tools: new Map(), errors: [] }
   return listings.get(keyOf(session, turnId))
 }
 
-/** Asks all servers at once. What they answered holds for the turn; the errors are told once, here. */
+/** Asks all servers in parallel. Their answers are used for the whole turn; errors are reported once, here. */
 export async function listSessionTools(
   services: RefreshServices,
   session: McpSession,
@@ -69,8 +69,8 @@ export async function callMcpTool(
       client.callTool({ name: call.name, arguments: call.input }, { timeout: callMs, signal: over }).then(
         (result): McpResult => result as McpResult,
         (error: unknown): McpResult => {
-          // the client has read its shape
-          // What the server itself answered is for the model; what kept it from answering is not.
+          // the client has validated its shape
+          // Errors that the server itself returned are for the model; errors in reaching it are not.
           if (error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code <= -32_000)
             return { content: [{ type: 'text', text: error.message }], isError: true }
           throw error
@@ -79,7 +79,7 @@ export async function callMcpTool(
   )
   signal.throwIfAborted()
   if (outcome.status === 'ok')
-    return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // before it is cut: a piece of a secret would not be known for one
+    return { result: mcpToolResult((await maskedValue(masker, outcome.result, false)) as McpResult), errors: [] } // masked before it is truncated: a part of a secret would not be recognized
   return {
     result: failed(`${outcome.error} The call may have been made.`),
     errors: [failure(outcome.status, outcome.error, server.name)],

@@ -1,4 +1,7 @@
-/** What a tool of a tool server answers, as blocks that sessions and models know: text, images, and words for the rest. */
+/**
+ * Results of tool servers' tools as content blocks for sessions and models: text, images, and a description of anything
+ * else.
+ */
 import { isBase64 } from '#src/platform/json/base64.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -10,7 +13,7 @@ import {
   type ToolResult,
 } from '#src/resources/agents/tools/results.ts'
 
-/** A result as the Model Context Protocol has it; a server may leave anything out of it. */
+/** A result in the Model Context Protocol; servers may omit any of it. */
 export type McpResult = { content?: readonly McpContent[]; structuredContent?: unknown; isError?: boolean | undefined }
 
 type McpContent = {
@@ -24,17 +27,20 @@ type McpContent = {
   resource?: { uri?: unknown; mimeType?: unknown; text?: unknown; blob?: unknown } | undefined
 }
 
-/** How images begin. What a server calls one is not believed: a model refuses an image that is none, and would at every step after it. */
+/**
+ * The first bytes of images. A server's media type is not trusted: a model would refuse an invalid image, in this
+ * request and in every later one.
+ */
 const signatures = [
   { mediaType: 'image/png', begins: /^\x89PNG\r\n\x1a\n/ },
   { mediaType: 'image/jpeg', begins: /^\xff\xd8\xff/ },
   { mediaType: 'image/gif', begins: /^GIF8[79]a/ },
   { mediaType: 'image/webp', begins: /^RIFF[^]{4}WEBP/ },
 ] as const
-/** What is shown of a name or an address, characters. */
+/** How many characters of a name or a URL are shown. */
 const nameCharacters = 300
 
-/** The result as it is logged and told to the model. */
+/** The result as it is logged and sent to the model. */
 export function mcpToolResult({ content = [], structuredContent, isError }: McpResult): ToolResult {
   const blocks = bounded(content.map(blockOf))
   const first = structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent)
@@ -60,7 +66,7 @@ function textBlock(text: string): ResultBlock {
   return { type: 'text', text }
 }
 
-/** Base64 as an image, when it is one of a kind that models take, and not too large. */
+/** An image block, if the base64 is an image of a kind that models accept, and not too large. */
 function imageBlock(data: unknown): ResultBlock | null {
   if (!isPacked(data) || sizeOf(data) > limits.imageBytes) return null
   const first = Buffer.from(data.slice(0, 24), 'base64').toString('latin1')
@@ -74,7 +80,7 @@ function cannotBeShown(what: string, mimeType: unknown, data: unknown): ResultBl
   )
 }
 
-/** The blocks as far as a result has room for them: texts together as for any tool, images up to a number and a size. */
+/** The blocks that fit in a result: texts within the limit of any tool, images up to a number and a size. */
 function bounded(blocks: readonly ResultBlock[]): ResultBlock[] {
   let characters = 0
   let images = 0

@@ -1,4 +1,7 @@
-/** Talking to an agent's tool servers: with a credential, renewed once when it is refused, and with plain words for what went wrong. */
+/**
+ * Requests to an agent's tool servers: with a credential, which is refreshed once when refused, and with readable
+ * errors.
+ */
 import type { Client } from '@modelcontextprotocol/client'
 import { readMcpAnswers } from '#src/drivers/mcp-answers.ts'
 import { withMcp } from '#src/drivers/mcp.ts'
@@ -15,12 +18,17 @@ import type { RefreshServices } from '#src/resources/agents/credentials/oauth-re
 /** A tool as its server describes it; `inputSchema` is JSON Schema. */
 export type McpTool = { name: string; description: string | null; inputSchema: unknown }
 
-/** What came of asking a server. `error` is a sentence of ours: what a server says may hold anything. */
+/**
+ * The outcome of a request to a server. `error` is a sentence of ours, because a server's own message may contain
+ * anything.
+ */
 export type McpOutcome<Result> =
   | { status: 'ok'; result: Result }
   | { status: 'auth_required' | 'unreachable'; error: string }
 
-/** Which server, who pays the wait, and for how long. `bearer` finds the credential for it; `bytesMax` is for all that it answers, 16 MiB unless said. */
+/**
+ * A request to a server. `bearer` finds the credential for it; `bytesMax` limits its whole answer, 16 MiB by default.
+ */
 export type McpOrder = {
   url: string
   bearer: () => Promise<BearerCredential | null>
@@ -32,7 +40,10 @@ export type McpOrder = {
 const toolsMax = 1000 // of one server
 const listMs = limits.mcpDiscoverySeconds * 1000
 
-/** Connects, works, and leaves; within `limitMs` in all. @throws what the database throws while it is away. */
+/**
+ * Connects, does the work and disconnects, within `limitMs` in all.
+ * @throws the database's error while it is unreachable.
+ */
 export async function askMcpServer<Result>(
   services: RefreshServices,
   { url, bearer, limitMs, bytesMax = limits.mcpAnswerBytes, signal }: McpOrder,
@@ -44,7 +55,7 @@ export async function askMcpServer<Result>(
   const tooMuch = (error: OutboundError): void => full.abort(error)
   const noticed = noticing(outboundFetch(services.config, { bytesMax, tooMuch }))
   const answers = readMcpAnswers(noticed.fetch, tooMuch)
-  // A server may say the token that it was sent, in a description as well as in a result.
+  // A server may repeat the token that it received, in a description or in a result.
   const ask = async (token: string | null): Promise<Result> =>
     maskedValue(
       createMasker(token === null ? [] : [token]),
@@ -68,7 +79,7 @@ export async function askMcpServer<Result>(
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch {
-    if (away) throw away // a fault of ours says nothing about the server
+    if (away) throw away // our own faults say nothing about the server
     if (noticed.refused())
       return {
         status: 'auth_required',
@@ -77,12 +88,12 @@ export async function askMcpServer<Result>(
           : 'The server requires a credential. Add one for its URL to a vault.',
       }
     const why = whyUnreachable(full.signal.reason ?? noticed.failure(), late, limitMs)
-    log.debug({ reason: why }, 'a tool server could not be asked') // not its own words: they may hold what it was sent
+    log.debug({ reason: why }, 'a tool server could not be asked') // not the server's message, which may contain what it was sent
     return { status: 'unreachable', error: why }
   }
 }
 
-/** Asks a server for all its tools, for 10 s and 1 MiB: the client follows the pages, within its own bound. */
+/** Lists all tools of a server, within 10 s and 1 MiB; the client follows the pages, up to its own limit. */
 export function listServerTools(
   services: RefreshServices,
   order: Omit<McpOrder, 'limitMs' | 'bytesMax'>,
@@ -101,7 +112,10 @@ export function listServerTools(
 
 type Noticed = { fetch: OutboundFetch; refused: () => boolean; failure: () => unknown }
 
-/** The same fetch, remembering what the client's own errors do not tell: a refused credential, a connection that was not made. */
+/**
+ * The same fetch, recording what the client's errors do not say: that the credential was refused, or that no connection
+ * was made.
+ */
 function noticing(fetch: OutboundFetch): Noticed {
   let refused = false
   let failure: unknown

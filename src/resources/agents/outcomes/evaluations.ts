@@ -1,6 +1,6 @@
 /**
- * The grading of outcomes: whenever the agent rests, the open one is held against its rubric; what is missing is told to
- * the agent, until it is reached or its cycles are used up.
+ * The grading of outcomes: whenever the agent finishes a turn, the open outcome is graded by its rubric. The agent gets
+ * the grader's feedback and revises its work, until the rubric is met or the iterations are used up.
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import type { Usage } from '#src/drivers/models/model.ts'
@@ -10,17 +10,17 @@ import type { Outcome, OutcomeChange } from './rows.ts'
 import { modelUsage } from '#src/resources/agents/turns/step-events.ts'
 import { storableText } from '#src/resources/agents/storable.ts'
 
-/** What a grader says. */
+/** A grader's verdict. */
 export type Verdict = { result: 'satisfied' | 'needs_revision' | 'failed'; explanation: string }
 
 const explanationLength = 10_000 // characters
 
-/** Says that the grader begins. */
+/** The event with which a grading begins. */
 export function evaluationStart(id: string, { outcome_id, iteration }: Outcome): NewEvent {
   return { type: 'span.outcome_evaluation_start', id, data: { outcome_id, iteration } }
 }
 
-/** What a verdict, or the end without one, comes to: its event, and what it changes of the outcome. */
+/** The end of a grading, with or without a verdict: its event, and its change of the outcome. */
 export function evaluationEnd(
   startId: string,
   { outcome_id, iteration, max_iterations }: Outcome,

@@ -1,7 +1,7 @@
-/** What a grader's verdict is to the agent: something that it is told, like a message. */
+/** A grader's verdict as a message to the agent. */
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 
-/** What an agent is told of a verdict on its work; null when there is nothing left to do. */
+/** The message to the agent about a verdict; null when there is nothing left to do. */
 export function feedbackOf({ type, data }: Pick<SessionEvent, 'type' | 'data'>): string | null {
   if (type !== 'span.outcome_evaluation_end') return null
   if (data['result'] === 'needs_revision')

@@ -1,4 +1,4 @@
-/** What a grader is asked and what it answers: a request of its own to the session's model, which sees the work and the rubric. */
+/** The request to a grader and its answer. The grader is the session's model, which sees the work and the rubric. */
 import { z } from 'zod'
 import { charactersPerToken, textTokens } from '#src/drivers/models/estimates.ts'
 import type { Message } from '#src/drivers/models/model.ts'
@@ -8,7 +8,7 @@ import type { Verdict } from './evaluations.ts'
 import type { Outcome } from './rows.ts'
 import type { TurnEvent } from '#src/resources/agents/turns.ts'
 
-/** All that a grader is told may take this share of the model's window; of a longer record the beginning is left out. */
+/** The share of the model's context window that the request may take; of a longer record the beginning is dropped. */
 const windowShare = 0.6
 
 const leftOut = '    (The beginning is left out.)'
@@ -25,7 +25,7 @@ export function gradingMessages(
   { id, contextWindow }: Pick<Model, 'id' | 'contextWindow'>,
 ): Message[] {
   const defined = log.find(({ type, data }) => type === 'user.define_outcome' && data['outcome_id'] === outcome_id)
-  const rubric = (defined?.data['rubric'] as { content?: unknown } | undefined)?.content // as event-shapes.ts read it
+  const rubric = (defined?.data['rubric'] as { content?: unknown } | undefined)?.content // event-shapes.ts validated it
   const record = conversationOf(log, {
     system: null,
     model: id,
@@ -46,16 +46,16 @@ export function gradingMessages(
 
 const verdict = z.object({ result: z.enum(['satisfied', 'needs_revision', 'failed']), explanation: z.string() })
 
-/** Reads what a grader said; null when it is no verdict. Words around the object do no harm. */
+/** Parses a grader's answer; null when it is not a verdict. Text around the JSON object is ignored. */
 export function readVerdict(text: string): Verdict | null {
   try {
     return verdict.parse(JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)))
   } catch {
-    return null // not JSON, or not ours: asked once more
+    return null // not JSON, or not a verdict: the grader is asked again
   }
 }
 
-/** The end of a record: so many characters of it, and the newest part that has room only in part is cut. */
+/** The end of a record, within so many characters; the oldest part that fits only partly is truncated. */
 function endOf(parts: readonly string[], charactersMax: number): string {
   const shown: string[] = []
   let room = charactersMax
@@ -67,7 +67,10 @@ function endOf(parts: readonly string[], charactersMax: number): string {
   return shown.join('\n')
 }
 
-/** A message as the record shows it: indented, so that nothing in it looks like a heading, or a line of the built-in model's script. */
+/**
+ * A message in the record: indented, so that nothing in it looks like a heading or like a line of the built-in model's
+ * script.
+ */
 function lines(message: Message): string {
   const said =
     message.role === 'user'

@@ -1,6 +1,6 @@
 /**
- * Outcomes as their session's row has them: what a client wants reached by `user.define_outcome`, and how far it is. They
- * change with the events that say so. Names and results are those of Anthropic's API.
+ * Outcomes in their session's row: what a client defined with `user.define_outcome`, and its state. They change
+ * together with the events about them. Names and results are those of Anthropic's API.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -8,7 +8,7 @@ import { limits } from '#src/platform/limits.ts'
 /** How an outcome ended. */
 export type OutcomeEnd = 'satisfied' | 'max_iterations_reached' | 'failed' | 'interrupted'
 
-/** An outcome in its session's row; keys as on the wire. `iteration` is the cycle it is in, from 0. */
+/** An outcome in its session's row; keys as on the wire. `iteration` counts from 0. */
 export type Outcome = {
   outcome_id: string
   description: string
@@ -19,7 +19,7 @@ export type Outcome = {
   completed_at: string | null
 }
 
-/** What changes of an outcome. */
+/** A change of an outcome. */
 export type OutcomeChange = { id: string; change: Partial<Outcome> }
 
 type WithOutcomes = { outcomes: readonly Outcome[] }
@@ -43,12 +43,15 @@ export function definedBy(
     }))
 }
 
-/** The outcome that is to be reached now: the first that has not ended. */
+/** The outcome to work on now: the first that has not ended. */
 export function openOutcome({ outcomes }: WithOutcomes): Outcome | undefined {
   return outcomes.find(({ completed_at }) => completed_at === null)
 }
 
-/** Refuses outcomes that are too many for a session, or too long together: every list of sessions shows them. @throws BerthError invalid_request. */
+/**
+ * Refuses outcomes that are too many or together too long for a session, because every list of sessions shows them.
+ * @throws BerthError invalid_request.
+ */
 export function checkOutcomes({ outcomes }: WithOutcomes, added: readonly Outcome[]): void {
   const all = [...outcomes, ...added]
   if (added.length === 0) return
@@ -65,7 +68,7 @@ export function checkOutcomes({ outcomes }: WithOutcomes, added: readonly Outcom
   }
 }
 
-/** The outcomes of a session that ends for good: those that are open can be reached no more. */
+/** The outcomes of a session that ends permanently: open ones can no longer be reached. */
 export function endedOutcomes({ outcomes }: WithOutcomes, completedAt: string): Outcome[] {
   return outcomes.map((one) =>
     one.completed_at === null

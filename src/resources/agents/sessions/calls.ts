@@ -1,11 +1,14 @@
-/** Which calls of tools have begun, and in which machine: noted before each, so that a crash leads to no second one. */
+/**
+ * The tool calls that have started, and in which VM: recorded before each call, so that a crash does not lead to a
+ * second one.
+ */
 import { change, findAll, sql, type Db } from '#src/platform/postgres.ts'
 import { ClaimLost, type Claim } from './claims.ts'
 
-/** A call that has begun. `vmId`: null for one that is made in no VM. */
+/** A call that has started. `vmId` is null for a call outside a VM. */
 export type BegunCall = { toolUseId: string; vmId: string | null; vmStartedAt: string | null }
 
-/** Notes that a call begins. @param vm where; null for one that is made in no VM. @throws ClaimLost */
+/** Records that a call starts. @param vm its VM; null for a call outside a VM. @throws ClaimLost */
 export async function beginCall(
   db: Db,
   { sessionId, fence }: Claim,
@@ -21,7 +24,7 @@ export async function beginCall(
   if (noted === 0) throw new ClaimLost()
 }
 
-/** Those of these tool uses that have begun, by their ids. */
+/** Those of these tool uses that have started, by id. */
 export async function readBegunCalls(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, BegunCall>> {
   if (ids.length === 0) return new Map()
   const rows = await findAll<BegunCall>(

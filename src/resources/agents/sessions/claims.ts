@@ -1,6 +1,6 @@
 /**
- * Who works on a session: one worker at a time. Each that takes it up gets a larger number, and what is written under a
- * smaller one is refused, so that a worker that was thought dead and was not can do no harm.
+ * Claims on sessions: one worker at a time works on a session. Each claim has a larger fencing token, and writes under
+ * a smaller one are refused, so that a worker that was wrongly presumed dead can do no harm.
  */
 import { stepJob } from './jobs.ts'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -8,26 +8,29 @@ import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Session } from './rows.ts'
 
-/** A worker's right to go on with a session. */
+/** A worker's claim on a session; `fence` is its fencing token. */
 export type Claim = { sessionId: string; fence: number }
 
-/** A session that was taken up. `wasLost`: a worker before had it and did not give it back. `tries`: how often since a step was done. `ownerLeft`: its owner does not belong to the organization any more. */
+/**
+ * A claimed session. `wasLost`: an earlier worker had it and did not release it. `tries`: how often it was claimed
+ * since a step was completed. `ownerLeft`: its owner no longer belongs to the organization.
+ */
 export type Claimed = { claim: Claim; session: Session; wasLost: boolean; tries: number; ownerLeft: boolean }
 
-/** Somebody else has the session, or it is not at work any more: nothing may be written. */
+/** Another worker has the session, or it is no longer running: nothing may be written. */
 export class ClaimLost extends Error {}
 
-/** How often a worker says that it lives, and after which silence another may take its sessions up; ms and seconds. */
+/** The interval of a worker's heartbeats, and the silence after which another worker may claim its sessions. */
 export const beatMs = 2_000
 const silenceSeconds = 12
-/** A session that is at work, and of which nothing was heard for so long, is given a job again. */
+/** A running session without a heartbeat for this long gets a new job. */
 const stillSeconds = 20
 const stillSecondsRescheduling = 90
 const batchMax = 500
 
 type ClaimedRow = Session & { stepFence: number; stepTries: number; wasLost: boolean; ownerLeft: boolean }
 
-/** Takes a session up; undefined when it has nothing to do, or somebody has it. */
+/** Claims a session; undefined when it has nothing to do, or another worker has it. */
 export async function claimSession(tx: Tx, sessionId: string, nodeId: string): Promise<Claimed | undefined> {
   const row = await findOne<ClaimedRow>(
     tx,
@@ -52,8 +55,8 @@ export async function claimSession(tx: Tx, sessionId: string, nodeId: string): P
 }
 
 /**
- * Holds the session until the transaction ends, for writing under this claim.
- * @param release gives the session back: a step is done.
+ * Locks the session until the transaction ends, for writing under this claim.
+ * @param release releases the claim: a step is completed.
  * @throws ClaimLost
  */
 export async function holdSession(
@@ -71,7 +74,11 @@ export async function holdSession(
   return session
 }
 
-/** Says that the worker lives, unless it has given the session back meanwhile. @returns whether the client asked to stop meanwhile. @throws ClaimLost */
+/**
+ * Sends a heartbeat, unless the claim was released meanwhile.
+ * @returns whether the client has requested a stop.
+ * @throws ClaimLost
+ */
 export async function beat(db: Db, { sessionId, fence }: Claim): Promise<{ isInterrupted: boolean }> {
   const row = await findOne<{ isInterrupted: boolean }>(
     db,
@@ -83,12 +90,15 @@ export async function beat(db: Db, { sessionId, fence }: Claim): Promise<{ isInt
   return row
 }
 
-/** Gives the session back as it is, so that the next worker need not wait. */
+/** Releases the claim, so that the next worker need not wait. */
 export async function releaseClaim(db: Db, { sessionId, fence }: Claim): Promise<void> {
   await change(db, sql`update sessions set step_beat_at = null where id = ${sessionId} and step_fence = ${fence}`)
 }
 
-/** A worker starts: what the one before it on this node had is free, and goes on at once. */
+/**
+ * When a worker starts: releases the claims of its predecessor on this node, so that those sessions continue
+ * immediately.
+ */
 export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
     const left = await findAll<Pick<Row<'sessions'>, 'id'>>(
@@ -100,7 +110,7 @@ export async function takeOverSessions(services: Pick<Background, 'db' | 'jobs'>
   })
 }
 
-/** Gives sessions a job again whose worker is silent, or whose job was lost. */
+/** Enqueues a new job for sessions whose worker is silent or whose job was lost. */
 export async function stirSessions(services: Pick<Background, 'db' | 'jobs'>): Promise<void> {
   await transaction(services.db, async (tx) => {
     const still = await findAll<Pick<Row<'sessions'>, 'id'>>(

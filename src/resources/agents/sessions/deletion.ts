@@ -1,4 +1,4 @@
-/** Deleting a session: what it does is interrupted first, and what was made for it alone goes with it. */
+/** Deleting a session: it is interrupted first, and what was created for it alone is deleted with it. */
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction, type Tx } from '#src/platform/postgres.ts'
@@ -14,8 +14,8 @@ import { findSessionRow, isAtWork, readSession } from './rows.ts'
 const lookAgainMs = 1_000
 
 /**
- * Deletes a session with its log. One that is at work is interrupted and given 5 s to stop; its VM, when it was made
- * for it alone, goes in any case. Whoever follows it is told `session.deleted`.
+ * Deletes a session with its log. A running one is interrupted and given 5 s to stop; a VM that was created for it
+ * alone is deleted in any case. Subscribers get `session.deleted`.
  * @throws BerthError not_found.
  */
 export async function deleteSession(call: Call, publicId: string): Promise<void> {
@@ -28,7 +28,10 @@ export async function deleteSession(call: Call, publicId: string): Promise<void>
   })
 }
 
-/** Removes a session's rows and its own environment, and tells whoever follows. The row must be locked by this transaction. */
+/**
+ * Removes a session's rows and its own environment, and notifies subscribers. The row must be locked by this
+ * transaction.
+ */
 export async function removeSession(
   services: Services,
   tx: Tx,
@@ -60,7 +63,10 @@ async function untilStopped({ db, pubsub }: Call, id: string): Promise<void> {
   }
 }
 
-/** Removes the idle sessions of an agent that is being deleted, and tells whoever follows them. Their rows are locked by hasActiveWork. */
+/**
+ * Removes the idle sessions of an agent that is being deleted, and notifies their subscribers. Their rows are locked by
+ * hasActiveWork.
+ */
 export async function endWorkOf(services: Services, tx: Tx, agentId: string): Promise<void> {
   const sessions = await findAll<Pick<Row<'sessions'>, 'id' | 'environmentId'>>(
     tx,

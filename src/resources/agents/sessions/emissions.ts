@@ -1,4 +1,4 @@
-/** What goes out to those who follow a session: each entry of its log, and the previews between them. */
+/** What subscribers of a session receive: each entry of its log, and the previews between them. */
 import { encodeId } from '#src/platform/ids.ts'
 import { now, timestamp } from '#src/platform/clock.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
@@ -8,9 +8,9 @@ import type { LoggedEvent } from './rows.ts'
 import type { PreviewPiece } from './previews.ts'
 
 /**
- * One thing that goes out. `position` resumes the stream behind it; null for what is not in the log. `event`: as REST
- * shows it. `logged`: the event, null for a preview. `preview` is the public id of the event that it previews. `isLast`:
- * nothing follows.
+ * One element of the stream. `position` resumes the stream after it; null for what is not in the log. `event`: as REST
+ * shows it. `logged`: the event, null for a preview. `preview` is the public id of the event that it previews.
+ * `isLast`: nothing follows.
  */
 export type Emission = {
   position: number | null
@@ -26,7 +26,7 @@ const pieceBytesMax = 2 * 1024 * 1024
 
 type Row = Omit<LogEntry, 'at'> & { at: number | null; found: number }
 
-/** What went out after a position: 500 entries or 2 MiB at once. Of a session that is gone, the last thing that is said of it. */
+/** The elements after a position: up to 500 entries or 2 MiB. For a deleted session, its last element. */
 export async function readEmissions(db: Db, sessionId: string, after: number): Promise<Piece<Emission>> {
   const rows = await findAll<Row>(
     db,
@@ -50,7 +50,7 @@ export async function readEmissions(db: Db, sessionId: string, after: number): P
   }
 }
 
-/** A preview's piece as it goes out. */
+/** A piece of a preview as an element of the stream. */
 export function emitPreview({ eventId, data }: PreviewPiece): Emission {
   return {
     position: null,
@@ -62,7 +62,7 @@ export function emitPreview({ eventId, data }: PreviewPiece): Emission {
   }
 }
 
-/** An entry of the log as it goes out. */
+/** An entry of the log as an element of the stream. */
 export function emit(sessionId: string, row: LogEntry): Emission {
   const { id, type, data, processedAt, createdAt } = row
   return {
@@ -75,7 +75,10 @@ export function emit(sessionId: string, row: LogEntry): Emission {
   }
 }
 
-/** The log went with its session, so this event is in none; its id is made of the session's, the same for everybody. */
+/**
+ * The log was deleted with its session, so this event is in no log; its id is derived from the session's, and is the
+ * same for everybody.
+ */
 function deletion(sessionId: string): Emission {
   const at = timestamp(now())
   const logged = { id: sessionId, sessionId, type: 'session.deleted', data: {}, processedAt: at, createdAt: at }

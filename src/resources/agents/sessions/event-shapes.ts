@@ -1,4 +1,4 @@
-/** The events that clients may send, read and checked. Keys are spelled as on the wire. */
+/** The events that clients may send, validated. Keys are spelled as on the wire. */
 import { z } from 'zod'
 import { isBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -26,7 +26,7 @@ const url = exact({
     .max(limits.attachmentUrlLength)
     .regex(/^https?:\/\/[^\s/]/, 'it must be an http or https address'),
 })
-// There is no store of files in this interface, so no id of one can be right.
+// Berth has no file store, so no file id can be valid.
 const file = exact({ type: z.literal('file'), file_id: z.string() }).refine(
   () => false,
   'there is no such file; send base64 or url',
@@ -94,7 +94,10 @@ const clientEvent = z.discriminatedUnion(
   'it must be a type that clients may send: user.message, user.interrupt, user.tool_confirmation, user.custom_tool_result, user.tool_result, user.define_outcome or system.message',
 )
 
-/** Reads a batch: 1 to 100 events. @throws BerthError invalid_request naming the place of what is wrong, never its value. */
+/**
+ * Reads a batch: 1 to 100 events.
+ * @throws BerthError invalid_request naming the place of the error, never the value.
+ */
 export function readEventBatch(given: unknown): NewEvent[] {
   const events = readList(given, 'events', limits.eventsPerBatch)
   if (events.length === 0) throw new BerthError('invalid_request', 'events must contain at least one event.')
@@ -102,7 +105,7 @@ export function readEventBatch(given: unknown): NewEvent[] {
 }
 
 /**
- * Reads what a session begins with: at most 50 events, none of which answers or stops anything.
+ * Reads the initial events of a session: at most 50 messages and outcomes.
  * @throws BerthError invalid_request.
  */
 export function readInitialEvents(given: unknown, field = 'initial_events'): NewEvent[] {
@@ -116,7 +119,7 @@ export function readInitialEvents(given: unknown, field = 'initial_events'): New
   return events
 }
 
-/** A text as the event that a user says it with. */
+/** A text as a user's message event. */
 export function messageOf(text: string): NewEvent {
   return { type: 'user.message', data: { content: [{ type: 'text', text }] } }
 }

@@ -1,4 +1,4 @@
-/** The types of events, and the kinds among them that decide what a session does. */
+/** The types of events, and the groups that decide what a session does. */
 
 /** Every type of event that a log may hold. */
 const eventTypes = [
@@ -34,13 +34,13 @@ const eventTypes = [
 /** A type of event that a log may hold. */
 export type SessionEventType = (typeof eventTypes)[number]
 
-/** What a client says that begins a turn. */
+/** The client events that start a turn. */
 export const promptTypes: readonly string[] = ['user.message', 'user.define_outcome']
-/** All that a client says to the model. */
+/** The client events that the model reads. */
 export const messageTypes: readonly string[] = [...promptTypes, 'system.message']
-/** What a client says to a tool use. */
+/** The client events that answer a tool use. */
 export const answerTypes: readonly string[] = ['user.tool_confirmation', 'user.custom_tool_result', 'user.tool_result']
-/** By which an agent uses a tool. */
+/** The events by which an agent uses a tool. */
 export const toolUseTypes: readonly string[] = ['agent.tool_use', 'agent.mcp_tool_use', 'agent.custom_tool_use']
 /** The results of tool uses. */
 export const resultTypes: readonly string[] = [

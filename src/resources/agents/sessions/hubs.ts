@@ -1,4 +1,4 @@
-/** A session as its followers are handed it: one reader of the log, and of previews, for each session in this process. */
+/** The shared reader of a session's log and previews: one for all subscribers of the session in this process. */
 import { createFanOut } from '#src/platform/streams/fan-out.ts'
 import { patiently } from '#src/platform/patience.ts'
 import { getOne, sql } from '#src/platform/postgres.ts'
@@ -6,7 +6,7 @@ import { emit, emitPreview, readEmissions, type Emission } from './emissions.ts'
 import { previewTopic, readNotice, sessionTopic } from './log.ts'
 import { lastPreview, readPreviews } from './previews.ts'
 
-/** Follows a session by its stored id; previews are its asides; see fan-out.ts. */
+/** Follows a session by its stored id. Previews are the asides of fan-out.ts. */
 export const { follow: followEmissions } = createFanOut<Emission, number>({
   name: 'the log of a session',
   read: readEmissions,
@@ -26,7 +26,7 @@ export const { follow: followEmissions } = createFanOut<Emission, number>({
       const entry = said === null ? undefined : readNotice(said)
       if (entry) tell([emit(id, entry)])
       else ring()
-    }) // before the position is read: nothing can be missed
+    }) // before the position is read, so that nothing is missed
     return {
       start: patiently(
         () =>
@@ -37,8 +37,8 @@ export const { follow: followEmissions } = createFanOut<Emission, number>({
         signal,
       ).then(({ position }) => position),
       /**
-       * Pieces of previews are read before the log and told behind it, so none comes before what was logged before it.
-       * The append of an event removes its pieces, so those of one that is not in the log yet come before it.
+       * Pieces of previews are read before the log and emitted after it, so that no piece overtakes an event that was
+       * logged before it. Appending an event removes its pieces, so the pieces of an event come before it.
        */
       async read(after) {
         held.push(...(await readPieces()))

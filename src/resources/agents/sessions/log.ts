@@ -1,7 +1,6 @@
 /**
- * The log of a session: the only place that writes it. Every entry has a position, which grows under the lock of the
- * session's row, so a reader that saw one position has seen all before it. What a client sends stands in the log twice:
- * queued, and taken.
+ * The log of a session: the only place that writes it. Positions grow under the lock of the session's row, so a reader
+ * that saw one position has seen all before it. An event that a client sends has two entries: queued, and taken.
  */
 import type { RawBuilder } from 'kysely'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
@@ -13,26 +12,28 @@ import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { eventColumns, type SessionEvent } from './rows.ts'
 
 /**
- * An event to append. `data` is what its type says, as on the wire, without id, type and processed_at.
- * @property id a uuid, where it had to be known before: that of a preview.
- * @property queued it waits until somebody takes it; what clients send, unless said otherwise.
+ * An event to append. `data` has the fields of its type, as on the wire, without id, type and processed_at.
+ * @property id a uuid, if it had to be known before, as for a preview.
+ * @property queued whether it waits until a worker takes it; by default true for clients' events.
  */
 export type NewEvent = { type: string; data?: Readonly<Record<string, unknown>>; id?: string; queued?: boolean }
 
-/** What tells that a session's log or state changed; the id is the session's. */
+/** The notice that a session's log or state changed; the id is the session's. */
 export const sessionTopic = 'session'
-/** What tells that somebody asked a session to stop what it does. */
+/** The notice that a session was interrupted. */
 export const interruptTopic = 'session_interrupt'
-/** What tells that there is more of a preview. */
+/** The notice that a preview has new pieces. */
 export const previewTopic = 'session_preview'
 
-/** What the notice of an entry says beside its data: position, id, type, size and moments, with commas and quotes. */
+/**
+ * The bytes that a notice needs besides an entry's data: position, id, type, size and times, with commas and quotes.
+ */
 const saidBesidesDataBytes = 250
 
 /**
- * Appends events to a session's log, in this order and all or none, and tells whoever follows it. What they previewed
- * is forgotten.
- * @returns them as stored; none when the session is gone.
+ * Appends events to a session's log, in this order and all or none, and notifies subscribers. Their previews are
+ * removed.
+ * @returns the stored events; none when the session is deleted.
  * @throws the database's unique violation of session_events_answers when a tool use has that answer already.
  */
 export async function appendEvents(tx: Tx, sessionId: string, events: readonly NewEvent[]): Promise<SessionEvent[]> {
@@ -40,9 +41,9 @@ export async function appendEvents(tx: Tx, sessionId: string, events: readonly N
 }
 
 /**
- * The same for a session that is at work and fits the condition, in one statement that needs no transaction around it:
- * what most messages to a running session take.
- * @returns none, with nothing appended, when it is not so.
+ * The same for a running session that matches the condition, in one statement without a transaction around it: the fast
+ * path for messages to a running session.
+ * @returns none, having appended nothing, when it does not match.
  */
 export async function appendToWorking(
   db: Db,
@@ -89,8 +90,8 @@ async function appendWhere(
 }
 
 /**
- * An event with what else its row says. `said` is what its notice says, but for what only Postgres knows: written here,
- * because it takes Postgres a fifth of the whole append. Null where it is too long.
+ * An event with the other values of its row. `said` is the payload of its notice, without the parts that only Postgres
+ * knows. It is built here because in Postgres it would take a fifth of the whole append. Null when it is too long.
  */
 function newRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): NewRow {
   const text = JSON.stringify(data)
@@ -111,13 +112,16 @@ type NewRow = {
   answers: string | null
 }
 
-/** The same for data of many MiB, whose JSON is written in steps and goes to Postgres as bytes. */
+/** The same for data of many MiB, which is serialized in steps and sent to Postgres as bytes. */
 async function largeRow({ type, data = {}, id = newUuid(), queued = isClientType(type) }: NewEvent): Promise<NewRow> {
   const text = Buffer.concat(await writeInPieces(data))
   return { id, type, data, text, sizeBytes: text.length, said: null, queued, answers: answeredId(data) }
 }
 
-/** The texts as one list: in a parameter of its own each where one is large, because the driver looks through every text of a list for quotes. */
+/**
+ * The texts as one list. If one is large, each gets a parameter of its own, because the driver scans every text of a
+ * list parameter for quotes.
+ */
 function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
   if (rows.some(({ text }) => typeof text !== 'string'))
     return sql`array[${sql.join(rows.map(({ text }) => sql`${text}::text`))}]`
@@ -125,10 +129,10 @@ function textsOf(rows: readonly NewRow[]): RawBuilder<unknown> {
 }
 
 /**
- * Takes queued events: from now on they are processed, and those who follow the log are told once more. Events that
- * are taken already stay as they are.
+ * Takes queued events: from now on they count as processed, and subscribers receive them again. Events that were
+ * already taken stay as they are.
  * @param ids uuids. The session must be locked by this transaction.
- * @returns those that were taken now, in the order of the log.
+ * @returns the events taken by this call, in the order of the log.
  */
 export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string[]): Promise<SessionEvent[]> {
   if (ids.length === 0) return []
@@ -149,7 +153,7 @@ export async function takeEvents(tx: Tx, sessionId: string, ids: readonly string
   )
 }
 
-/** What clients have sent and nobody has taken, in the order of the log. */
+/** The queued events of clients, in the order of the log. */
 export async function queuedEvents(db: Db, sessionId: string): Promise<SessionEvent[]> {
   return findAll<SessionEvent>(
     db,
@@ -159,13 +163,15 @@ export async function queuedEvents(db: Db, sessionId: string): Promise<SessionEv
 
 const takenEntry = sql`json_build_array(taken_position, id, type, data, size_bytes, processed_at::text, created_at::text)::text`
 
-/** An entry of the log: an event where it was sent, or where it was taken. */
+/** An entry of the log: an event at the position where it was sent, or where it was taken. */
 export type LogEntry = Pick<SessionEvent, 'id' | 'type' | 'data' | 'processedAt' | 'createdAt'> & {
   at: number
   sizeBytes: number
 }
 
-/** The entry that a notice of sessionTopic tells of; undefined for one of a Berth before this one, which said less. */
+/**
+ * The entry in a notice of sessionTopic; undefined for a notice of an earlier version of Berth, which had fewer fields.
+ */
 export function readNotice(said: string): LogEntry | undefined {
   const [at, id, type, data, sizeBytes, processedAt, createdAt] = JSON.parse(said) as [
     number,
@@ -188,12 +194,12 @@ export function readNotice(said: string): LogEntry | undefined {
   }
 }
 
-/** Whether events of this type come from clients; they wait until they are taken. */
+/** Whether events of this type come from clients, and are queued until they are taken. */
 export function isClientType(type: string): boolean {
   return type.startsWith('user.') || type === 'system.message'
 }
 
-/** Whether readers may see events of this type while they are made. */
+/** Whether events of this type can be previewed. */
 export function isPreviewable(type: string): boolean {
   return type === 'agent.message' || type === 'agent.thinking'
 }

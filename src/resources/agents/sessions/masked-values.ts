@@ -1,10 +1,10 @@
-/** Secrets taken out of JSON, in steps between which the event loop goes on: a value may have many texts. */
+/** Masks secrets in JSON, in steps, so that the event loop is not blocked: a value may have many texts. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 
 const stepMs = 8
 
-/** A JSON value with no secret in it. @param whole also in the names of fields and the words by which kinds are told apart. */
+/** A JSON value without secrets. @param whole whether to mask the names of fields and type tags too. */
 export async function maskedValue(masker: Masker, value: unknown, whole: boolean): Promise<unknown> {
   return masker === noMasker ? value : masked(masker, value, whole, { untilMs: performance.now() + stepMs })
 }

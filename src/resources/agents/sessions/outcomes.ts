@@ -3,7 +3,7 @@ import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import type { OutcomeChange } from '#src/resources/agents/outcomes/rows.ts'
 import type { Session } from './rows.ts'
 
-/** Changes an outcome in its session's row. @returns the session after it; undefined when it is gone. */
+/** Changes an outcome in its session's row. @returns the changed session; undefined when it is deleted. */
 export async function changeOutcome(
   tx: Tx,
   sessionId: string,

@@ -1,14 +1,16 @@
-/** What a session's log leaves to be done: a pure function, so that whoever goes on after a crash sees the same. */
+/**
+ * The pending work in a session's log: a pure function, so that the worker that continues after a crash sees the same.
+ */
 import { encodeId } from '#src/platform/ids.ts'
 import { answerTypes, resultTypes, toolUseTypes } from './event-types.ts'
 import type { SessionEvent } from './rows.ts'
 
-/** The part of an event that says what is to be done. */
+/** The part of an event that decides what is pending. */
 export type LoggedEvent = Pick<SessionEvent, 'id' | 'type' | 'data' | 'answers' | 'processedAt'>
 
 /**
- * A tool use without a result. `run`: the service runs it; `refuse`: it was denied, and its result says so;
- * `confirmation`, `result`: the client has to give that first.
+ * A tool use without a result. `run`: Berth runs it; `refuse`: it was denied, and its result says so; `confirmation`,
+ * `result`: the client must send that first.
  */
 export type OpenToolUse<Event extends LoggedEvent> = {
   event: Event
@@ -16,23 +18,24 @@ export type OpenToolUse<Event extends LoggedEvent> = {
   denyMessage: string | null
 }
 
-/** What is to be done, each in the order of the log. */
+/** The pending work, each list in the order of the log. */
 export type Pending<Event extends LoggedEvent> = {
-  /** Requests to stop that nobody has taken. They go before everything else. */
+  /** Interrupts that are not taken. They go before everything else. */
   interrupts: Event[]
-  /** Messages and outcomes that nobody has taken. */
+  /** Messages and outcomes that are not taken. */
   messages: Event[]
-  /** Confirmations and results that nobody has taken. */
+  /** Confirmations and results that are not taken. */
   answers: Event[]
   /** Tool uses without a result. */
   toolUses: OpenToolUse<Event>[]
-  /** The public ids of those that wait for the client: a `requires_action` names them. */
+  /** The public ids of the tool uses that are waiting for the client: `requires_action` lists them. */
   waitingFor: string[]
 }
 
 /**
- * What a log leaves to be done.
- * @param log the events in the order of the log; a part of it will do that has all that is open and all that answers it.
+ * The pending work in a log.
+ * @param log the events in the order of the log; a part is enough if it has everything that is open and everything that
+ * answers it.
  * @param toolsRunAtClient the environment is the client's own machine: it runs the built-in tools itself.
  */
 export function pendingOf<Event extends LoggedEvent>(

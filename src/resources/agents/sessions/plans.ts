@@ -1,4 +1,4 @@
-/** What a session is begun with: the agent as it is now, the environment, the vaults; and the beginning itself. */
+/** Starting a session: finding its agent, environment and vaults, and creating it. */
 import { z } from 'zod'
 import { closedToVmTokens, ownedByCaller, type Scope } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -22,7 +22,7 @@ import { maskedEvents, vaultsMasker } from './secrets.ts'
 import { afterAppending, moveSession } from './states.ts'
 import { vaultArchived } from '#src/resources/agents/vaults/rows.ts'
 
-/** Who works in a session: an agent of the caller's, or one of Berth's own, by name. */
+/** The agent of a session: one of the caller's, or one of Berth's own, by name. */
 export type SessionAgent = {
   agentId: string | null
   builtinAgent: string | null
@@ -30,7 +30,7 @@ export type SessionAgent = {
   definition: AgentDefinition
 }
 
-/** What a session is begun with; ids are uuids. */
+/** What a session starts with; ids are uuids. */
 export type SessionPlan = {
   agent: SessionAgent
   environmentId: string | null
@@ -94,7 +94,10 @@ export async function resolveAgent(
   return { agentId: agent.id, builtinAgent: null, version: agent.version, definition }
 }
 
-/** The environment that a request names, held so that it stays; undefined for none. @throws BerthError not_found, resource_archived. */
+/**
+ * The environment that a request names, locked so that it cannot be deleted; undefined for none.
+ * @throws BerthError not_found, resource_archived.
+ */
 export async function resolveEnvironment(
   tx: Tx,
   scope: Scope,
@@ -111,7 +114,10 @@ const vaultIds = z
   .array(z.string())
   .max(limits.sessionVaultsMax, `a session has at most ${limits.sessionVaultsMax} vaults`)
 
-/** The stored ids of the vaults that a request names, each once and in its order, which decides where two hold the same key. @throws BerthError invalid_request, not_found, vault_archived. */
+/**
+ * The stored ids of the vaults that a request names, each once, in its order, which decides when two have the same key.
+ * @throws BerthError invalid_request, not_found, vault_archived.
+ */
 export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promise<string[]> {
   const named = readShape(vaultIds, given ?? [], 'vault_ids')
   if (named.length > 0 && scope.vmId) throw closedToVmTokens('vaults')
@@ -128,8 +134,8 @@ export async function resolveVaults(tx: Tx, scope: Scope, given: unknown): Promi
 }
 
 /**
- * Refuses the token inside a VM what would let it use the secrets of vaults: work in a session that was given some, or
- * whose environment may hold those of others.
+ * Keeps the token inside a VM from using secrets of vaults: it may not use a session that has vaults, or an environment
+ * whose VM may hold the secrets of other sessions.
  * @throws BerthError forbidden.
  */
 export async function refuseSecretsToVmTokens(
@@ -149,7 +155,7 @@ export async function refuseSecretsToVmTokens(
   if (holdsSecrets) throw closedToVmTokens('sessions with vaults or with an environment of their own')
 }
 
-/** The fields that every way of beginning a session reads alike. @throws BerthError invalid_request. */
+/** The fields that every way of starting a session reads alike. @throws BerthError invalid_request. */
 export function readLabels(given: { title?: unknown; metadata?: unknown }): {
   title: string | null
   metadata: Metadata
@@ -157,7 +163,7 @@ export function readLabels(given: { title?: unknown; metadata?: unknown }): {
   return { title: readText(given.title, 'title', limits.nameLength), metadata: readMetadata(given.metadata) }
 }
 
-/** Begins a session: idle, or running when there is something to begin with, which its first step takes up. */
+/** Starts a session: idle, or running if it has initial events, which its first step processes. */
 export async function beginSession(
   { config, jobs, sealer }: Pick<Services, 'config' | 'jobs' | 'sealer'>,
   tx: Tx,

@@ -1,8 +1,8 @@
 /**
- * Previews: what a model is saying before it is said, for those who follow a session and ask for it.
- * Rows of an unlogged table and a notice of their own, not payloads of notices. A notice is heard by every
- * process and holds 8 kB; a row is read only where somebody asked for it, in order, and costs no write-ahead log. The
- * appending of the event that was previewed removes them.
+ * Previews: what a model is producing before its event is logged, for subscribers that ask for it. They are rows of an
+ * unlogged table with a notice of their own, not payloads of notices: every process receives a notice, which has at
+ * most 8 kB, but a row is read only where it is wanted, in order, and costs no write-ahead log. Appending the previewed
+ * event removes them.
  */
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
@@ -14,7 +14,7 @@ import { previewTopic } from './log.ts'
 export const previewTypes = ['agent.message', 'agent.thinking'] as const
 export type PreviewType = (typeof previewTypes)[number]
 
-/** A preview as it goes out: its beginning, with the type of the event which it becomes; and what follows. */
+/** A preview as subscribers receive it: its start, with the type of the later event, and its pieces. */
 export type ShownPreview =
   | { type: 'event_start'; event: { type: PreviewType; id: string } }
   | {
@@ -28,7 +28,7 @@ export type PreviewPiece = Pick<Row<'session_previews', { data: ShownPreview }>,
 const pieceMax = 500
 
 /**
- * Begins a preview; what was left of one before is forgotten.
+ * Starts a preview; the rest of an earlier one is removed.
  * @returns the uuid that the event must have when it is appended.
  */
 export async function startPreview(db: Db, sessionId: string, type: PreviewType): Promise<string> {
@@ -42,8 +42,8 @@ export async function startPreview(db: Db, sessionId: string, type: PreviewType)
 }
 
 /**
- * Adds text to a preview. Each call is a row and a notice: gather what comes within some 50 ms.
- * @param index which entry of the event's content the text belongs to.
+ * Adds text to a preview. Each call is a row and a notice, so collect text for some 50 ms.
+ * @param index the index of the content block that the text belongs to.
  */
 export async function addToPreview(db: Db, sessionId: string, eventId: string, text: string, index = 0): Promise<void> {
   const data: ShownPreview = {
@@ -54,7 +54,7 @@ export async function addToPreview(db: Db, sessionId: string, eventId: string, t
   await transaction(db, (tx) => insertPiece(tx, sessionId, eventId, data))
 }
 
-/** What was previewed after a piece, oldest first. */
+/** The pieces of previews after this one, oldest first. */
 export async function readPreviews(db: Db, sessionId: string, after: number): Promise<PreviewPiece[]> {
   return findAll<PreviewPiece>(
     db,
@@ -62,7 +62,7 @@ export async function readPreviews(db: Db, sessionId: string, after: number): Pr
   )
 }
 
-/** The newest piece there is. */
+/** The newest piece. */
 export async function lastPreview(db: Db, sessionId: string): Promise<number> {
   return (
     (

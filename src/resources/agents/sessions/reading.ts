@@ -10,7 +10,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import { sessionTopic } from './log.ts'
 import { readSession, type Session } from './rows.ts'
 
-/** What happened in a session lately. `unreadCount`, 100 at most, leaves out what the owner sent. */
+/** A session's recent activity. `unreadCount`, 100 at most, does not count what the owner sent. */
 export type Activity = {
   lastEventId: string | null
   lastEventAt: string | null
@@ -38,7 +38,10 @@ export function activityOf({
   }
 }
 
-/** Says that the owner has read up to this event; back it never goes. @throws BerthError not_found; invalid_request for an event that the session has not. */
+/**
+ * Marks that the owner has read up to this event; the mark never moves back.
+ * @throws BerthError not_found; invalid_request for an event that is not in the session.
+ */
 export async function markSeen(call: Call, publicId: string, throughEventId: string): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
   const eventId = decodeId('sessionEvent', throughEventId)
@@ -64,5 +67,5 @@ export async function markSeen(call: Call, publicId: string, throughEventId: str
   })
 }
 
-/** As isClientType of session-log.ts tells it. */
+/** The same condition as isClientType in log.ts. */
 const clientTypes = sql`(type like 'user.%' or type = 'system.message')`

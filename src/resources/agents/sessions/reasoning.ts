@@ -1,9 +1,9 @@
-/** What a model thought before its answers: kept beside the log, and given back to the model with the conversation. */
+/** A model's reasoning before its answers: stored beside the log, and sent back to the model with the conversation. */
 import type { ReasoningBlock } from '#src/drivers/models/model.ts'
 import { change, findAll, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
-/** Keeps the reasoning of one request. @param spanId the uuid of the request's start. */
+/** Stores the reasoning of one request. @param spanId the uuid of the request's start. */
 export async function addReasoning(
   tx: Tx,
   sessionId: string,

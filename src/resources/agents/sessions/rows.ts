@@ -1,4 +1,4 @@
-/** A session's row and the entries of its log, and how they are found. */
+/** A session's row and the entries of its log, and their queries. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -12,7 +12,7 @@ import { builtinAgentId } from '#src/resources/agents/agents/builtin-agents.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 import type { Outcome } from '#src/resources/agents/outcomes/rows.ts'
 
-/** Terminated is for ever. */
+/** `terminated` is final. */
 export type SessionStatus = 'idle' | 'running' | 'rescheduling' | 'terminated'
 
 /** Why a session is idle; keys as on the wire, event ids public. */
@@ -22,10 +22,10 @@ export type StopReason =
   | { type: 'retries_exhausted' }
   | { type: 'budget_reached' }
 
-/** Who began a session. */
+/** What started a session. */
 export type SessionSource = 'user' | 'schedule' | 'trigger' | 'deployment' | 'run' | 'peer'
 
-/** A session as it is stored; moments are wire text, ids are uuids, money is in nano-dollars. One of Berth's own agents has a name instead of an id. */
+/** A session as it is stored; times are RFC 3339 text, ids are uuids, money is in nano-dollars. One of Berth's own agents has a name instead of an id. */
 export type Session = Row<
   'sessions',
   {
@@ -39,7 +39,7 @@ export type Session = Row<
   }
 >
 
-/** One event of a session's log. `processedAt` null: queued. `data` is what its type says, with public ids. */
+/** One event of a session's log. `processedAt` null: queued. `data` has the fields of its type, with public ids. */
 export type SessionEvent = Pick<
   Row<'session_events', { data: Readonly<Record<string, unknown>> }>,
   'sessionId' | 'position' | 'id' | 'type' | 'data' | 'answers' | 'processedAt' | 'takenPosition' | 'createdAt'
@@ -51,12 +51,12 @@ export type LoggedEvent = Pick<SessionEvent, 'id' | 'sessionId' | 'type' | 'data
 /** The columns of a SessionEvent. */
 export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`
 
-/** The session, whoever it belongs to: for workers. */
+/** The session, whoever owns it: for workers. */
 export async function findSessionRow(db: Db, id: string): Promise<Session | undefined> {
   return findOne<Session>(db, sql`select * from sessions where id = ${id}`)
 }
 
-/** The same, held until the transaction ends: its log and its state stay as they are. */
+/** The same, locked until the transaction ends: its log and its state stay as they are. */
 export async function lockSession(tx: Tx, id: string): Promise<Session | undefined> {
   return findOne<Session>(tx, sql`select * from sessions where id = ${id} for no key update`)
 }
@@ -75,12 +75,12 @@ export async function readSession(
   return session
 }
 
-/** Whether a session works, or waits to be tried again. */
+/** Whether a session is running or waiting for a retry. */
 export function isAtWork({ status }: Pick<Session, 'status'>): boolean {
   return status === 'running' || status === 'rescheduling'
 }
 
-/** The 409 for what cannot be done with a session that is over. */
+/** The 409 for actions on a session that has ended. */
 export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthError {
   return new BerthError(
     'session_archived',
@@ -90,7 +90,10 @@ export function sessionOver({ archivedAt }: Pick<Session, 'archivedAt'>): BerthE
   )
 }
 
-/** The agent of a session as callers see it: what it was when the session began. One of Berth's own has a fixed id, which GET /v1/agents does not know. */
+/**
+ * The agent of a session as callers see it: as it was when the session started. One of Berth's own has a fixed id,
+ * which GET /v1/agents does not list.
+ */
 export function wireAgent({
   agentId,
   builtinAgent,
@@ -106,8 +109,8 @@ export function wireAgent({
 }
 
 /**
- * Refuses one more session at work: each takes its turn at the workers, which all organizations share. Counted
- * without a lock, so what begins in the same moment may overshoot it.
+ * Limits an organization's running sessions, because all organizations share the workers. Counted without a lock, so
+ * sessions that start at the same moment may exceed the limit.
  * @throws BerthError rate_limited.
  */
 export async function checkAtWork(

@@ -1,7 +1,8 @@
 /**
- * What must not be read in a session: the secrets of its vaults and the `secret` variables of its VM. They are taken out
- * of everything before it is stored, so every reader, and the model too, has the masked log. Whatever was once in reach
- * is kept, sealed, until the session is over: a credential that is rotated or archived was printed before.
+ * The secrets to mask in a session: those of its vaults and the `secret` variables of its VM. They are masked in
+ * everything before it is stored, so every reader, including the model, sees the masked log. A secret that was once
+ * available is remembered, sealed, until the session has ended: a credential may have been printed before it was
+ * rotated or archived.
  */
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -18,7 +19,7 @@ import { maskedValue } from './masked-values.ts'
 import type { NewEvent } from './log.ts'
 import type { Session } from './rows.ts'
 
-/** A session as far as its secrets go. */
+/** The part of a session that decides its secrets. */
 export type SecretSession = Pick<
   Session,
   'id' | 'organizationId' | 'ownerUserId' | 'vaultIds' | 'environmentId' | 'keepsSecrets'
@@ -27,7 +28,10 @@ export type SecretSession = Pick<
 type Opened = { db: Db } & Pick<Background, 'sealer'>
 type Recorded = Pick<Row<'session_secrets'>, 'digest' | 'sealedValue'>
 
-/** Masks what is said in a session, by what is in its reach now and what was before. @throws BerthError invalid_request when these are too many. */
+/**
+ * The masker of a session, for the secrets that it can use now and those that it could use before.
+ * @throws BerthError invalid_request when these are too many.
+ */
 export async function sessionMasker({ db, sealer }: Opened, session: SecretSession): Promise<Masker> {
   const { id, organizationId, ownerUserId: userId, vaultIds, environmentId, keepsSecrets } = session
   if (vaultIds.length === 0 && environmentId === null && !keepsSecrets) return noMasker
@@ -55,7 +59,7 @@ export async function sessionMasker({ db, sealer }: Opened, session: SecretSessi
   return keptMasker(secrets)
 }
 
-/** The same for a step of the loop, which must go on: where the secrets are too many, all that is said is masked. */
+/** The same for a step of the loop, which must not fail: if there are too many secrets, everything is masked. */
 export async function stepMasker(opened: Opened, session: SecretSession): Promise<Masker> {
   try {
     return await sessionMasker(opened, session)
@@ -65,7 +69,7 @@ export async function stepMasker(opened: Opened, session: SecretSession): Promis
   }
 }
 
-/** The same for a session that is about to begin with these vaults. */
+/** The same for a session that is about to start with these vaults. */
 export async function vaultsMasker(
   opened: Opened,
   owner: { organizationId: string; userId: string },
@@ -74,7 +78,7 @@ export async function vaultsMasker(
   return vaultIds.length === 0 ? noMasker : keptMasker(await readSecretValues(opened, owner, vaultIds))
 }
 
-/** Forgets what was kept for a session that is over: nothing is said in it any more. */
+/** Removes the remembered secrets of a session that has ended. */
 export async function forgetSessionSecrets(db: Db, sessionId: string): Promise<void> {
   await change(db, sql`delete from session_secrets where session_id = ${sessionId}`)
 }
@@ -90,7 +94,7 @@ async function record({ db, sealer }: Opened, sessionId: string, secrets: Readon
   )
 }
 
-/** The same secrets are looked for step after step; what looks for them takes a while to be made. */
+/** A cache of maskers: every step uses the same secrets, and building a masker takes a while. */
 const keptBytesMax = 4 * 1024 * 1024
 const keptMax = 200
 const kept = createBoundedMap<string, Promise<Masker>>({ entriesMax: keptMax, weightMax: keptBytesMax })
@@ -112,10 +116,10 @@ async function keptMasker(secrets: readonly string[]): Promise<Masker> {
   }
 }
 
-/** What of an event is said by somebody; the rest are ids and words of ours. */
+/** The fields of an event with text from users, models or tools; the others have ids and fixed words. */
 const saidFields = ['content', 'error', 'explanation', 'description', 'rubric', 'deny_message', 'title'] as const
 
-/** Events with no secret in them. Tool inputs are masked whole, names of their fields too. */
+/** Events without secrets. Tool inputs are masked completely, including the names of their fields. */
 export async function maskedEvents(masker: Masker, events: readonly NewEvent[]): Promise<NewEvent[]> {
   if (masker === noMasker) return [...events]
   const masked: NewEvent[] = []
@@ -125,13 +129,13 @@ export async function maskedEvents(masker: Masker, events: readonly NewEvent[]):
       if (data[field] !== undefined) data[field] = await maskedValue(masker, data[field], false)
     if (data['input'] !== undefined) data['input'] = await maskedValue(masker, data['input'], true)
     if (event.type === 'agent.tool_use' && !findBuiltInTool(String(data['name'])))
-      data['name'] = await masker.longText(String(data['name'])) // a model may call what is not there
+      data['name'] = await masker.longText(String(data['name'])) // a model may call a tool that does not exist
     masked.push({ ...event, ...(event.data ? { data } : {}) })
   }
   return masked
 }
 
-/** What stands in a VM for a secret that it does not hold is no secret. */
+/** A placeholder for a secret is not a secret itself. */
 function isPlaceholder(value: string): boolean {
   return /^berth-secret-vcrd_[0-9a-z]{26}$/.test(value)
 }

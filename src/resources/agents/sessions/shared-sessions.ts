@@ -1,4 +1,4 @@
-/** Sharing a session: its transcript, reduced, for everybody who has the link. */
+/** Sharing a session: its transcript, reduced, for anyone with the link. */
 import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
@@ -11,10 +11,10 @@ import type { SessionEventType } from './event-types.ts'
 import { sessionTopic } from './log.ts'
 import { readSession, type Session, type SessionEvent } from './rows.ts'
 
-/** What everybody may see of a shared session. */
+/** What anyone with the link may see of a session. */
 export type SharedSession = { id: string; title: string | null; agentName: string; sharedAt: string }
 
-/** An entry of a transcript: what was said, in full and with its public id; or a tool that was used, by name. */
+/** An entry of a transcript: a message, in full and with its public id, or a tool use, by name only. */
 export type TranscriptEntry = {
   type: SessionEventType
   id: string | null
@@ -23,12 +23,12 @@ export type TranscriptEntry = {
   processedAt: string | null
 }
 
-/** The types of events that a transcript shows: what was said in full, tools by name. */
+/** The types of events that a transcript shows: messages in full, tools by name. */
 const shownTypes = ['user.message', 'agent.message', 'agent.tool_use', 'agent.tool_result'] as const
 
 /**
- * Shares a session, or ends that. Again changes nothing.
- * @throws BerthError not_found; url_only_attachment when a message refers to a file that only an address names.
+ * Shares a session, or stops sharing it. Repeating it changes nothing.
+ * @throws BerthError not_found; url_only_attachment when a message refers to a file that is known by its URL only.
  */
 export async function setSharing(call: Call, publicId: string, shared: boolean): Promise<Session> {
   const scope = allow(call.caller, 'sessions:write')
@@ -71,7 +71,7 @@ export async function pageTranscript(
 }
 
 function reduced({ id, data, processedAt, ...row }: SessionEvent, names: ReadonlyMap<string, string>): TranscriptEntry {
-  const type = row.type as (typeof shownTypes)[number] // what was read
+  const type = row.type as (typeof shownTypes)[number] // the page that was read
   if (type === 'agent.tool_use') return { type, id: null, content: null, toolName: String(data['name']), processedAt }
   if (type === 'agent.tool_result')
     return { type, id: null, content: null, toolName: names.get(String(data['tool_use_id'])) ?? null, processedAt }
@@ -92,7 +92,7 @@ export function wireTranscriptEntry({
     : { id, type, content, processed_at: processedAt }
 }
 
-/** What came by address after a session was shared is left out. */
+/** Attachments by URL that arrived after the session was shared are left out. */
 function isUrlAttachment(block: unknown): boolean {
   return (
     typeof block === 'object' &&

@@ -6,7 +6,7 @@ import { definedBy } from '#src/resources/agents/outcomes/rows.ts'
 import { appendEvents, isClientType, type NewEvent } from './log.ts'
 import type { Session, SessionEvent, SessionStatus, StopReason } from './rows.ts'
 
-/** Where each status may go. A session that waits to be tried again can be stopped, or give up. */
+/** Where each status may go. A session that is waiting for a retry can be stopped, or give up. */
 export const sessionStates: States<SessionStatus> = states<SessionStatus>('sessions', 'session', {
   idle: ['running', 'terminated'],
   running: ['idle', 'rescheduling', 'terminated'],
@@ -14,15 +14,16 @@ export const sessionStates: States<SessionStatus> = states<SessionStatus>('sessi
   terminated: [],
 })
 
-/** A move of a session, and what is logged around it. `stopReason` is required for idle. */
+/** A status change of a session, and the events to log with it. `stopReason` is required for idle. */
 export type SessionMove =
   | { to: 'idle'; stopReason: StopReason; before?: readonly NewEvent[] }
   | { to: 'running' | 'rescheduling' | 'terminated'; stopReason?: undefined; before?: readonly NewEvent[] }
 
 /**
- * Moves a session when it may go there from where it is, and logs `before` and then its new status.
+ * Changes a session's status if that move is allowed, and logs `before` and then the new status.
  * @param set further assignments.
- * @returns the session and what was logged; undefined, with nothing logged, when it is elsewhere or gone.
+ * @returns the session and the logged events; undefined, having logged nothing, when the move is not allowed or the
+ * session is deleted.
  */
 export async function moveSession(
   tx: Tx,
@@ -46,8 +47,8 @@ export async function moveSession(
 }
 
 /**
- * Logs what a session that is idle waits for now, when some of it was answered: its status stays.
- * @returns what was logged.
+ * Logs what an idle session is still waiting for, after some of it was answered; its status stays.
+ * @returns the logged events.
  */
 export async function waitOn(
   tx: Tx,

@@ -1,4 +1,4 @@
-/** A session followed: its events from any position without gap or repeat, and its state. */
+/** Following a session: its events from any position without gaps or repeats, and its state. */
 import { allow } from '#src/platform/access.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -13,16 +13,17 @@ import { isPreviewable, sessionTopic } from './log.ts'
 import { previewTypes, type PreviewType } from './previews.ts'
 import { findSessionRow, readSession, type Session } from './rows.ts'
 
-const saidMax = 100 // events whose previews may still be on their way
+const saidMax = 100 // events whose previews may still arrive
 
 type Following = Call & { signal?: AbortSignal }
 
-/** Where a stream begins: behind a position or an event, at the beginning, or now; and what it shows before it is said. */
+/** Where a stream starts (after a position or an event, at the beginning, or now), and what it previews. */
 export type StreamStart = { after?: string | null; replay?: boolean | null; previews?: readonly string[] | null }
 
 /**
  * The session's events from the start on, then new ones as they come; ends after the session does.
- * @throws BerthError not_found; invalid_request for a position or an event that the session has not. Both before the first event.
+ * @throws BerthError not_found; invalid_request for a position or an event that is not in the session. Both before the
+ * first event.
  */
 export async function followSession(
   call: Following,
@@ -39,8 +40,8 @@ export async function followSession(
 async function* nothing(): AsyncIterableIterator<never> {}
 
 /**
- * Lets a preview's pieces through when its kind is wanted, its beginning was seen, and its event was not: who caught up
- * from the log, or was told by a notice while the pieces were read, may have that already.
+ * Passes on a preview's pieces if its kind is wanted, its start was seen and its event was not. A subscriber that
+ * caught up from the log, or got a notice while the pieces were read, may have the event already.
  */
 function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) => boolean {
   const said = createBoundedMap<unknown, true>({ entriesMax: saidMax })
@@ -51,18 +52,18 @@ function previewFilter(wanted: ReadonlySet<PreviewType>): (emission: Emission) =
       return true
     }
     if (event['type'] !== 'event_start') return preview === begun && !said.peek(preview)
-    const type = (event['event'] as { type: PreviewType }).type // session-previews.ts made it
+    const type = (event['event'] as { type: PreviewType }).type // previews.ts wrote it
     begun = wanted.has(type) && !said.peek(preview) ? preview : null
     return begun !== null
   }
 }
 
-/** A session as it became. `position` resumes behind it. */
+/** The state of a session after a change. `position` resumes after it. */
 export type SessionState = { position: number; session: Session }
 
 /**
- * The session's state whenever it changed: now, unless nothing was logged after `after`, and from then on. States that
- * follow each other closely come as the last of them. Ends when the session does.
+ * The session's state at every change: first the current one, unless nothing was logged after `after`, then live ones.
+ * Of several quick changes only the last state comes. Ends when the session does.
  * @throws BerthError not_found; invalid_request. Both before the first state.
  */
 export async function followSessionState(
@@ -78,7 +79,7 @@ function versionOf({ eventPosition, updatedAt, readPosition }: Session): string 
   return `${eventPosition} ${updatedAt} ${readPosition}`
 }
 
-/** Two states differ or not; which is the newer one is never asked, for only the newest is read. */
+/** States are only compared for equality: there is no order to check, because only the newest is ever read. */
 function statesAfter(
   call: Following,
   session: Session,
@@ -92,14 +93,16 @@ function statesAfter(
   return follow<SessionState, string | null>(call, shown, {
     sit: (signal) => listenAlone(call.pubsub, sessionTopic, session.id, signal),
     read: async () => ({ items: await readState(), more: false }),
-    isOver: async () => true, // asked when the session is gone
+    isOver: async () => true, // an empty result means that the session is deleted
     positionOf: (state) => versionOf(state.session),
     isAfter: (one, other) => one !== other,
     isLast: (state) => state.session.status === 'terminated',
   })
 }
 
-/** An event's id stands for where it was sent, so that its taking, which came later, is not missed. */
+/**
+ * An event's id stands for the position where it was sent, so that its taken entry, which comes later, is not missed.
+ */
 async function readPosition({ db }: Call, { id, eventPosition }: Session, after: string): Promise<number> {
   const unknown = (): BerthError =>
     new BerthError(

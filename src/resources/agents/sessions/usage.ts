@@ -1,4 +1,4 @@
-/** What a session used, and what it may spend: counted in the transaction that logs it. */
+/** A session's usage and budget: counted in the transaction that logs the usage. */
 import { z } from 'zod'
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, sql, type Tx } from '#src/platform/postgres.ts'
@@ -24,7 +24,7 @@ export type UsageAdded = Partial<
   >
 >
 
-/** Adds to a session's usage. @returns the session after it; undefined when it is gone. */
+/** Adds to a session's usage. @returns the changed session; undefined when it is deleted. */
 export async function addUsage(tx: Tx, id: string, added: UsageAdded): Promise<Session | undefined> {
   return findOne<Session>(
     tx,
@@ -39,12 +39,12 @@ export async function addUsage(tx: Tx, id: string, added: UsageAdded): Promise<S
   )
 }
 
-/** The event that tells a session's usage so far. */
+/** The event with a session's usage so far. */
 export function usageEvent(session: Session): NewEvent {
   return { type: 'session.usage', data: { usage: usageOf(session), budget: budgetOf(session) } }
 }
 
-/** Whether a session has spent what it may. */
+/** Whether a session has reached its spending limit. */
 export function isBudgetReached({ budgetNanoUsd, costNanoUsd }: Session): boolean {
   return budgetNanoUsd !== null && costNanoUsd >= budgetNanoUsd
 }
@@ -69,7 +69,7 @@ export type ShownStats = { active_seconds: number; duration_seconds: number }
 /** A budget as callers see it. */
 export type ShownBudget = { type: 'limit'; max_list_cost: ShownMoney }
 
-/** What a session used so far. */
+/** A session's usage so far. */
 export function usageOf(session: Session): ShownUsage {
   return {
     input_tokens: session.inputTokens,
@@ -85,7 +85,7 @@ export function usageOf(session: Session): ShownUsage {
   }
 }
 
-/** Seconds at work, and since it began; a session that is over has stopped counting. */
+/** Seconds of running time, and since the start; both stop when the session ends. */
 export function statsOf(session: Session): ShownStats {
   const endMs = session.status === 'terminated' ? Date.parse(session.updatedAt) : nowMs()
   return {
@@ -94,7 +94,7 @@ export function statsOf(session: Session): ShownStats {
   }
 }
 
-/** What a session may spend; null without a limit. */
+/** A session's spending limit; null when there is none. */
 export function budgetOf({ budgetNanoUsd }: Session): ShownBudget | null {
   return budgetNanoUsd === null
     ? null

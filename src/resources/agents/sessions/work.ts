@@ -1,4 +1,7 @@
-/** What agents and environments must know of the sessions that use them. What goes when an agent goes is in deletion.ts. */
+/**
+ * What agents and environments need to know about the sessions that use them. Deleting an agent's sessions is in
+ * deletion.ts.
+ */
 import { findAll, findOne, sql, type Tx } from '#src/platform/postgres.ts'
 import { pendingOf } from '#src/resources/agents/sessions/pending-work.ts'
 import {
@@ -13,9 +16,9 @@ import { failed } from '#src/resources/agents/tools/results.ts'
 import { readTurnLog } from '#src/resources/agents/turns/logs.ts'
 
 /**
- * Whether an agent has work that forbids its deletion: a session that is running or rescheduling.
- * Called with the agent's row locked for update, so no new session of it can be inserted; its sessions' rows are locked
- * here, so that none starts either.
+ * Whether an agent has running work, which prevents its deletion: a session that is running or rescheduling. Called
+ * with the agent's row locked for update, so no new session of it can be inserted; its sessions' rows are locked here,
+ * so that none starts either.
  */
 export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
   const sessions = await findAll<Pick<Session, 'status'>>(
@@ -27,8 +30,8 @@ export async function hasActiveWork(tx: Tx, agentId: string): Promise<boolean> {
 
 /**
  * Sessions that run in an environment whose VM is being torn down get `session.error` `environment_failed_error` and go
- * idle with `retries_exhausted`; their open calls are answered, as before every rest. Called
- * with the environment's row locked for update.
+ * idle with `retries_exhausted`; their open calls get results, as always before a session becomes idle. Called with the
+ * environment's row locked for update.
  */
 export async function failSessionsOf(tx: Tx, environmentId: string): Promise<void> {
   const sessions = await findAll<Session>(
@@ -39,7 +42,10 @@ export async function failSessionsOf(tx: Tx, environmentId: string): Promise<voi
     await breakOff(tx, id, 'environment_failed_error', 'The environment of this session was archived or deleted')
 }
 
-/** Breaks off a session that is at work: its open calls are answered, and it is idle with `retries_exhausted`. The row must be locked by this transaction. */
+/**
+ * Stops a running session: its open calls get results, and it becomes idle with `retries_exhausted`. The row must be
+ * locked by this transaction.
+ */
 export async function breakOff(tx: Tx, id: string, type: SessionErrorType, because: string): Promise<void> {
   const log = await readTurnLog(tx, id)
   const answers = pendingOf(log).toolUses.map(({ event }) =>
@@ -54,7 +60,7 @@ export async function breakOff(tx: Tx, id: string, type: SessionErrorType, becau
   )
 }
 
-/** Whether a session is running in this environment right now: such a one is not stopped for being idle. */
+/** Whether a session is running in this environment: then it is not stopped as idle. */
 export async function isEnvironmentInUse(tx: Tx, environmentId: string): Promise<boolean> {
   return (
     (await findOne(

@@ -1,9 +1,14 @@
-/** `bash`: a command in the session's VM. Each has a shell of its own, which begins in the folder where the last one ended. */
+/**
+ * `bash`: a command in the session's VM. Each command gets a new shell, which starts in the folder where the last one
+ * ended.
+ */
 import type { GuestTool } from './guest-shapes.ts'
 import { cutMiddle, failed } from './results.ts'
 import { unfit } from './guest-scripts.ts'
 
-/** How long a command may take, seconds; and how long it may be, bytes: one argument of a program. */
+/**
+ * The time limit of a command in seconds, and its maximum length in bytes, which is that of one argument of a program.
+ */
 export const bashLimits = { secondsDefault: 120, secondsMax: 600, commandBytes: 96 * 1024 } as const
 
 const script = `exec 2>&1

@@ -1,4 +1,6 @@
-/** `read`, `write` and `edit`: files in the session's VM. Writing is atomic: a file is there as it was, or as it shall be. */
+/**
+ * `read`, `write` and `edit`: files in the session's VM. Writing is atomic: a reader sees the old file or the new one.
+ */
 import type { GuestEnd, GuestTool } from './guest-shapes.ts'
 import { enterFolder, inPieces, refusedCode, unfit } from './guest-scripts.ts'
 import { answered, failed, resultLimits, type ToolResult } from './results.ts'
@@ -19,7 +21,7 @@ export const readTool: GuestTool = {
   order({ file_path: path, view_range: range }, { folderFile }) {
     const wrong = unfit({ file_path: String(path) })
     if (wrong) return wrong
-    const [first, last] = Array.isArray(range) ? (range as number[]) : [1, 0] // the schema says so
+    const [first, last] = Array.isArray(range) ? (range as number[]) : [1, 0] // the schema guarantees it
     if (first === undefined || last === undefined || first < 1 || (last > 0 && last < first))
       return failed(
         'view_range must be [first line, last line], counted from 1; a last line of 0 or less means the end.',
@@ -83,7 +85,7 @@ export const writeTool: GuestTool = {
   },
 }
 
-/** In bytes, so that what is no UTF-8 elsewhere in the file stays as it is. */
+/** Works on bytes, so that parts of the file that are not UTF-8 stay as they are. */
 const editScript = `import os, sys
 folder, path, every, olds = sys.argv[1], sys.argv[2], sys.argv[3] == 'yes', int(sys.argv[4])
 pieces = [os.fsencode(piece) for piece in sys.argv[5:]]
@@ -145,7 +147,7 @@ export const editTool: GuestTool = {
   },
 }
 
-/** What a script said, or what can be said without it. */
+/** The error message of a script, or a general one. */
 export function refusal({ exitCode, timedOut, stderr }: GuestEnd, otherwise: string): ToolResult {
   if (timedOut) return failed(`${otherwise} It took too long.`)
   const said = stderr.trim()

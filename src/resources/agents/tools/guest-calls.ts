@@ -1,4 +1,7 @@
-/** One call in a VM, exactly once: started by its own id, followed to its end, taken up again wherever its worker died. */
+/**
+ * Runs a tool call in a VM exactly once: it is started under its own id and followed to its end, and another worker
+ * continues to follow it if this one dies.
+ */
 import { setTimeout as wait } from 'node:timers/promises'
 import { nodeClient, type ExecRequest, type NodeClient } from '#src/drivers/node.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -15,7 +18,10 @@ import { keepEnds } from './kept-output.ts'
 /** A running VM and its node. `startedAt` changes with every boot. */
 export type GuestVm = { id: string; startedAt: string | null; envGeneration: number; node: NodeClient }
 
-/** A call, and in which VM it was begun before; null: by nobody. `vm` finds the session's VM as it is now, running; `masker` what masks its output then. */
+/**
+ * A call, and the VM in which it was started before; null if it was not. `vm` finds the session's VM, running; `masker`
+ * gets the masker of its output.
+ */
 export type GuestCall = {
   id: string
   order: GuestOrder
@@ -25,10 +31,12 @@ export type GuestCall = {
   begin: (vm: GuestVm) => Promise<void>
 }
 
-/** The machine in which a call was begun is gone. */
+/** The machine in which a call was started is gone. */
 export class MachineLost extends Error {}
 
-/** The machine is there, and does not end a command that is over its limit. Trying again would wait for the same. */
+/**
+ * The machine is reachable but does not end a command that exceeded its time limit. A retry would hang in the same way.
+ */
 class Overdue extends BerthError {
   constructor() {
     super('timeout', 'The machine did not end the command at its limit. It may be overloaded.')
@@ -37,11 +45,11 @@ class Overdue extends BerthError {
 
 const callSilenceMs = 15_000
 const againMs = 500
-/** How long a VM may be out of reach before its call is given up, ms. */
+/** How long a VM may be unreachable before its call is given up, ms. */
 const unreachableMs = 90_000
-/** After a command's own limit its guest has this long to say that it ended. */
+/** How long after a command's time limit the guest may take to report its end. */
 const graceMs = 30_000
-/** A guest that is asked about a process in the moment of its start does not know it yet. */
+/** A guest that is asked about a process just as it starts does not know it yet. */
 const unknownTriesMax = 10
 
 /** The VM as a call needs it. */
@@ -59,8 +67,9 @@ export async function guestVm({ db, sealer }: Background, vm: Vm): Promise<Guest
 }
 
 /**
- * Runs a call to its end, or goes on with it where it is.
- * @throws MachineLost; BerthError when the VM cannot be had or reached; the signal's reason, and then the process runs on.
+ * Runs a call to its end, or follows one that is already running.
+ * @throws MachineLost; BerthError when the VM is not available or not reachable; the signal's reason, in which case the
+ * process continues to run.
  */
 export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<GuestEnd> {
   let { begunIn } = call
@@ -80,7 +89,7 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
       )
       lastReachedMs = performance.now()
       const end = await follow(vm, call, signal).catch((error: unknown) => {
-        if (error instanceof BerthError && error.code === 'vm_unreachable') lastReachedMs = performance.now() // it was there until now
+        if (error instanceof BerthError && error.code === 'vm_unreachable') lastReachedMs = performance.now() // it was running until now
         throw error
       })
       if (end) return end
@@ -97,7 +106,7 @@ export async function runInGuest(call: GuestCall, signal: AbortSignal): Promise<
   }
 }
 
-/** Kills what came of these calls, as far as the VM can be reached. */
+/** Kills the processes of these calls, if the VM is reachable. */
 export async function killInGuest(vm: GuestVm, ids: readonly string[]): Promise<void> {
   await Promise.all(
     ids.map((processId) =>
@@ -110,14 +119,14 @@ export async function killInGuest(vm: GuestVm, ids: readonly string[]): Promise<
   )
 }
 
-/** Frees what ended calls printed; what fails costs room in the VM only. */
+/** Deletes the stored output of ended calls; a failure only costs space in the VM. */
 export function forgetInGuest(vm: GuestVm, processIds: readonly string[]): void {
   vm.node
     .call('forgetOutput', { vmId: vm.id, processIds }, { silenceMs: callSilenceMs })
     .catch((error: Error) => log.debug({ reason: error.message }, 'the output of ended tools could not be freed'))
 }
 
-/** How it ended; undefined when the connection did before. */
+/** How the process ended; undefined when the connection broke first. */
 async function follow(
   vm: GuestVm,
   { id, order, masker: findMasker }: GuestCall,
@@ -159,9 +168,9 @@ async function follow(
 }
 
 /**
- * The VM began anew since the call was begun: after a boot nothing of before runs, and what its disk says of the last
- * seconds may be missing. Only a process that has ended, or that still has its control group (the VM was paused, or its
- * node was away), is known.
+ * Checks a call whose VM was started again since. After a boot no earlier process is running, and the last seconds of
+ * the disk may be missing. The call can be followed only if its process has ended, or still has its control group
+ * because the VM was paused or its node unreachable.
  * @throws MachineLost
  */
 async function checkKnown(vm: GuestVm, processId: string): Promise<void> {

@@ -1,18 +1,18 @@
 /** What the scripts of guest tools share. */
 import { failed, type ToolResult } from './results.ts'
 
-/** Largest text that a call may bring into the guest, bytes: what one message to it takes, with room for the rest. */
+/** The largest text that a call may pass to the guest, in bytes: it must fit into one message. */
 export const guestTextBytesMax = 384 * 1024
-/** Linux takes 128 KiB for one argument; a longer text comes in pieces. */
+/** Linux allows 128 KiB for one argument; a longer text is passed in pieces. */
 const argumentBytes = 96 * 1024
 
-/** What a script says on standard error when it ends with this code is for the model. */
+/** With this exit code, a script's standard error is a message for the model. */
 export const refusedCode = 20
 
-/** Goes to where the session's last command ended, so that paths mean the same to every tool. */
+/** Changes to the folder where the session's last command ended, so that relative paths mean the same in every tool. */
 export const enterFolder = 'folder=$1; shift; [ -s "$folder" ] && cd -- "$(cat -- "$folder")" 2> /dev/null\n'
 
-/** A text as arguments, each short enough; joined again they are the text. */
+/** A text split into arguments that are short enough; joined, they are the text. */
 export function inPieces(text: string): string[] {
   const bytes = Buffer.from(text)
   const pieces: string[] = []
@@ -25,7 +25,7 @@ export function inPieces(text: string): string[] {
   return pieces
 }
 
-/** What is wrong with texts that are to be given to the guest; undefined when nothing is. */
+/** The error about texts that cannot be passed to the guest; undefined when they can. */
 export function unfit(texts: Readonly<Record<string, string>>): ToolResult | undefined {
   let bytes = 0
   for (const [name, text] of Object.entries(texts)) {

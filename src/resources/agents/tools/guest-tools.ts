@@ -1,6 +1,6 @@
 /**
  * The tools that work inside a session's VM: each call is one process of the guest, whose id is that of the tool use.
- * Starting it again starts nothing, so whoever goes on after a crash follows it, or takes what it ended with.
+ * Starting it again has no effect, so a worker that continues after a crash follows it, or gets its result.
  */
 import { bashTool } from './bash.ts'
 import { editTool, readTool, writeTool } from './files.ts'

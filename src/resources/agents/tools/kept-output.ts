@@ -1,4 +1,4 @@
-/** The beginning and the end of what a process prints, however much it is. */
+/** Keeps the beginning and the end of a process's output, however long it is. */
 import { noMasker, type Masker } from '#src/platform/masking.ts'
 
 /** Of each stream, in characters; more than a result shows. */
@@ -7,12 +7,12 @@ const tailMax = 120_000
 
 /** Keeps the ends of a stream. */
 export type KeptOutput = {
-  /** @param offset of its first byte in the stream: what is skipped is told. */
+  /** @param offset the position of its first byte in the stream: gaps are mentioned in the text. */
   add(offset: number, text: string): void
   text(): string
 }
 
-/** Begins to keep a stream, masked before it is cut: a piece of a secret would not be known for one. */
+/** Starts keeping a stream. It is masked before it is truncated, because a part of a secret would not be recognized. */
 export function keepEnds(masker: Masker = noMasker): KeptOutput {
   const masking = masker.stream()
   let head = ''
@@ -27,7 +27,7 @@ export function keepEnds(masker: Masker = noMasker): KeptOutput {
     const room = Math.max(0, headMax - head.length)
     head += tail === '' ? piece.slice(0, room) : ''
     tail += tail === '' ? piece.slice(room) : piece
-    if (tail.length > 2 * tailMax) cutTail() // not at every piece
+    if (tail.length > 2 * tailMax) cutTail() // trimmed only now and then, not for every piece
   }
   return {
     add(offset, text) {

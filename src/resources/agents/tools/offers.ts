@@ -1,4 +1,4 @@
-/** Which tools a session's model is offered, what it calls them, and what is wrong with a call. */
+/** The tools that a session's model is offered, their names, and the validation of calls. */
 import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker'
 import { jsonOf, objectOf } from '#src/drivers/models/json-values.ts'
 import type { Tool } from '#src/drivers/models/model.ts'
@@ -23,17 +23,17 @@ export type Offer = {
   isAsked: boolean
 }
 
-/** What decides which tools there are. */
+/** The facts that decide which tools are offered. */
 export type OfferFacts = {
   hasEnvironment: boolean
   canSearch: boolean
   mcpTools: ReadonlyMap<string, readonly McpTool[]>
 }
 
-/** Most tools that a model is offered, whatever servers list. */
+/** The maximum number of tools that a model is offered, whatever servers list. */
 const offersMax = 300
 const nameLength = 64
-/** Built-in tools of ours that are offered; those of nouns that are not there yet are not. */
+/** Berth's own built-in tools that are offered. Those that need nouns that do not exist yet are not. */
 const serviceTools: readonly string[] = ['web_fetch', 'web_search']
 
 /** Every tool that the agent has and that works in this session. */
@@ -43,7 +43,7 @@ export function offersOf({ tools }: Pick<AgentDefinition, 'tools'>, facts: Offer
   return offers.filter((offer) => first.get(offer.tool.name) === offer).slice(0, offersMax)
 }
 
-/** What a model calls a tool of a server: the same for ever, whatever the server lists. */
+/** The name under which a model sees a server's tool. It never depends on what else the server lists. */
 export function mcpToolName(serverName: string, name: string): string {
   const plain = `mcp__${serverName}__${name}`
   const fit = plain.replace(/[^A-Za-z0-9_-]/g, '_')
@@ -66,7 +66,7 @@ const invalidLength = 10_000
 
 /**
  * Reads the arguments that a model wrote.
- * @returns the input, or a sentence for the model about what is wrong; then `input` is what could be read of it.
+ * @returns the input, or a sentence for the model about what is wrong; in that case `input` is what could be parsed.
  */
 export function readArguments(
   text: string,

@@ -1,8 +1,8 @@
-/** A page of HTML as a reader sees it: without markup, scripts and styles. Linear in the page: nothing in it is looked at twice. */
+/** The readable text of an HTML page: without markup, scripts and styles, in linear time. */
 import { Tokenizer } from 'htmlparser2'
 import { withoutBeginning, withoutEnding } from '#src/platform/texts.ts'
 
-/** What stands on lines of its own. */
+/** Elements that start a new line. */
 const blocks = new Set([
   'p',
   'div',
@@ -25,7 +25,7 @@ const blocks = new Set([
   'blockquote',
   'table',
 ])
-/** What no reader sees. */
+/** Elements whose content is not visible. */
 const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg'])
 const longestName = 16 // characters of a tag's name that are looked at
 const noBreakSpace = '\u00a0'

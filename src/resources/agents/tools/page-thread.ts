@@ -1,4 +1,4 @@
-/** The thread in which pages become text. */
+/** The worker thread that turns pages into text. */
 import { parentPort } from 'node:worker_threads'
 import { textOfHtml } from './page-text.ts'
 

@@ -1,31 +1,31 @@
-/** What a tool answers to the model: text, cut to a named limit with a line that says so. */
+/** The results of tools for the model: text, truncated to a named limit with a line that says so. */
 import type { UsageAdded } from '#src/resources/agents/sessions/usage.ts'
 
-/** A piece of an answer that is not all text; keys as on the wire. */
+/** A content block of a result that is not only text; keys as on the wire. */
 export type ResultBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; source: { type: 'base64'; media_type: string; data: string } }
 
-/** A tool's answer. `content`: its pieces, when it is not text alone. `usage`: what is counted for it. */
+/** A tool's result. `content`: its blocks, when it is not only text. `usage`: the usage to record for it. */
 export type ToolResult = { text: string; isError: boolean; content?: readonly ResultBlock[]; usage?: UsageAdded }
 
 /** Limits of results. */
 export const resultLimits = {
-  /** Of one result. */
+  /** The length of one result. */
   characters: 30_000,
-  /** Of a command's output, how much of the beginning is kept; the end has the rest. */
+  /** How much of the beginning of a command's output is kept; the end gets the rest. */
   headCharacters: 10_000,
-  /** Of one result: how many, and how large together. */
+  /** The number of images in one result, and their size together. */
   images: 20,
   imageBytes: 10 * 1024 * 1024,
 } as const
 
-/** What went well. */
+/** A successful result. */
 export function answered(text: string): ToolResult {
   return { text: cutEnd(text), isError: false }
 }
 
-/** What did not, in a sentence for the model. */
+/** A failed result, with a sentence for the model. */
 export function failed(text: string): ToolResult {
   return { text: cutEnd(text), isError: true }
 }
@@ -37,14 +37,17 @@ export function cutEnd(text: string, most: number = resultLimits.characters): st
     : `${whole(text.slice(0, most))}\n[Cut: this is the beginning, of ${text.length} characters.]`
 }
 
-/** The beginning and the end of a text: what a command printed last says most. `droppedBytes` were lost before. */
+/**
+ * The beginning and the end of a text; the end of a command's output usually says most. `droppedBytes` were lost
+ * before.
+ */
 export function cutMiddle(text: string, most: number = resultLimits.characters): string {
   if (text.length <= most) return text
   const { headCharacters } = resultLimits
   return `${whole(text.slice(0, headCharacters))}\n[Cut: ${text.length - most} characters are left out here.]\n${text.slice(text.length - (most - headCharacters))}`
 }
 
-/** Without half a character at its end. */
+/** Removes half a character at the end. */
 function whole(text: string): string {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text

@@ -5,10 +5,10 @@ import { refusal } from './files.ts'
 import { answered } from './results.ts'
 
 const timeoutMs = 60_000
-/** How many are shown, and how much of a line, characters. */
+/** How many matches are shown, and how many characters of a line. */
 const foundMax = 500
 const lineCharacters = 500
-/** What nobody looks for; a path that names it is searched all the same. */
+/** Folders that are skipped, unless the path or the pattern names them. */
 const passedOver = ['.git', 'node_modules', '.venv', '__pycache__']
 
 const globScript = `import glob, os, sys

@@ -1,6 +1,6 @@
 /**
  * What an agent lets its web tools reach: the lists of domains and the size of a page in `tools[].configs[]`, as
- * Anthropic documents them. A restriction that is taken here is held by the tool at every address it comes to.
+ * Anthropic documents them. The tools enforce these restrictions at every URL, also after redirects.
  */
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -9,11 +9,11 @@ import { limits } from '#src/platform/limits.ts'
 import type { AgentTool, ToolConfig, WebRestrictions } from '#src/resources/agents/agents/rows.ts'
 
 const longestEntry = limits.webDomainLength
-/** Engines take a few words. */
+/** Search engines accept only a few terms. */
 const sitesMax = 5
 const perList = `it must have 1 to ${limits.webDomainsMax} domains; leave it out when nothing is restricted`
 
-/** The shape of one list. @param mayHavePath whether an entry may end in a path, as those of web_search. */
+/** The shape of one list. @param mayHavePath whether an entry may end in a path, as in those of web_search. */
 function domains(mayHavePath: boolean): z.ZodType<string[] | null | undefined> {
   const wrong = `it must be a host name such as docs.example.com, without scheme, user, port or wildcard${mayHavePath ? '; a path may follow it' : ' and without a path'}, at most ${longestEntry} characters`
   const entry = z.string().refine((text) => readEntry(text, mayHavePath) !== null, wrong)
@@ -22,7 +22,7 @@ function domains(mayHavePath: boolean): z.ZodType<string[] | null | undefined> {
 
 const unsupported = (why: string): z.ZodType<null | undefined> => z.null(why).optional()
 
-/** What the configs of these tools may say beside what every tool's may. */
+/** The settings of these tools in addition to those of every tool. */
 export const webToolShapes = {
   web_fetch: {
     allowed_domains: domains(false),
@@ -37,10 +37,10 @@ export const webToolShapes = {
   },
 } as const
 
-/** The restrictions of a config as they were sent; null is as absent. */
+/** The restrictions of a config as they were sent; null is the same as absent. */
 export type GivenRestrictions = { [Key in keyof WebRestrictions]?: WebRestrictions[Key] | null | undefined }
 
-/** Those that restrict something. */
+/** The restrictions that are set. */
 export function restrictionsOf({
   allowed_domains,
   blocked_domains,
@@ -53,13 +53,13 @@ export function restrictionsOf({
   }
 }
 
-/** What holds for a web tool of an agent with these tools. */
+/** The restrictions of a web tool of an agent with these tools. */
 export function webRestrictions(tools: readonly AgentTool[], name: keyof typeof webToolShapes): WebRestrictions {
   const configs = tools.flatMap((tool): ToolConfig[] => (tool.type === 'agent_toolset_20260401' ? tool.configs : []))
   return configs.find((config) => config.name === name) ?? {}
 }
 
-/** Why an address may not be reached, as a sentence for the model; null when it may. */
+/** Why a URL is not allowed, as a sentence for the model; null when it is. */
 export function whyRestricted(
   { allowed_domains: allowed, blocked_domains: blocked }: WebRestrictions,
   url: URL,
@@ -70,8 +70,8 @@ export function whyRestricted(
 }
 
 /**
- * What is added to a search, so that the engine's few results are not all of other domains. Engines that do not know
- * `site:` lose nothing by it: the results are judged one by one all the same.
+ * The terms that are added to a search, so that the engine does not fill its few results with other domains. If an
+ * engine does not support `site:`, nothing is lost: every result is checked anyway.
  */
 export function searchWords({ allowed_domains: allowed = [] }: WebRestrictions): string {
   return allowed.length === 0 || allowed.length > sitesMax
@@ -79,7 +79,7 @@ export function searchWords({ allowed_domains: allowed = [] }: WebRestrictions):
     : ` ${allowed.map((entry) => `site:${entry}`).join(' OR ')}`
 }
 
-/** Whether an address is of the entry's host or of one below it, and of its path when it has one. */
+/** Whether a URL is on the entry's host or a subdomain, and under its path if it has one. */
 function covers(entry: string, url: URL): boolean {
   const read = readEntry(entry, true)
   const host = normalHost(url.hostname)
@@ -88,7 +88,7 @@ function covers(entry: string, url: URL): boolean {
   return isWithin && (read.path === '' || url.pathname === read.path || url.pathname.startsWith(`${read.path}/`))
 }
 
-/** An entry in the spelling in which addresses are compared; null when it is none. */
+/** An entry, normalized for comparing; null when it is not valid. */
 function readEntry(text: string, mayHavePath: boolean): { host: string; path: string } | null {
   const slash = text.indexOf('/')
   if (text.length > longestEntry || (slash >= 0 && !mayHavePath)) return null

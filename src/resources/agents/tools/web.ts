@@ -1,4 +1,4 @@
-/** `web_fetch` and `web_search`: pages of the web as text, by guarded connections. */
+/** `web_fetch` and `web_search`: web pages as text, fetched through guarded connections. */
 import type { Config } from '#src/platform/config.ts'
 import { readBeginning, outboundFetch } from '#src/drivers/outbound-fetch.ts'
 import { causesOf, OutboundError } from '#src/drivers/outbound.ts'
@@ -17,7 +17,7 @@ const bytesMax = 2 * 1024 * 1024
 const redirectsMax = 5
 const resultsMax = 10
 const urlLength = 2048
-/** Pages are the web's, so they are read beside the event loop. */
+/** Pages come from anywhere, so they are parsed in a worker thread. */
 const pages = createThread<string, string>(new URL('./page-thread.ts', import.meta.url), {
   memoryMegabytes: 256,
   answerMs: 5_000,
@@ -25,7 +25,10 @@ const pages = createThread<string, string>(new URL('./page-thread.ts', import.me
 })
 const readable = /^(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml|yaml|javascript)\b)/
 
-/** Reads a page, at most as much of it as the agent may, and masked before it is cut. Never throws for what the page or its host does. */
+/**
+ * Reads a page, up to the size that the agent may read; the text is masked before it is truncated. Never throws for
+ * what the page or its host does.
+ */
 export async function fetchPage(
   config: Pick<Config, 'privateHosts'>,
   given: string,
@@ -64,7 +67,10 @@ export async function fetchPage(
   }
 }
 
-/** Searches with the operator's engine: one that answers `?q=…&format=json` as SearXNG does. What the agent may not reach is left out. */
+/**
+ * Searches with the operator's search engine, which must answer `?q=…&format=json` as SearXNG does. Results that the
+ * agent may not reach are left out.
+ */
 export async function searchWeb(
   { searchUrl }: Pick<Config, 'searchUrl'>,
   query: string,
@@ -77,13 +83,13 @@ export async function searchWeb(
     const url = new URL(searchUrl)
     url.searchParams.set('q', `${query}${searchWords(restrictions)}`)
     url.searchParams.set('format', 'json')
-    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]) }) // the operator's own address, which may be private
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(fetchMs)]) }) // the operator's own URL, which may be private
     const { text } = await readBeginning(response, bytesMax)
     if (!response.ok) return failed(`The search engine answered ${response.status}. Try again later.`)
     const { results = [] } = (await readAnswer(Buffer.from(text), {
       parts: limits.jsonParts,
       numbers: limits.jsonNumbers,
-    })) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // as SearXNG writes it
+    })) as { results?: { title?: unknown; url?: unknown; content?: unknown }[] } // SearXNG's format
     const lines = results
       .filter(({ url: found }) => isShown(restrictions, found))
       .slice(0, resultsMax)
@@ -108,7 +114,7 @@ function isShown(restrictions: WebRestrictions, found: unknown): boolean {
   return url !== null && whyRestricted(restrictions, url) === null
 }
 
-/** The same checks at every hop: what one page names is as little trusted as what a model does. */
+/** Follows redirects with the same checks at every hop: a page's redirect is trusted as little as a model's URL. */
 async function getFollowing(
   config: Pick<Config, 'privateHosts'>,
   given: string,

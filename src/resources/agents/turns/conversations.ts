@@ -1,4 +1,4 @@
-/** The conversation that a model is given, made from a session's log: the same log makes the same conversation. */
+/** The conversation for the model, made from a session's log: the same log always makes the same conversation. */
 import { messageTokens } from '#src/drivers/models/estimates.ts'
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -6,10 +6,10 @@ import { messageTypes, resultTypes, toolUseTypes } from '#src/resources/agents/s
 import { feedbackOf } from '#src/resources/agents/outcomes/feedback.ts'
 import { placeOf, type TurnEvent } from '#src/resources/agents/turns.ts'
 
-/** What the log does not show: a model's reasoning, by the uuid of the request's start. */
+/** A model's reasoning, which is not in the log, by the uuid of the request's start event. */
 export type Reasoning = ReadonlyMap<string, readonly ReasoningBlock[]>
 
-/** For which model, and what it is told first. `nameOf`: what the model calls the tool of a use. */
+/** The model and its system prompt. `nameOf`: the name under which the model sees the tool of a use. */
 export type ConversationOrder = {
   system: string | null
   model: string
@@ -21,17 +21,17 @@ export type ConversationOrder = {
 
 /** Limits of a conversation. */
 export const conversationLimits = {
-  /** A conversation that is estimated at more than this share of the model's window is compacted. */
+  /** A conversation estimated at more than this share of the model's context window is compacted. */
   windowShare: 0.7,
-  /** The newest results stay whole when older ones are cut. */
+  /** The number of newest results that are not truncated. */
   resultsKept: 6,
-  /** What is left of a result that was cut, characters. */
+  /** How many characters are left of a truncated result. */
   cutResultCharacters: 200,
 } as const
 
 const compacted = 'agent.thread_context_compacted'
 
-/** The conversation so far. Results that an `agent.thread_context_compacted` has behind it are cut. */
+/** The conversation so far. Results before an `agent.thread_context_compacted` are truncated. */
 export function conversationOf(log: readonly TurnEvent[], order: ConversationOrder): Message[] {
   const events = [...log]
     .filter(({ processedAt }) => processedAt !== null)
@@ -47,7 +47,7 @@ export function conversationOf(log: readonly TurnEvent[], order: ConversationOrd
       continue
     }
     const reasoning = (order.reasoning.get(answer.spanId) ?? []).filter(({ model }) => model === order.model)
-    if (answer.text === '' && answer.uses.length === 0) continue // an answer of nothing would be refused
+    if (answer.text === '' && answer.uses.length === 0) continue // an empty answer would be refused
     messages.push({
       role: 'assistant',
       reasoning,
@@ -59,7 +59,7 @@ export function conversationOf(log: readonly TurnEvent[], order: ConversationOrd
   return messages
 }
 
-/** Whether a conversation is too long for a model, and there are older results of tools to cut. */
+/** Whether a conversation is too long for a model, and has older tool results to truncate. */
 export function needsCompaction(
   log: readonly TurnEvent[],
   messages: readonly Message[],
@@ -68,12 +68,12 @@ export function needsCompaction(
   return messageTokens(messages) > contextWindow * conversationLimits.windowShare && canCompact(log)
 }
 
-/** Whether there is a result that a compaction would cut. */
+/** Whether there is a result that a compaction would truncate. */
 export function canCompact(log: readonly TurnEvent[]): boolean {
   return cutResults(log, Infinity).size > cutResults(log).size
 }
 
-/** The tool uses whose results are cut: all before the last compaction but the newest of them. */
+/** The tool uses whose results are truncated: all before the last compaction, except the newest. */
 function cutResults(
   events: readonly TurnEvent[],
   at = events.findLast(({ type }) => type === compacted)?.position ?? 0,
@@ -84,10 +84,10 @@ function cutResults(
   )
 }
 
-/** A model's answer: what it said and used within one request. */
+/** A model's answer: its text and tool uses in one request. */
 type Answer = { spanId: string; text: string; uses: TurnEvent[] }
 
-/** The answers of the model, and between them what others said, in order. Requests that failed are none. */
+/** The model's answers and the other events between them, in order. Failed requests are not answers. */
 function answersOf(events: readonly TurnEvent[]): (Answer | TurnEvent)[] {
   const found: (Answer | TurnEvent)[] = []
   let answer: Answer | null = null
@@ -122,7 +122,7 @@ function resultOf(use: TurnEvent, result: TurnEvent | undefined, isCut: boolean,
       ? `${whole.slice(0, cutResultCharacters)}\n[Cut to save room: this result had ${whole.length} characters. Call the tool again if you need it.]`
       : whole
   const isError = result.data['is_error'] === true
-  // Anthropic takes nothing but text with an error.
+  // Anthropic accepts only text in an error result.
   const images =
     isCut || isError || !order.seesImages
       ? []
@@ -148,7 +148,7 @@ function said(event: TurnEvent, order: ConversationOrder): Message[] {
 }
 
 function outcomeText(data: TurnEvent['data']): string {
-  const rubric = (data['rubric'] as { content?: unknown } | undefined)?.content // as event-shapes.ts read it
+  const rubric = (data['rubric'] as { content?: unknown } | undefined)?.content // event-shapes.ts validated it
   return `Work until this outcome is reached: ${String(data['description'])}\n\nIt is reached when all of this holds:\n${String(rubric)}`
 }
 
@@ -161,10 +161,10 @@ type Block = {
 }
 
 function blocksOf(content: unknown): Block[] {
-  return Array.isArray(content) ? (content as Block[]) : [] // event-shapes.ts let nothing else in
+  return Array.isArray(content) ? (content as Block[]) : [] // event-shapes.ts allows nothing else
 }
 
-/** What a model may read of a block; what it cannot see is told in words. */
+/** A block as the model can read it; what it cannot see is described in words. */
 function partOf({ type, text, title, context, source }: Block, { seesImages, readsPdf }: ConversationOrder): UserPart {
   if (type === 'text') return { type: 'text', text: String(text) }
   const about = [title, context].filter((one) => typeof one === 'string' && one !== '').join(': ')

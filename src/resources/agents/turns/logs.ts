@@ -1,6 +1,6 @@
 /**
- * What a step reads of a session's log. A log grows for the session's life, and what has been settled decides nothing
- * any more: of that only what the model is told is read, and only when it is asked.
+ * The parts of a session's log that a step reads. A log grows as long as the session lives, but settled turns no longer
+ * decide anything: they are read only for the conversation, when the model is asked.
  */
 import type { RawBuilder } from 'kysely'
 import { findAll, sql, type Db } from '#src/platform/postgres.ts'
@@ -8,7 +8,7 @@ import { messageTypes, promptTypes, resultTypes, toolUseTypes } from '#src/resou
 import type { SessionEvent } from '#src/resources/agents/sessions/rows.ts'
 import type { TurnEvent } from '#src/resources/agents/turns.ts'
 
-/** Of these only that they happened decides, so their data is left where it is. */
+/** Only the fact of these events decides, so their data is not read. */
 const factTypes = [...messageTypes, ...resultTypes, 'agent.message']
 
 /**
@@ -39,7 +39,7 @@ export async function readTurnLog(db: Db, sessionId: string): Promise<SessionEve
   )
 }
 
-/** What conversations.ts makes a conversation of. */
+/** The events that conversations.ts needs. */
 const toldTypes = [
   ...messageTypes,
   ...toolUseTypes,
@@ -50,7 +50,7 @@ const toldTypes = [
   'agent.thread_context_compacted',
 ]
 
-/** The part of a log that the model is told of, in the order of the log. */
+/** The part of a log that the conversation is made from, in the order of the log. */
 export async function readConversation(db: Db, sessionId: string): Promise<TurnEvent[]> {
   return findAll<TurnEvent>(
     db,

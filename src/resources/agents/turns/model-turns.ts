@@ -1,4 +1,7 @@
-/** One request to a session's model: gathered as it comes, previewed to whoever looks, cut where it is too long. */
+/**
+ * One request to a session's model: its answer is collected as it streams, previewed to subscribers, and truncated if
+ * too long.
+ */
 import type {
   FinishReason,
   ModelEvent,
@@ -19,18 +22,18 @@ import { stepMasker, type SecretSession } from '#src/resources/agents/sessions/s
 
 /** Limits of an answer. */
 export const answerLimits = {
-  /** Of text; what is longer is cut, and the answer ends there. */
+  /** The length of text; longer text is truncated, and the answer ends there. */
   textCharacters: 256 * 1024,
-  /** Of the arguments of all calls together. */
+  /** The length of the arguments of all calls together. */
   argumentCharacters: 1024 * 1024,
-  /** Of calls that are read at all; the loop runs fewer. */
+  /** The number of calls that are read; the loop runs fewer. */
   calls: 128,
 } as const
 
-/** A preview gathers what comes within this time. */
+/** A preview collects text for this long before it is sent. */
 const previewMs = 50
 
-/** What a model answered. `cut`: it was longer than it may be, or the signal ended it. `messageId`: of the event that was previewed. */
+/** A model's answer. `cut`: it was too long, or the signal ended it. `messageId`: the id of the previewed event. */
 export type ModelTurn = {
   text: string
   calls: ToolCall[]
@@ -43,12 +46,12 @@ export type ModelTurn = {
   thinkingId: string | null
 }
 
-/** What is asked of which model, for which session. `isPrivate`: nobody sees the answer while it is made. */
+/** A request to a model for a session. `isPrivate`: the answer is not previewed. */
 export type ModelOrder = { session: SecretSession; model: Model; request: ModelRequest; isPrivate?: true }
 
 /**
- * Asks the model, and waits for the whole answer.
- * @param signal ends the request; what came until then is answered.
+ * Sends the request and waits for the whole answer.
+ * @param signal ends the request; what came until then is returned.
  * @throws BerthError as startCompletion, also in the middle.
  */
 export async function askModel(
@@ -73,7 +76,7 @@ export async function askModel(
       }
       if (answer.isTooLong()) {
         answer.turn.cut = 'length'
-        break // leaving the loop ends the request, and settles what was seen
+        break // leaving the loop ends the request, and accounts for what was received
       }
     }
   } catch (error) {
@@ -138,16 +141,16 @@ function gather(request: ModelRequest): {
       argumentCharacters > answerLimits.argumentCharacters ||
       turn.calls.length > answerLimits.calls,
     whole() {
-      if (turn.finishReason === null) turn.usage = count.soFar() // cut: as the ledger has it
+      if (turn.finishReason === null) turn.usage = count.soFar() // truncated, as the ledger counted it
       if (turn.text.length > answerLimits.textCharacters)
         turn.text = `${turn.text.slice(0, answerLimits.textCharacters)}\n[Cut: an answer holds ${answerLimits.textCharacters} characters.]`
-      if (turn.cut) turn.calls = [] // whether the last one was whole nobody knows
+      if (turn.cut) turn.calls = [] // the last call may be incomplete
       return { ...turn, calls: turn.calls.filter(Boolean).slice(0, answerLimits.calls) }
     },
   }
 }
 
-/** Previews go out on the side: what they cost is not waited for, and what fails of them is nobody's loss. */
+/** Sends previews in the background: the answer does not wait for them, and a failed preview does not matter. */
 function previewing(
   { db }: Background,
   sessionId: string,
@@ -159,7 +162,7 @@ function previewing(
   end: () => Promise<void>
 } {
   const ids: Record<PreviewType, string | null> = { 'agent.message': null, 'agent.thinking': null }
-  const masking = masker.stream() // what may be the beginning of a secret waits for the next piece
+  const masking = masker.stream() // text that may be the beginning of a secret waits for the next piece
   let due = ''
   let wantsThinking = false
   let timer: NodeJS.Timeout | null = null

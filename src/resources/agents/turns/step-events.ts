@@ -1,4 +1,4 @@
-/** The events by which the loop says what happened, and what an error of a model means for the session. */
+/** The events that the loop logs, and what a model's error means for the session. */
 import type { Usage } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { encodeId } from '#src/platform/ids.ts'
@@ -21,7 +21,7 @@ export type SessionErrorType =
   | 'mcp_authentication_failed_error'
   | 'environment_failed_error'
 
-/** Says that something failed. `retrying`: the session goes on by itself; `exhausted`: the turn ends. */
+/** The event that something failed. `retrying`: the session continues by itself; `exhausted`: the turn ends. */
 export function errorEvent(
   type: SessionErrorType,
   message: string,
@@ -31,7 +31,7 @@ export function errorEvent(
   return { type: 'session.error', data: { error: { type, message, ...more, retry_status: { type: retry } } } }
 }
 
-/** The result of a tool use, of the type that belongs to it. */
+/** The result of a tool use, in the event type that matches the use. */
 export function resultEvent(
   use: Pick<TurnEvent, 'id' | 'type'>,
   { text, isError, content = [{ type: 'text', text }] }: ToolResult,
@@ -44,7 +44,7 @@ export function resultEvent(
   }
 }
 
-/** The end of a request to the model; without usage it brought nothing. */
+/** The end of a request to the model; usage is null when it failed before using any. */
 export function spanEnd(spanId: string, isError: boolean, usage: Usage | null): NewEvent {
   return {
     type: 'span.model_request_end',
@@ -56,7 +56,7 @@ export function spanEnd(spanId: string, isError: boolean, usage: Usage | null): 
   }
 }
 
-/** The usage of one or more requests, as events tell it. */
+/** The usage of one or more requests, as events show it. */
 export type ModelUsage = {
   input_tokens: number
   output_tokens: number
@@ -64,7 +64,7 @@ export type ModelUsage = {
   cache_creation_input_tokens: number
 }
 
-/** Makes it of what the model said. */
+/** Converts the model's usage. */
 export function modelUsage(usage: Usage | null): ModelUsage {
   const { inputTokens, outputTokens, cacheReadInputTokens, cacheCreation5mInputTokens } = usageOfRequest(usage)
   return {
@@ -75,7 +75,7 @@ export function modelUsage(usage: Usage | null): ModelUsage {
   }
 }
 
-/** Ends the request that its worker, or an interrupt, left open. */
+/** Ends a request that a lost worker or an interrupt left open. */
 export function endOfOpenSpan(log: readonly TurnEvent[]): NewEvent[] {
   const left = openSpan(log)
   return left ? [spanEnd(left.id, true, null)] : []
@@ -86,7 +86,7 @@ export function usageAdded({ pricing }: Pick<Model, 'pricing'>, usage: Usage): U
   return { ...usageOfRequest(usage), costNanoUsd: costNanoUsd(pricing, usage) }
 }
 
-/** Tokens as Anthropic counts them: what came from the cache, or went into it, apart. */
+/** Tokens as Anthropic counts them: cache reads and cache writes are separate. */
 function usageOfRequest(usage: Usage | null): {
   inputTokens: number
   outputTokens: number
@@ -102,7 +102,7 @@ function usageOfRequest(usage: Usage | null): {
   }
 }
 
-/** What an error of a request to the model means: what it is called, what is said, and whether it may pass. */
+/** What an error of a model request means for the session: its type, its message, and whether a retry may help. */
 export type ModelFault = { type: SessionErrorType; message: string; mayPass: boolean; isTooLong: boolean }
 
 const typesByCode: Readonly<Record<string, SessionErrorType>> = {
@@ -123,7 +123,7 @@ const passing: readonly string[] = [
   'timeout',
 ]
 
-/** Reads an error. One that is ours, and not the model's, is not told to the client. */
+/** Classifies an error. Our own faults are not shown to the client. */
 export function readModelFault(error: unknown): ModelFault {
   if (!(error instanceof BerthError))
     return {

@@ -1,4 +1,7 @@
-/** What happens to a vault and its credentials: written with the change, followed from any position without gap or repeat. */
+/**
+ * The events of a vault and its credentials: written with the change, followed from any position without gaps or
+ * repeats.
+ */
 import { allow } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { eventPosition } from '#src/platform/pages.ts'
@@ -9,7 +12,7 @@ import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { readVault } from './rows.ts'
 
-/** What may happen, in the words of Anthropic's webhooks; `refreshed` and `updated` are ours. */
+/** The types of events, in the words of Anthropic's webhooks; `refreshed` and `updated` are ours. */
 export const vaultEventTypes = [
   'vault.created',
   'vault.updated',
@@ -21,13 +24,13 @@ export const vaultEventTypes = [
   'vault_credential.refreshed',
   'vault_credential.refresh_failed',
 ] as const
-/** One of these words. */
+/** The type of a vault's event. */
 export type VaultEventType = (typeof vaultEventTypes)[number]
 
-/** One of these happenings; ids are stored uuids, positions grow by one. */
+/** An event of a vault; ids are stored uuids, positions grow by one. */
 export type VaultEvent = Row<'vault_events', { type: VaultEventType }>
 
-/** Adds an event in the transaction of its change; the oldest go once there are too many. */
+/** Adds an event in the transaction of its change; the oldest are deleted when there are too many. */
 export async function addVaultEvent(
   tx: Tx,
   vaultId: string,
@@ -49,7 +52,7 @@ export async function addVaultEvent(
 
 /**
  * The vault's events after the cursor (its latest one without), then new ones as they come; ends when it is deleted.
- * @throws BerthError not_found; invalid_request for a text that is no cursor. All before the first event.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor. All before the first event.
  */
 export async function followVault(
   call: Call & { signal?: AbortSignal },

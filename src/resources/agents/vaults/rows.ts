@@ -1,4 +1,4 @@
-/** A vault's row, and how it is found: by its owner only. */
+/** A vault's row, and its queries: only its owner finds it. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { rowsOf } from '#src/platform/nouns.ts'
@@ -6,7 +6,7 @@ import { change, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Metadata } from '#src/resources/agents/agents/field-rules.ts'
 
-/** A vault as it is stored; moments are wire text, ids are uuids. */
+/** A vault as it is stored; times are RFC 3339 text, ids are uuids. */
 export type Vault = Row<'vaults', { metadata: Metadata }>
 
 /** Vaults as they are found. */
@@ -17,7 +17,7 @@ export async function readVault(db: Db, scope: Scope, publicId: string, lock = s
   return vaultRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
-/** The same, held until the transaction ends: what changes a vault or its credentials comes one after the other. @throws BerthError not_found. */
+/** The same, locked until the transaction ends: what changes a vault or its credentials comes one after the other. @throws BerthError not_found. */
 export async function lockVault(tx: Tx, scope: Scope, publicId: string): Promise<Vault> {
   return readVault(tx, scope, publicId, sql`for no key update`)
 }

@@ -9,7 +9,7 @@ import { readableBuild } from '#src/resources/infra/builds.ts'
 
 /**
  * The build's events after the cursor (its latest one without), then new ones as they come; ends when it is over.
- * @throws BerthError not_found, forbidden; invalid_request for a text that is no cursor. All before the first event.
+ * @throws BerthError not_found, forbidden; invalid_request for a text that is not a cursor. All before the first event.
  */
 export async function followBuild(
   call: Call & { signal?: AbortSignal },

@@ -1,4 +1,4 @@
-/** A build job's row, and how it is found. */
+/** A build job's row, and its queries. */
 import type { Role } from '#src/platform/access.ts'
 import { findOne, getOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -28,7 +28,7 @@ export type Ending = {
   output?: BuildOutput | null
 }
 
-/** A build as it is stored; moments are wire text, ids are uuids. */
+/** A build as it is stored; times are RFC 3339 text, ids are uuids. */
 export type Build = Row<
   'build_jobs',
   { submittedRole: Role | null; status: BuildStatus; outputType: OutputType; output: BuildOutput | null }
@@ -44,7 +44,7 @@ export const shownColumns = sql`id, organization_id, created_by, submitted_role,
 /** What happened to a build: positions grow by one and resume a subscription. */
 export type BuildEvent = Row<'build_events', { status: BuildStatus }>
 
-/** The build, whoever it belongs to: for workers. */
+/** The build, whoever owns it: for workers. */
 export async function findBuildRow(db: Db, id: string): Promise<Build | undefined> {
   return findOne<Build>(db, sql`select * from build_jobs where id = ${id}`)
 }

@@ -10,7 +10,7 @@ import { knownVms, type Vm, type VmEvent } from './rows.ts'
 
 /**
  * The VM's events after the cursor (its latest one without), then new ones as they come; ends after `deleted`.
- * @throws BerthError not_found; invalid_request for a text that is no cursor. Both before the first event.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor. Both before the first event.
  */
 export async function followVm(
   call: Call & { signal?: AbortSignal },

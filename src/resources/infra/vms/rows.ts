@@ -1,4 +1,4 @@
-/** A VM's row, and how it is found. */
+/** A VM's row, and its queries. */
 import { ownedByCaller, type Reach, type Scope } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -21,7 +21,7 @@ export type VmStatus =
   | 'deleted'
   | 'error'
 
-/** A VM as it is stored; moments are wire text, ids are uuids. `userId` made it; `ownerUserId`: it is theirs alone, null: everybody's in the organization. */
+/** A VM as it is stored; times are RFC 3339 text, ids are uuids. `userId` made it; `ownerUserId`: it is theirs alone, null: everybody's in the organization. */
 export type Vm = Row<
   'vms',
   {
@@ -46,7 +46,7 @@ export type NetworkPolicy =
 /** What happened to a VM: positions grow by one and resume a subscription. */
 export type VmEvent = Row<'vm_events', { status: VmStatus }>
 
-/** The VM, whoever it belongs to: for workers. */
+/** The VM, whoever owns it: for workers. */
 export async function findVmRow(db: Db, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(db, sql`select * from vms where id = ${id}`)
 }
@@ -56,7 +56,7 @@ export async function findRunningVmRow(db: Db, id: string): Promise<Vm | undefin
   return findOne<Vm>(db, sql`select * from vms where id = ${id} and status = 'running'`)
 }
 
-/** The same in whatever status, held until the transaction ends. */
+/** The same in whatever status, locked until the transaction ends. */
 export async function lockVmRow(tx: Tx, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(tx, sql`select * from vms where id = ${id} for no key update`)
 }
