@@ -84,6 +84,25 @@ test('the shell examples run as they are', async () => {
   expect(await run('build.sh')).toMatch(/"done":true[^]*\nbuilt on v\d+\S*\n$/)
 }, 300_000)
 
+test('clients that are generated from the schema and from the OpenAPI documents run the README’s walk', async () => {
+  const run = async (name: string): Promise<string> =>
+    (
+      await promisify(execFile)(process.execPath, [`examples/typed-clients/${name}`], {
+        cwd: fileURLToPath(new URL('..', import.meta.url)),
+        env: { ...process.env, ...env },
+      })
+    ).stdout
+  await run('generate.mjs')
+  for (const client of ['rest.ts', 'graph.ts'])
+    expect((await run(client)).trim().split('\n'), client).toEqual([
+      'sandbox: 45',
+      expect.stringMatching(/^chat: .*Hello!/),
+      'tool: Linux',
+      'agent: That is my machine.',
+    ])
+  rmSync(new URL('../examples/typed-clients/generated', import.meta.url), { recursive: true })
+}, 300_000)
+
 test('the first agent sees a test fail, fixes it, and shares the transcript', async () => {
   const [, , followed = '', shared = ''] = await runBlocks('docs/agents.md', 'Your first agent')
   const events = eventsOf<Event>(followed)

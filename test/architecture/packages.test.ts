@@ -7,7 +7,7 @@ type Manifest = {
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
   optionalDependencies: Record<string, string>
-  overrides: Record<string, string>
+  overrides: Record<string, string | Record<string, string>>
   scripts: Record<string, string>
 }
 type Lock = {
@@ -26,7 +26,10 @@ function withoutAlias(version: string): string {
 }
 
 test('every dependency has one exact version', () => {
-  const loose = Object.entries({ ...wanted, ...manifest.overrides }).filter(
+  const overrides = Object.entries(manifest.overrides).flatMap(([name, version]) =>
+    typeof version === 'string' ? [[name, version] as const] : Object.entries(version),
+  )
+  const loose = [...Object.entries(wanted), ...overrides].filter(
     ([, version]) => !/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(withoutAlias(version)),
   )
   expect(loose).toEqual([])
