@@ -65,10 +65,10 @@ export async function askMcpServer<Result>(
       false,
     ) as Promise<Result>
   let credential: BearerCredential | null = null
-  let away: Error | null = null
+  const ours: { fault?: Error } = {}
   try {
     credential = await bearer().catch((error: unknown) => {
-      if (error instanceof Error && isDatabaseAway(error)) away = error
+      if (error instanceof Error && isDatabaseAway(error)) ours.fault = error
       throw error
     })
     try {
@@ -79,7 +79,7 @@ export async function askMcpServer<Result>(
       return { status: 'ok', result: await ask(newer.token) }
     }
   } catch {
-    if (away) throw away // our own faults say nothing about the server
+    if (ours.fault) throw ours.fault // our own faults say nothing about the server
     if (noticed.refused())
       return {
         status: 'auth_required',
