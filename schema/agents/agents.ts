@@ -4,10 +4,10 @@ import { builder } from '../builder.ts'
 import { always, oneOfWords } from '../words.ts'
 import { modelType } from '../llm/models.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { organizationType } from '../identity/organizations.ts'
+import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { definitionFields, effort, modelInput, speed } from './agents/inputs.ts'
 import { agentTool } from './agents/tools.ts'
@@ -180,6 +180,7 @@ const agentFilter = builder.inputType('AgentFilter', {
   }),
 })
 const agentConnection = connectionOf('Agent', agentType)
+const agentOrder = orderOf('Agent')
 
 builder.queryFields((t) => ({
   agent: t.field({
@@ -194,19 +195,36 @@ builder.queryFields((t) => ({
     args: {
       ...pageArguments,
       filter: t.arg({ type: agentFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: orderOf('Agent'), description: 'Newest first by default.' }),
+      orderBy: t.arg({ type: agentOrder, description: 'Newest first by default.' }),
     },
     resolve: (_, { filter, orderBy, ...window }, call) => pageAgents(call, window, filter, orderBy?.direction),
   }),
 }))
 
-const versionsOf = pagesOfEach(pageVersionsOfEach)
+type VersionsGiven = Parameters<typeof pageVersionsOfEach>[2] & { organizationId: string }
+const versionsOf = pagesOfEach((call, agentIds, { organizationId, ...window }: VersionsGiven) =>
+  pageVersionsOfEach(callIn(call, { id: organizationId }), agentIds, window),
+)
 builder.objectField(agentType, 'versions', (t) =>
   t.field({
     type: agentConnection,
     description: 'Every version of it, newest first.',
     args: pageArguments,
-    resolve: ({ id }, window, call) => versionsOf(call, id, window),
+    resolve: ({ id, organizationId }, window, call) => versionsOf(call, id, { ...window, organizationId }),
+  }),
+)
+
+type AgentsGiven = Parameters<typeof pageAgents>[1] & OrderGiven
+const agentsOf = listOfOrganizations((call, { orderBy, ...window }: AgentsGiven) =>
+  pageAgents(call, window, null, orderBy?.direction),
+)
+builder.objectField(organizationType, 'agents', (t) =>
+  t.field({
+    type: agentConnection,
+    nullable: true,
+    description: 'The caller’s agents in it, and its own, newest first.',
+    args: { ...pageArguments, orderBy: t.arg({ type: agentOrder, description: 'Newest first by default.' }) },
+    resolve: ({ id }, given, call) => agentsOf(call, id, given),
   }),
 )
 

@@ -3,6 +3,7 @@ import { idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { always, oneOfWords } from '../words.ts'
 import { enumOf } from '../enums.ts'
+import { callIn } from '../identity/organizations.ts'
 import { deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
@@ -195,9 +196,9 @@ builder.objectFields(vaultEvent, (t) =>
   }),
 )
 type CredentialsGiven = Parameters<typeof pageCredentialsOfEach>[2] &
-  OrderGiven & { filter?: Parameters<typeof pageCredentialsOfEach>[3] }
-const credentialsOf = pagesOfEach((call, vaultIds, { filter, orderBy, ...window }: CredentialsGiven) =>
-  pageCredentialsOfEach(call, vaultIds, window, filter, orderBy?.direction),
+  OrderGiven & { filter?: Parameters<typeof pageCredentialsOfEach>[3]; organizationId: string }
+const credentialsOf = pagesOfEach((call, vaultIds, { organizationId, filter, orderBy, ...window }: CredentialsGiven) =>
+  pageCredentialsOfEach(callIn(call, { id: organizationId }), vaultIds, window, filter, orderBy?.direction),
 )
 
 builder.objectField(vaultType, 'credentials', (t) =>
@@ -205,7 +206,7 @@ builder.objectField(vaultType, 'credentials', (t) =>
     type: credentialConnection,
     description: 'Its credentials, newest first.',
     args: { ...pageArguments, ...listArguments },
-    resolve: ({ id }, given, call) => credentialsOf(call, id, given),
+    resolve: ({ id, organizationId }, given, call) => credentialsOf(call, id, { ...given, organizationId }),
   }),
 )
 

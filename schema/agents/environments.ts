@@ -5,11 +5,11 @@ import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
-import { organizationType } from '../identity/organizations.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { userType } from '../identity/users.ts'
 import { vmType } from '../infra/vms.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { environmentConfig, environmentConfigInput } from './environments/configs.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followEnvironment } from '#src/resources/agents/environments/events.ts'
@@ -124,6 +124,15 @@ const environmentFilter = builder.inputType('EnvironmentFilter', {
   }),
 })
 
+const environmentConnection = connectionOf('Environment', environmentType)
+const environmentArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    filter: t.field({ type: environmentFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('Environment'), description: 'Newest first by default.' }),
+  })),
+}
+
 builder.queryFields((t) => ({
   environment: t.field({
     type: environmentType,
@@ -132,16 +141,27 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => getEnvironment(call, id),
   }),
   environments: t.field({
-    type: connectionOf('Environment', environmentType),
+    type: environmentConnection,
     description: 'The caller’s environments, newest first.',
-    args: {
-      ...pageArguments,
-      filter: t.arg({ type: environmentFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: orderOf('Environment'), description: 'Newest first by default.' }),
-    },
+    args: environmentArguments,
     resolve: (_, { filter, orderBy, ...window }, call) => pageEnvironments(call, window, filter, orderBy?.direction),
   }),
 }))
+
+type EnvironmentsGiven = Parameters<typeof pageEnvironments>[1] &
+  OrderGiven & { filter?: Parameters<typeof pageEnvironments>[2] }
+const environmentsOf = listOfOrganizations((call, { filter, orderBy, ...window }: EnvironmentsGiven) =>
+  pageEnvironments(call, window, filter, orderBy?.direction),
+)
+builder.objectField(organizationType, 'environments', (t) =>
+  t.field({
+    type: environmentConnection,
+    nullable: true,
+    description: 'The caller’s environments in it, newest first. Not for keys.',
+    args: environmentArguments,
+    resolve: ({ id }, given, call) => environmentsOf(call, id, given),
+  }),
+)
 
 const environment = { field: 'environment', type: environmentType }
 const scope = { description: 'Must be `account`, null or omitted.' }

@@ -5,6 +5,7 @@ import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
+import { callIn } from '../identity/organizations.ts'
 import { wiredInput } from '../mutations.ts'
 import { sessionEvent, sessionEventType } from './sessions/events.ts'
 import { sessionEventInput } from './sessions/inputs.ts'
@@ -31,9 +32,9 @@ const sessionIdArgument = { required: true, description: 'The session.' } as con
 const listDescription = `oldest first by default; a page has up to ${limits.eventListMax} events, or 32 MiB of them. Errors: NOT_FOUND, INVALID_REQUEST.`
 
 type EventsGiven = Parameters<typeof pageEventsOfEach>[2] &
-  OrderGiven & { filter?: Parameters<typeof pageEventsOfEach>[3] }
-const eventsOf = pagesOfEach((call, sessionIds, { filter, orderBy, ...window }: EventsGiven) =>
-  pageEventsOfEach(call, sessionIds, window, filter, orderBy?.direction),
+  OrderGiven & { filter?: Parameters<typeof pageEventsOfEach>[3]; organizationId: string }
+const eventsOf = pagesOfEach((call, sessionIds, { organizationId, filter, orderBy, ...window }: EventsGiven) =>
+  pageEventsOfEach(callIn(call, { id: organizationId }), sessionIds, window, filter, orderBy?.direction),
 )
 
 builder.objectField(sessionType, 'events', (t) =>
@@ -45,7 +46,7 @@ builder.objectField(sessionType, 'events', (t) =>
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
-    resolve: ({ id }, given, call) => eventsOf(call, id, given),
+    resolve: ({ id, organizationId }, given, call) => eventsOf(call, id, { ...given, organizationId }),
   }),
 )
 

@@ -4,9 +4,10 @@ import { builder } from '../builder.ts'
 import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { agentType } from './agents.ts'
 import { environmentType } from './environments.ts'
@@ -40,6 +41,7 @@ import {
   pageSessions,
   pageSessionsOfEach,
   updateSession,
+  type SessionParent,
 } from '#src/resources/agents/sessions.ts'
 
 /** A session. */
@@ -146,14 +148,51 @@ const sessionFilter = builder.inputType('SessionFilter', {
 
 const sessionConnection = connectionOf('Session', sessionType)
 const sessionOrder = orderOf('Session')
-const sessionsOf = pagesOfEach(pageSessionsOfEach)
+const sessionArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    filter: t.field({ type: sessionFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: sessionOrder, description: 'Newest first by default.' }),
+  })),
+}
+type SessionsGiven = Parameters<typeof pageSessions>[1] & OrderGiven & { filter?: Parameters<typeof pageSessions>[2] }
+const sessionsOfOrganization = listOfOrganizations((call, { filter, orderBy, ...window }: SessionsGiven) =>
+  pageSessions(call, window, filter, orderBy?.direction),
+)
+builder.objectField(organizationType, 'sessions', (t) =>
+  t.field({
+    type: sessionConnection,
+    nullable: true,
+    description: 'The caller’s sessions in it, newest first. Not for keys.',
+    args: sessionArguments,
+    resolve: ({ id }, given, call) => sessionsOfOrganization(call, id, given),
+  }),
+)
+
+/** What a list of the sessions of agents or environments is read by: each parent's own organization too. */
+type OfEachGiven = Parameters<typeof pageSessionsOfEach>[3] & { organizationId: string }
+const sessionsOfEach = (parent: SessionParent) =>
+  pagesOfEach((call, ids, { organizationId, ...window }: OfEachGiven) =>
+    pageSessionsOfEach(callIn(call, { id: organizationId }), parent, ids, window),
+  )
+const sessionsOfAgent = sessionsOfEach('agent')
+const sessionsOfEnvironment = sessionsOfEach('environment')
+builder.objectField(environmentType, 'sessions', (t) =>
+  t.field({
+    type: sessionConnection,
+    nullable: true,
+    description: 'The caller’s sessions in it, including archived ones, newest first.',
+    args: pageArguments,
+    resolve: ({ id, organizationId }, window, call) => sessionsOfEnvironment(call, id, { ...window, organizationId }),
+  }),
+)
 builder.objectField(agentType, 'sessions', (t) =>
   t.field({
     type: sessionConnection,
     nullable: true,
     description: 'The caller’s sessions with it, including archived ones, newest first. Not for keys.',
     args: pageArguments,
-    resolve: ({ id }, window, call) => sessionsOf(call, id, window),
+    resolve: ({ id, organizationId }, window, call) => sessionsOfAgent(call, id, { ...window, organizationId }),
   }),
 )
 
@@ -167,11 +206,7 @@ builder.queryFields((t) => ({
   sessions: t.field({
     type: sessionConnection,
     description: 'The caller’s sessions. Errors: INVALID_REQUEST.',
-    args: {
-      ...pageArguments,
-      filter: t.arg({ type: sessionFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: sessionOrder, description: 'Newest first by default.' }),
-    },
+    args: sessionArguments,
     resolve: (_, { filter, orderBy, ...window }, call) => pageSessions(call, window, filter, orderBy?.direction),
   }),
 }))

@@ -4,9 +4,10 @@ import { builder } from '../builder.ts'
 import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { nodeOf } from '../nodes.ts'
-import { connectionOf, orderOf, pageArguments } from '../pages.ts'
+import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { encodeId } from '#src/platform/ids.ts'
 import { followVault, type VaultEvent, type VaultEventType } from '#src/resources/agents/vaults/events.ts'
 import {
@@ -90,6 +91,15 @@ const vaultFilter = builder.inputType('VaultFilter', {
   }),
 })
 
+const vaultConnection = connectionOf('Vault', vaultType)
+const vaultArguments = {
+  ...pageArguments,
+  ...builder.args((t) => ({
+    filter: t.field({ type: vaultFilter, description: 'Narrows the list.' }),
+    orderBy: t.field({ type: orderOf('Vault'), description: 'Newest first by default.' }),
+  })),
+}
+
 builder.queryFields((t) => ({
   vault: t.field({
     type: vaultType,
@@ -98,16 +108,26 @@ builder.queryFields((t) => ({
     resolve: (_, { id }, call) => getVault(call, id),
   }),
   vaults: t.field({
-    type: connectionOf('Vault', vaultType),
+    type: vaultConnection,
     description: 'The caller’s vaults, newest first.',
-    args: {
-      ...pageArguments,
-      filter: t.arg({ type: vaultFilter, description: 'Narrows the list.' }),
-      orderBy: t.arg({ type: orderOf('Vault'), description: 'Newest first by default.' }),
-    },
+    args: vaultArguments,
     resolve: (_, { filter, orderBy, ...window }, call) => pageVaults(call, window, filter, orderBy?.direction),
   }),
 }))
+
+type VaultsGiven = Parameters<typeof pageVaults>[1] & OrderGiven & { filter?: Parameters<typeof pageVaults>[2] }
+const vaultsOf = listOfOrganizations((call, { filter, orderBy, ...window }: VaultsGiven) =>
+  pageVaults(call, window, filter, orderBy?.direction),
+)
+builder.objectField(organizationType, 'vaults', (t) =>
+  t.field({
+    type: vaultConnection,
+    nullable: true,
+    description: 'The caller’s vaults in it, newest first. Not for keys.',
+    args: vaultArguments,
+    resolve: ({ id }, given, call) => vaultsOf(call, id, given),
+  }),
+)
 
 const vault = { field: 'vault', type: vaultType }
 mutationOf(

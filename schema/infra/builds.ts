@@ -59,7 +59,8 @@ const buildOutput = builder.objectRef<BuildOutput>('BuildOutput').implement({
 export const buildType = nodeOf('Build', '`bld_` and 26 characters.', findBuilds)
 
 builder.objectType(buildType, {
-  description: 'A build job: a repository or an upload, built in a VM of its own that is deleted afterwards.',
+  description:
+    'A build job: a repository or an upload, built in a VM of its own that is deleted afterwards. That VM is no `Vm`: it has no id, and nothing but the build uses it.',
   fields: (t) => ({
     ...linkTo(t, 'organization', {
       type: organizationType,

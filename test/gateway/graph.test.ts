@@ -144,6 +144,56 @@ describe('an organization', () => {
     expect(await ask(node, elsewhere, { id: target.vm })).toMatchObject({ data: { node: { id: target.vm } } })
   })
 
+  test('has what a person has there for agents, and leads from each to what belongs to it', async () => {
+    await sql`update sessions set environment_id = ${decodeId('environment', target.environment)} where id = ${decodeId('session', target.session)}`.execute(
+      berth.services.db,
+    )
+    const asked = `query ($id: ID!) { organization(id: $id) {
+      agents(first: 3) { nodes { id owner { id } versions { totalCount } sessions(first: 3) { nodes { id } } } }
+      environments(first: 3) { nodes { id organization { id } vm { id } sessions(first: 3) { nodes { id } totalCount } } }
+      vaults(first: 3) { nodes { id credentials(first: 3) { nodes { id } } } }
+      sessions(first: 3, filter: {statuses: [IDLE]}, orderBy: {field: CREATED_AT, direction: ASC}) { nodes { id agent { id } environment { id } events(first: 3) { nodes { id } } } } } }`
+    const [owner, mine] = [{ id: userOf(callers.owner) }, { nodes: [{ id: target.session }] }]
+    for (const token of [callers.owner, await berth.token('alice', 'second', 'owner')])
+      expect(await ask(asked, token, { id: target.organization })).toEqual({
+        data: {
+          organization: {
+            agents: { nodes: [{ id: target.agent, owner, versions: { totalCount: 1 }, sessions: mine }] },
+            environments: {
+              nodes: [
+                {
+                  id: target.environment,
+                  organization: { id: target.organization },
+                  vm: null,
+                  sessions: { ...mine, totalCount: 1 },
+                },
+              ],
+            },
+            vaults: { nodes: [{ id: target.vault, credentials: { nodes: [{ id: target.credential }] } }] },
+            sessions: {
+              nodes: [
+                {
+                  id: target.session,
+                  agent: { id: target.agent },
+                  environment: { id: target.environment },
+                  events: { nodes: [{ id: target.event }] },
+                },
+              ],
+            },
+          },
+        },
+        codes: [],
+      })
+    const none = { nodes: [] }
+    expect(await ask(asked, callers.member, { id: target.organization })).toEqual({
+      data: { organization: { agents: none, environments: none, vaults: none, sessions: none } },
+      codes: [],
+    })
+    const ofKey = await ask(asked, callers.keyWithout, { id: target.organization })
+    expect(ofKey.data).toEqual({ organization: { agents: none, environments: null, vaults: null, sessions: null } })
+    expect(ofKey.codes).toEqual(['UNAUTHORIZED', 'UNAUTHORIZED', 'UNAUTHORIZED'])
+  })
+
   test('is closed to everybody else', async () => {
     const closed = 'query ($id: ID!) { organization(id: $id) { name } }'
     for (const id of [target.organization, newId('organization'), 'org_x'])
@@ -200,18 +250,43 @@ describe('an object beside an id', () => {
 })
 
 describe('a cursor', () => {
-  const lists = ['vms', 'builds', 'folders', 'templates', 'members', 'apiKeys', 'usage']
+  const lists = [
+    'vms',
+    'builds',
+    'folders',
+    'templates',
+    'members',
+    'apiKeys',
+    'usage',
+    'agents',
+    'environments',
+    'vaults',
+    'sessions',
+  ]
   const page = (list: string): string =>
     `query ($cursor: String) { viewer { organization { ${list}(after: $cursor) { edges { cursor } } } } }`
 
   test.each(lists)('of %s that is made up, or of another list, is refused', async (list) => {
-    const others = [target.vm, target.build, target.folder, target.membership, target.apiKey]
+    const others = [
+      target.vm,
+      target.build,
+      target.folder,
+      target.membership,
+      target.apiKey,
+      target.agent,
+      target.vault,
+      target.session,
+    ]
     const own = {
       vms: target.vm,
       builds: target.build,
       folders: target.folder,
       members: target.membership,
       apiKeys: target.apiKey,
+      agents: target.agent,
+      environments: target.environment,
+      vaults: target.vault,
+      sessions: target.session,
     }[list]
     for (const cursor of ['x', '', '-1', ...others.filter((one) => one !== own)])
       expect((await ask(page(list), callers.owner, { cursor })).codes, cursor).toEqual(['INVALID_REQUEST'])

@@ -144,23 +144,28 @@ export async function pageSessions(
   )
 }
 
-/** The caller’s sessions with each agent of these stored ids, archived ones too, newest first. @throws BerthError invalid_request. */
+/** What leads to a list of sessions, beside their owner. */
+export type SessionParent = 'agent' | 'environment'
+const parentColumns = { agent: sql`agent_id`, environment: sql`environment_id` }
+
+/** The caller’s sessions with each agent, or in each environment, of these stored ids, archived ones too, newest first. @throws BerthError invalid_request. */
 export async function pageSessionsOfEach(
   call: Call,
-  agentIds: readonly string[],
+  parent: SessionParent,
+  parentIds: readonly string[],
   window: PageWindow,
 ): Promise<PagesOf<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  const chosen = sql`${ownedByCaller(scope)} and agent_id = parent.id`
+  const chosen = sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`
   return readPagesOfEach<Session, string>(call.db, window, {
     cursors: idCursors('session'),
-    parents: sql`select id from unnest(${agentIds}::uuid[]) agent(id)`,
+    parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
     rows: (reading) => {
       const { within, cut } = pageSql(sql`id`, reading)
       return sql`select * from sessions where ${chosen} and ${within} ${cut}`
     },
     whole: sql`sessions where ${chosen}`,
-    parentName: 'agent',
+    parentName: parent,
   })
 }
 
