@@ -3,6 +3,7 @@ import { createdFields } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import { heartbeat, withHeartbeats } from '../heartbeats.ts'
+import { readInTurn } from '../large-reads.ts'
 import { connectionOf, orderOf, pageArguments, type OrderGiven } from '../pages.ts'
 import { pagesOfEach } from '../pages-of-each.ts'
 import { callIn } from '../identity/organizations.ts'
@@ -13,7 +14,7 @@ import './sessions/said-events.ts'
 import './sessions/state-events.ts'
 import { sessionType } from './sessions.ts'
 import { limits } from '#src/platform/limits.ts'
-import { pageEvents, pageEventsOfEach, sendEvents } from '#src/resources/agents/session-events.ts'
+import { pageEvents, pageEventsOfEach, sendEvents, type LogReading } from '#src/resources/agents/session-events.ts'
 import type { Emission } from '#src/resources/agents/sessions/emissions.ts'
 import type { PreviewType, ShownPreview } from '#src/resources/agents/sessions/previews.ts'
 import type { SessionEventType } from '#src/resources/agents/sessions/event-types.ts'
@@ -32,9 +33,16 @@ const sessionIdArgument = { required: true, description: 'The session.' } as con
 const listDescription = `oldest first by default; a page has up to ${limits.eventListMax} events, or 32 MiB of them. Errors: NOT_FOUND, INVALID_REQUEST.`
 
 type EventsGiven = Parameters<typeof pageEventsOfEach>[2] &
-  OrderGiven & { filter?: Parameters<typeof pageEventsOfEach>[3]; organizationId: string }
-const eventsOf = pagesOfEach((call, sessionIds, { organizationId, filter, orderBy, ...window }: EventsGiven) =>
-  pageEventsOfEach(callIn(call, { id: organizationId }), sessionIds, window, filter, orderBy?.direction),
+  OrderGiven &
+  Pick<LogReading, 'filter'> & { organizationId: string }
+const eventsOf = pagesOfEach((call, sessionIds, { organizationId, filter, orderBy, ...window }: EventsGiven, info) =>
+  readInTurn(call, info, (mostBytes) =>
+    pageEventsOfEach(callIn(call, { id: organizationId }), sessionIds, window, {
+      filter,
+      direction: orderBy?.direction,
+      mostBytes,
+    }),
+  ),
 )
 
 builder.objectField(sessionType, 'events', (t) =>
@@ -46,7 +54,7 @@ builder.objectField(sessionType, 'events', (t) =>
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
-    resolve: ({ id, organizationId }, given, call) => eventsOf(call, id, { ...given, organizationId }),
+    resolve: ({ id, organizationId }, given, call, info) => eventsOf(call, id, { ...given, organizationId }, info),
   }),
 )
 
@@ -60,8 +68,10 @@ builder.queryFields((t) => ({
       filter: t.arg({ type: eventFilter, description: 'Narrows the list.' }),
       orderBy: t.arg({ type: eventOrder, description: 'Oldest first by default.' }),
     },
-    resolve: (_, { sessionId, filter, orderBy, ...window }, call) =>
-      pageEvents(call, sessionId, window, filter, orderBy?.direction),
+    resolve: (_, { sessionId, filter, orderBy, ...window }, call, info) =>
+      readInTurn(call, info, (mostBytes) =>
+        pageEvents(call, sessionId, window, { filter, direction: orderBy?.direction, mostBytes }),
+      ),
   }),
 }))
 

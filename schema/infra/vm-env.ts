@@ -1,20 +1,23 @@
 /** A VM's environment variables in GraphQL. */
+import type { GraphQLResolveInfo } from 'graphql'
 import type { InputFieldBuilder, InputFieldMap, InputShapeFromFields } from '@pothos/core'
 import { builder, type Context } from '../builder.ts'
 import { enumOf } from '../enums.ts'
 import {
   asMap,
   deleteEnv,
-  getEnv,
-  listEnv,
+  findEnvs,
   patchEnv,
   replaceEnv,
+  variableOf,
   type EnvChange,
   type EnvSource,
   type EnvVariable,
   type Visibility,
 } from '#src/resources/infra/vm-env.ts'
-import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { notFound } from '#src/platform/errors.ts'
+import { decodeId } from '#src/platform/ids.ts'
+import { readInTurn } from '../large-reads.ts'
 import { callIn } from '../identity/organizations.ts'
 import { vmType } from './vms.ts'
 
@@ -58,30 +61,65 @@ const sourceArguments = builder.args((t) => ({
 }))
 const keyArguments = builder.args((t) => ({ key: t.string({ required: true, description: 'Its key.' }) }))
 type Owner = { id: string; organizationId: string }
-const listOf = (call: Context, vm: Owner, source?: string | null): Promise<EnvVariable[]> =>
-  listEnv(callIn(call, { id: vm.organizationId }), encodeId('vm', vm.id), source)
+
+/** The variables of all VMs of one level, read together; what fails for one organization is an error of its VMs alone. */
+async function envsOf<Value>(
+  vms: readonly Owner[],
+  call: Context,
+  info: GraphQLResolveInfo,
+  source: string | null | undefined,
+  make: (variables: EnvVariable[]) => Value,
+): Promise<(Value | Error)[]> {
+  const found = new Map<string, EnvVariable[] | Error>()
+  for (const [organizationId, members] of Map.groupBy(vms, (vm) => vm.organizationId)) {
+    const ids = [...new Set(members.map(({ id }) => id))]
+    const read = async (mostBytes: number) => findEnvs(callIn(call, { id: organizationId }), ids, { source, mostBytes })
+    try {
+      for (const [id, variables] of await readInTurn(call, info, read)) found.set(id, variables)
+    } catch (error) {
+      for (const id of ids) found.set(id, error as Error) // an Error is all that is thrown
+    }
+  }
+  return vms.map(({ id }) => {
+    const variables = found.get(id) ?? notFound('VM')
+    if (variables instanceof Error) return variables
+    try {
+      return make(variables)
+    } catch (error) {
+      return error as Error // as above
+    }
+  })
+}
+const together = { byPath: true, loaderOptions: { cache: false } } as const
 
 builder.objectFields(vmType, (t) => ({
-  env: t.field({
-    type: [envVariable],
+  env: t.loadableList({
+    type: envVariable,
     nullable: true,
     description: 'Its readable variables. Those given at creation are write-only and never listed.',
     args: sourceArguments,
-    resolve: (vm, { source }, call) => listOf(call, vm, source),
+    ...together,
+    resolve: (vm): Owner => vm,
+    load: (vms: Owner[], call, { source }, info) => envsOf(vms, call, info, source, (variables) => variables),
   }),
-  envMap: t.field({
+  envMap: t.loadable({
     type: 'TextMap',
     nullable: true,
     description: 'The same as a map from key to value.',
     args: sourceArguments,
-    resolve: async (vm, { source }, call) => asMap(await listOf(call, vm, source)),
+    ...together,
+    resolve: (vm): Owner => vm,
+    load: (vms: Owner[], call, { source }, info) => envsOf(vms, call, info, source, asMap),
   }),
-  envVariable: t.field({
+  envVariable: t.loadable({
     type: envVariable,
     nullable: true,
     description: 'One of them. Errors: NOT_FOUND.',
     args: keyArguments,
-    resolve: (vm, { key }, call) => getEnv(callIn(call, { id: vm.organizationId }), encodeId('vm', vm.id), key),
+    ...together,
+    resolve: (vm): Owner => vm,
+    load: (vms: Owner[], call, { key }, info) =>
+      envsOf(vms, call, info, null, (variables) => variableOf(variables, key)),
   }),
 }))
 

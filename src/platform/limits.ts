@@ -26,6 +26,8 @@ export const limits = {
   graphqlTokens: 4000,
   graphqlLines: 10_000, // of a document; each finding in it is placed by counting them
   graphqlBatch: 5,
+  graphqlReadBytes: 64 * 1024 * 1024, // of events and variables, by all fields of one operation
+  graphqlAnswerLength: 96 * 1024 * 1024, // characters of the answer to one operation, about
   jsonDepth: 64, // nesting of any JSON body
 
   // Pages.

@@ -5,6 +5,9 @@ import { limits } from './limits.ts'
 import type { RawBuilder } from 'kysely'
 import { findAll, getOne, sql, type Db } from './postgres.ts'
 
+/** What was read of something that can be large, and how many bytes of the store it took. */
+export type Loaded<Value> = { loaded: Value; bytes: number }
+
 /** Which part of a list is asked for, as Relay asks: how many from the beginning or the end, and the cursors between which they lie. */
 export type PageWindow = { first?: number | null; after?: string | null; last?: number | null; before?: string | null }
 
@@ -69,10 +72,15 @@ export type ListOfEach<Row, Key> = {
   most?: number
   /** Whether a page was cut shorter than was asked for. */
   isCut?: (rows: readonly Row[]) => boolean
+  /** Of rows that have `size_bytes`: how many bytes several of them may have together. */
+  bytesMost?: number
 }
 
 /** The pages of many parents, by a parent's stored id. Throws not_found for a parent that is not there. */
 export type PagesOf<Row> = (parentId: string) => Page<Row>
+
+/** What is read of rows whose sizes count: how many rows there are, and how many bytes they have. */
+type Sized = { rowsTogether?: number; bytesTogether?: number | null }
 
 /**
  * Reads the same page of the list of each parent, all by one statement; their lists are counted by one, too.
@@ -81,14 +89,35 @@ export type PagesOf<Row> = (parentId: string) => Page<Row>
 export async function readPagesOfEach<Row extends { id: string }, Key>(
   db: Db,
   window: PageWindow,
-  { cursors, parents, rows, whole, parentName, most = limits.connectionFirstMax, isCut }: ListOfEach<Row, Key>,
+  list: ListOfEach<Row, Key>,
 ): Promise<PagesOf<Row>> {
+  return (await readSizedPagesOfEach(db, window, list)).loaded
+}
+
+/** The same with the bytes that were read, of a list that says how many it may read. */
+export async function readSizedPagesOfEach<Row extends { id: string }, Key>(
+  db: Db,
+  window: PageWindow,
+  {
+    cursors,
+    parents,
+    rows,
+    whole,
+    parentName,
+    most = limits.connectionFirstMax,
+    isCut,
+    bytesMost,
+  }: ListOfEach<Row, Key>,
+): Promise<Loaded<PagesOf<Row>>> {
   const reading = readWindow(cursors.keyOf, window, most)
   // A lateral list is read parent by parent, so each one's rows stay in their order. A parent without rows has one of nulls.
-  const found = await findAll<Row & { pageOf: string }>(
-    db,
-    sql`select page.*, parent.id as page_of from (${parents}) parent left join lateral (${rows(reading)}) page on true`,
-  )
+  type Read = Row & { pageOf: string } & Sized
+  const listed = sql<Read>`select page.*, parent.id as page_of from (${parents}) parent left join lateral (${rows(reading)}) page on true`
+  const found = await findAll(db, bytesMost === undefined ? listed : withinBytes(listed, bytesMost))
+  const { rowsTogether = 0, bytesTogether } = found[0] ?? {}
+  const bytes = bytesTogether ?? 0
+  if (bytesMost !== undefined && bytes > bytesMost && rowsTogether > 1)
+    throw new BerthError('invalid_request', 'The pages asked for are too large together. Ask for fewer at once.')
   const byParent = Map.groupBy(found, ({ pageOf: parentId }) => parentId)
   let counts: Promise<Map<string, number>> | undefined
   const countAll = async (): Promise<Map<string, number>> => {
@@ -98,13 +127,22 @@ export async function readPagesOfEach<Row extends { id: string }, Key>(
     )
     return new Map(counted.map(({ pageOf: parentId, count }) => [parentId, count]))
   }
-  return (parentId) => {
+  const loaded = (parentId: string): Page<Row> => {
     const mine = byParent.get(parentId)
     if (!mine) throw notFound(parentName)
-    const listed = mine[0]?.id === null ? [] : mine
+    const shown = mine[0]?.id === null ? [] : mine
     const count = async (): Promise<number> => (await (counts ??= countAll())).get(parentId) ?? 0
-    return pageOf(cursors.cursorOf, window, reading, listed, count, isCut?.(listed))
+    return pageOf(cursors.cursorOf, window, reading, shown, count, isCut?.(shown))
   }
+  return { loaded, bytes }
+}
+
+/** The same rows when they have no more bytes together, and how many they have; else only the first of them. */
+function withinBytes<Read>(rows: RawBuilder<Read>, bytesMost: number): RawBuilder<Read> {
+  return sql<Read>`
+    select * from (
+      select listed.*, count(id) over () as rows_together, sum(size_bytes) over () as bytes_together, row_number() over () as place from (${rows}) listed) sized
+    where bytes_together is null or bytes_together <= ${bytesMost} or place = 1`
 }
 
 function isGiven(one: unknown): boolean {

@@ -379,3 +379,29 @@ test('a key that may not see sessions gets the agent whose sessions it asks for'
     codes: ['UNAUTHORIZED'],
   })
 })
+
+test('an operation reads so much of logs, and no more', async () => {
+  const { db } = berth.services
+  const other = await makeTarget(berth, callers.owner, machine)
+  for (const { session } of [target, other])
+    await sql`update session_events set size_bytes = ${limits.eventPageBytes} where session_id = ${decodeId('session', session)}`.execute(
+      db,
+    )
+  const page = { nodes: [{ id: target.event }] }
+  const listed = (first: number): string =>
+    `a${first}: sessionEvents(sessionId: "${target.session}", first: ${first}) { nodes { id } }`
+  expect(await ask(`{ ${listed(1)} ${listed(2)} ${listed(3)} }`, callers.owner)).toEqual({
+    data: { a1: page, a2: page, a3: null },
+    codes: ['INVALID_REQUEST'],
+  })
+  const ofEach = async (ids: string[], inside: string): Promise<Asked> =>
+    ask(`query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Session { ${inside} } } }`, callers.owner, { ids })
+  const inside = 'events(first: 1) { nodes { id } }'
+  const [one, both] = [[target.session], [target.session, other.session]]
+  expect(await ofEach(one, inside)).toEqual({ data: { nodes: [{ events: page }] }, codes: [] })
+  expect(await ofEach(both, inside)).toEqual({ data: { nodes: [null, null] }, codes: Array(2).fill('INVALID_REQUEST') })
+  await sql`update sessions set last_event_id = e.id from session_events e where e.session_id = sessions.id`.execute(db)
+  const last = 'activity { lastEvent { id } }'
+  expect((await ofEach(one, last)).codes).toEqual([])
+  expect((await ofEach(both, last)).codes).toEqual(Array(2).fill('INVALID_REQUEST'))
+})

@@ -1,5 +1,5 @@
 /** Environment variables: who sees what, what is refused, and that a refusal changes nothing. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { newId } from '#src/platform/ids.ts'
 import { startBerth, type Berth } from '../support/berth.ts'
 import { makeSilentNode, makeVmRow } from '../support/makers.ts'
@@ -182,4 +182,35 @@ test('who may not ask is told so before what is wrong in the request', async () 
       errors: [{ extensions: { code: 'UNAUTHORIZED' } }],
     })
   }
+})
+
+test('the variables of many VMs are read together, each as its own reader may see them', async () => {
+  const { db, database } = berth.services
+  const elsewhere = await berth.token('alice', 'second', 'viewer') // who is the owner of acme
+  const theirs = await makeVmRow(db, elsewhere, node)
+  await berth.call('PATCH', `/api/v1/vms/${theirs}/env`, {
+    token: await berth.token('otto', 'second', 'owner'),
+    body: { HERE: 'of the second' },
+  })
+  const vms = [theirs]
+  for (let made = 0; made < 20; made++) {
+    const vm = await makeVmRow(db, owner, node)
+    await berth.call('PATCH', `/api/v1/vms/${vm}/env`, { token: owner, body: { HERE: `of ${vm}` } })
+    vms.push(vm)
+  }
+  const connections = vi.spyOn(database.pool, 'connect')
+  const asked =
+    'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Vm { env { key value } envMap some: envMap(source: "vault") envVariable(key: "HERE") { value } } } }'
+  const { body } = await berth.ask(asked, { token: elsewhere, variables: { ids: vms } })
+  const statements = connections.mock.calls.length
+  connections.mockRestore()
+  expect(body).toEqual({
+    data: {
+      nodes: vms.map((id) => {
+        const value = id === theirs ? '********' : `of ${id}` // sensitive, and a viewer asks
+        return { id, env: [{ key: 'HERE', value }], envMap: { HERE: value }, some: {}, envVariable: { value } }
+      }),
+    },
+  })
+  expect(statements).toBeLessThan(12) // four fields in two organizations, and the VMs
 })

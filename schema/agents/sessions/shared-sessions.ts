@@ -1,6 +1,7 @@
 /** Shared sessions in GraphQL: what anyone with the link may read. */
 import { idArguments } from '../../arguments.ts'
 import { builder } from '../../builder.ts'
+import { readInTurn } from '../../large-reads.ts'
 import { always } from '../../words.ts'
 import { connectionOf, pageArguments } from '../../pages.ts'
 import { blocksOf, contentBlock } from './content-blocks.ts'
@@ -58,7 +59,8 @@ const sharedSession = builder.objectRef<SharedSession>('SharedSession').implemen
       type: connectionOf('Transcript', transcriptEntry),
       description: `Its messages and the names of the tools it used, oldest first; up to ${limits.eventListMax} entries on a page. Errors: INVALID_REQUEST.`,
       args: pageArguments,
-      resolve: (session, window, call) => pageTranscript(call, session, window),
+      resolve: (session, window, call, info) =>
+        readInTurn(call, info, (mostBytes) => pageTranscript(call, session, window, mostBytes)),
     }),
   }),
 })

@@ -6,14 +6,15 @@ import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
   pageSql,
-  readPagesOfEach,
+  readSizedPagesOfEach,
   type Direction,
+  type Loaded,
   type Page,
   type PageReading,
   type PagesOf,
   type PageWindow,
 } from '#src/platform/pages.ts'
-import { findAll, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { createdWithin, type CreatedFilter } from './created-filters.ts'
 import { findEnvironmentRow } from './environments/rows.ts'
@@ -176,40 +177,57 @@ function answeredText({ data = {} }: NewEvent): string {
 /** Conditions of a list of events. */
 export type EventFilter = CreatedFilter & { types?: readonly string[] | null }
 
+/** How a log is listed. `mostBytes`: what all pages may have together. */
+export type LogReading = { filter?: EventFilter | null; direction?: Direction | undefined; mostBytes?: number }
+
 /** A page of a session's log. @throws BerthError not_found, invalid_request. */
 export async function pageEvents(
   call: Call,
   publicId: string,
   window: PageWindow,
-  filter?: EventFilter | null,
-  direction?: Direction,
-): Promise<Page<SessionEvent>> {
+  reading: LogReading,
+): Promise<Loaded<Page<SessionEvent>>> {
   allow(call.caller, 'sessions:read')
   const id = decodeId('session', publicId)
   if (!id) throw notFound('session')
-  return (await pageEventsOfEach(call, [id], window, filter, direction))(id)
+  const { loaded, bytes } = await pageEventsOfEach(call, [id], window, reading)
+  return { loaded: loaded(id), bytes }
 }
 
-/** The same list of each session of these stored ids; together they hold no more bytes than one may. @throws BerthError invalid_request. */
+/**
+ * The same list of each session of these stored ids; together they hold no more bytes than one may.
+ * @throws BerthError invalid_request, also where one event of each would be more.
+ */
 export async function pageEventsOfEach(
   call: Call,
   sessionIds: readonly string[],
   window: PageWindow,
-  filter?: EventFilter | null,
-  direction?: Direction,
-): Promise<PagesOf<SessionEvent>> {
+  reading: LogReading,
+): Promise<Loaded<PagesOf<SessionEvent>>> {
   const scope = allow(call.caller, 'sessions:read')
   const owned = sql`select id from sessions where id = any(${sessionIds}::uuid[]) and ${ownedByCaller(scope)}`
-  return pageLogs(call.db, owned, limits.eventPageBytes / sessionIds.length, window, filter, direction)
+  return pageLogs(call.db, owned, sessionIds.length, window, reading)
 }
 
-/** The events of these stored ids that are in sessions of the caller’s. */
+/**
+ * The events of these stored ids that are in sessions of the caller’s.
+ * @throws BerthError invalid_request when several of them are larger together than a page may be.
+ */
 export async function findEvents(call: Call, ids: readonly string[]): Promise<SessionEvent[]> {
   const scope = allow(call.caller, 'sessions:read')
-  return findAll(
-    call.db,
-    sql`select ${eventColumns} from session_events where id = any(${ids}::uuid[]) and session_id in (select s.id from sessions s where ${ownedByCaller(scope)})`,
-  )
+  const chosen = sql`session_events where id = any(${ids}::uuid[]) and session_id in (select s.id from sessions s where ${ownedByCaller(scope)})`
+  if (ids.length > 1) {
+    const { bytes } = await getOne<{ bytes: number }>(
+      call.db,
+      sql`select coalesce(sum(size_bytes), 0) as bytes from ${chosen}`,
+    )
+    if (bytes > limits.eventPageBytes)
+      throw new BerthError(
+        'invalid_request',
+        `The events asked for here have more than ${limits.eventPageBytes / 1024 / 1024} MiB together. Ask for fewer at once.`,
+      )
+  }
+  return findAll(call.db, sql`select ${eventColumns} from ${chosen}`)
 }
 
 /**
@@ -220,20 +238,21 @@ export async function pageLog(
   { db }: Pick<Call, 'db'>,
   sessionId: string,
   window: PageWindow,
-  filter: EventFilter | null | undefined,
-): Promise<Page<SessionEvent>> {
-  return (await pageLogs(db, sql`select ${sessionId}::uuid as id`, limits.eventPageBytes, window, filter))(sessionId)
+  reading: LogReading,
+): Promise<Loaded<Page<SessionEvent>>> {
+  const { loaded, bytes } = await pageLogs(db, sql`select ${sessionId}::uuid as id`, 1, window, reading)
+  return { loaded: loaded(sessionId), bytes }
 }
 
-/** A page of the log of each of these sessions. */
+/** A page of the log of each of so many sessions. */
 function pageLogs(
   db: Db,
   sessions: RawBuilder<unknown>,
-  bytesMax: number,
+  sessionCount: number,
   window: PageWindow,
-  filter: EventFilter | null | undefined,
-  direction: Direction = 'asc',
-): Promise<PagesOf<SessionEvent>> {
+  { filter, direction = 'asc', mostBytes = Infinity }: LogReading,
+): Promise<Loaded<PagesOf<SessionEvent>>> {
+  const bytesMost = Math.min(mostBytes, limits.eventPageBytes)
   const types = filter?.types ?? null
   const chosen = sql`session_id = parent.id and (${types}::text[] is null or type = any(${types}::text[])) and ${createdWithin(filter ?? {})}`
   const rows = (reading: PageReading): RawBuilder<unknown> => {
@@ -244,9 +263,9 @@ function pageLogs(
       select * from (
         select next.*, sum(size_bytes) over (${inOrder}) - size_bytes as before, count(*) over () as found
         from (select ${eventColumns}, size_bytes from session_events where ${chosen} and ${within} ${cut}) next) page
-      where before = 0 or before + size_bytes <= ${bytesMax} ${inOrder}`
+      where before = 0 or before + size_bytes <= ${Math.floor(bytesMost / sessionCount)} ${inOrder}`
   }
-  return readPagesOfEach<SessionEvent & { found: number }, string>(db, window, {
+  return readSizedPagesOfEach<SessionEvent & { found: number }, string>(db, window, {
     cursors: { keyOf: positionOf, cursorOf: ({ position }) => `${cursorLetter}${position}` },
     parents: sessions,
     rows,
@@ -254,6 +273,7 @@ function pageLogs(
     parentName: 'session',
     most: limits.eventListMax,
     isCut: (shown) => shown.length < (shown[0]?.found ?? 0),
+    bytesMost,
   })
 }
 

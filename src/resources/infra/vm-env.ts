@@ -2,14 +2,15 @@
 import { allow, mayWrite, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
+import type { Loaded } from '#src/platform/pages.ts'
 import { change, findAll, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Background, Call } from '#src/platform/services.ts'
-import { lockVm, noteEnvChange } from './vms/rows.ts'
+import { checkEnv, keyShape, readEnv, readVisibility, type Visibility } from './vm-env/rules.ts'
+import { knownVms, lockVm, noteEnvChange } from './vms/rows.ts'
 
-/** How much of a value its readers see. */
-export const visibilities = ['plaintext', 'sensitive', 'secret'] as const
-export type Visibility = (typeof visibilities)[number]
+export { checkEnv, visibilities, type Visibility } from './vm-env/rules.ts'
+
 /** Who set a variable. */
 export type EnvSource = 'user' | 'provision' | 'system' | 'session' | 'vault' | 'link'
 
@@ -24,111 +25,26 @@ type EnvRow = Pick<
 >
 
 const hidden = '********'
-const keyShape = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 const readableSources: readonly EnvSource[] = ['user', 'system', 'session', 'vault', 'link']
 /** Where two sources set one key, the later in this order wins. */
 const precedence: readonly EnvSource[] = ['system', 'link', 'provision', 'vault', 'session', 'user']
-const reservedPrefixes = ['BERTH_', 'SYSTEM_', 'LD_', 'DYLD_', 'GIT_CONFIG']
-/** Variables that change what every program loads or runs. From PERL5OPT on it is the same trick in other languages. */
-const reservedKeys = new Set([
-  'PATH',
-  'IFS',
-  'BASH_ENV',
-  'ENV',
-  'PROMPT_COMMAND',
-  'NODE_OPTIONS',
-  'PYTHONPATH',
-  'PERL5OPT',
-  'PERL5LIB',
-  'RUBYOPT',
-  'RUBYLIB',
-  'PYTHONSTARTUP',
-  'PYTHONHOME',
-  'SHELLOPTS',
-  'BASHOPTS',
-  'PS4',
-  'GIT_SSH',
-  'GIT_SSH_COMMAND',
-  'JAVA_TOOL_OPTIONS',
-  '_JAVA_OPTIONS',
-])
 
 /**
- * Checks variables that a caller sets.
- * @throws BerthError invalid_env_key or invalid_env_value; nothing of the body is used then. Values are never shown.
+ * The readable variables of VMs by the VMs' stored ids, or those of one source; none for a VM that is not there. `provision`
+ * is write-only, so it and unknown sources answer nothing.
+ * @throws BerthError invalid_request when they have more than `mostBytes` together.
  */
-export function checkEnv(variables: Readonly<Record<string, string>>, visibility: Visibility): void {
-  const entries = Object.entries(variables)
-  if (entries.length > limits.envVarsPerVm)
-    throw new BerthError('invalid_env_key', `A VM has at most ${limits.envVarsPerVm} variables.`)
-  let totalBytes = 0
-  for (const [key, value] of entries) {
-    if (!keyShape.test(key))
-      throw new BerthError(
-        'invalid_env_key',
-        'A key must have 1 to 128 letters, digits and underscores, and must not begin with a digit.',
-      )
-    const upper = key.toUpperCase()
-    if (reservedKeys.has(upper) || reservedPrefixes.some((prefix) => upper.startsWith(prefix)))
-      throw new BerthError('invalid_env_key', `The key ${key} is reserved; choose another name.`)
-    const bytes = Buffer.byteLength(value)
-    if (value.includes('\0'))
-      throw new BerthError('invalid_env_value', `The value of ${key} contains a NUL character; remove it.`)
-    if (!value.isWellFormed())
-      throw new BerthError('invalid_env_value', `The value of ${key} is not well-formed Unicode.`)
-    if (/[\r\n]/.test(value) && visibility === 'plaintext')
-      throw new BerthError(
-        'invalid_env_value',
-        `The value of ${key} contains line breaks; store it with visibility sensitive or secret.`,
-      )
-    if (/^\s*\(\)\s*\{/.test(value))
-      throw new BerthError(
-        'invalid_env_value',
-        `The value of ${key} looks like a shell function, which a shell would run; it is refused.`,
-      )
-    if (bytes > limits.envValueBytes)
-      throw new BerthError(
-        'invalid_env_value',
-        `The value of ${key} is larger than ${limits.envValueBytes / 1024} KiB.`,
-      )
-    totalBytes += bytes + key.length
-  }
-  if (totalBytes > limits.envTotalBytes)
-    throw new BerthError(
-      'invalid_env_value',
-      `All variables together may have at most ${limits.envTotalBytes / 1024} KiB.`,
-    )
+export async function findEnvs(
+  call: Call,
+  vmIds: readonly string[],
+  which: { source?: string | null | undefined; mostBytes: number },
+): Promise<Loaded<Map<string, EnvVariable[]>>> {
+  return readVariables(call, allow(call.caller, 'env:read'), call.db, vmIds, which)
 }
 
-/** Checks a body that should be a flat object from text to text. */
-function readEnv(body: unknown): Record<string, string> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new BerthError('invalid_request', 'Send a JSON object from text to text: {"KEY": "value"}.')
-  for (const [key, value] of Object.entries(body))
-    if (typeof value !== 'string')
-      throw new BerthError('invalid_env_value', `The value of ${key.slice(0, limits.envKeyLength)} must be text.`)
-  return body as Record<string, string> // checked just above
-}
-
-/** Reads the visibility of a request. */
-function readVisibility(text: string | null | undefined): Visibility | null {
-  if (text === null || text === undefined) return null
-  const found = visibilities.find((one) => one === text)
-  if (!found) throw new BerthError('invalid_request', 'visibility must be plaintext, sensitive or secret.')
-  return found
-}
-
-/** All readable variables, or those of one source. `provision` is write-only, so it and unknown sources answer nothing. */
-export async function listEnv(call: Call, vmId: string, source: string | null | undefined): Promise<EnvVariable[]> {
-  const scope = allow(call.caller, 'env:read')
-  return transaction(call.db, async (tx) =>
-    readVariables(call, scope, tx, (await lockVm(tx, scope, vmId, 'share')).id, source),
-  )
-}
-
-/** One variable. @throws BerthError not_found when there is none of this key. */
-export async function getEnv(call: Call, vmId: string, key: string): Promise<EnvVariable> {
-  const found = (await listEnv(call, vmId, null)).findLast((one) => one.key === key)
+/** The variable of a key; where several sources set it, the one that wins in the VM. @throws BerthError not_found. */
+export function variableOf(variables: readonly EnvVariable[], key: string): EnvVariable {
+  const found = variables.findLast((one) => one.key === key)
   if (!found) throw notFound('variable')
   return found
 }
@@ -251,7 +167,7 @@ async function changeEnv(
     const vm = await lockVm(tx, scope, publicId, 'update')
     await write(tx, vm.id)
     await noteEnvChange(tx, vm.id)
-    const env = asMap(await readVariables(call, scope, tx, vm.id, null))
+    const env = asMap((await readVariables(call, scope, tx, [vm.id])).loaded.get(vm.id) ?? [])
     const warning =
       vm.status === 'running'
         ? 'running processes keep their old environment'
@@ -264,24 +180,41 @@ async function readVariables(
   { sealer }: Pick<Background, 'sealer'>,
   scope: Scope,
   db: Db,
-  vmId: string,
-  source: string | null | undefined,
-): Promise<EnvVariable[]> {
+  vmIds: readonly string[],
+  { source, mostBytes = Infinity }: { source?: string | null | undefined; mostBytes?: number } = {},
+): Promise<Loaded<Map<string, EnvVariable[]>>> {
   const sources =
     source === null || source === undefined ? readableSources : readableSources.filter((one) => one === source)
-  const rows = await findAll<EnvRow>(
+  const most = Number.isFinite(mostBytes) ? sql`held.bytes <= ${mostBytes}` : sql`true`
+  type Read = EnvRow & { vmId: string; bytes: number | null }
+  // A VM without variables has one row too, which is empty but for its id.
+  const rows = await findAll<Read>(
     db,
-    sql`select key, source, visibility, sealed_value from vm_env where vm_id = ${vmId} and source = any(${sources}) order by key`,
+    sql`
+    select vms.id as vm_id, key, source, visibility, bytes, case when ${most} then sealed_value end as sealed_value
+    from vms left join (select vm_id, key, source, visibility, sealed_value, sum(length(sealed_value)) over () as bytes
+      from vm_env where vm_id = any(${vmIds}::uuid[]) and source = any(${sources})) held on held.vm_id = vms.id
+    where id = any(${vmIds}::uuid[]) and ${knownVms(scope)} and status <> 'deleted' order by key`,
   )
+  const bytes = rows.find((row) => row.bytes !== null)?.bytes ?? 0
+  if (bytes > mostBytes)
+    throw new BerthError(
+      'invalid_request',
+      'The variables asked for are too large together. Ask for fewer VMs at once.',
+    )
   rows.sort((a, b) => precedence.indexOf(a.source) - precedence.indexOf(b.source))
   const clear = (row: EnvRow): boolean =>
     row.visibility === 'plaintext' || (row.visibility === 'sensitive' && mayWrite(scope))
-  return rows.map((row) => ({
-    key: row.key,
-    source: row.source,
-    visibility: row.visibility,
-    value: clear(row) ? sealer.open(row.sealedValue, placeOf(vmId, row.source, row.key)) : hidden,
-  }))
+  const loaded = new Map<string, EnvVariable[]>(rows.map((row) => [row.vmId, []]))
+  for (const row of rows)
+    if (row.bytes !== null)
+      loaded.get(row.vmId)?.push({
+        key: row.key,
+        source: row.source,
+        visibility: row.visibility,
+        value: clear(row) ? sealer.open(row.sealedValue, placeOf(row.vmId, row.source, row.key)) : hidden,
+      })
+  return { loaded, bytes }
 }
 
 /** The variables as the documented object; where two sources set a key, the one that wins in the VM. */

@@ -2,7 +2,7 @@
 import { allow } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId } from '#src/platform/ids.ts'
-import type { Page, PageWindow } from '#src/platform/pages.ts'
+import type { Loaded, Page, PageWindow } from '#src/platform/pages.ts'
 import { findAll, findOne, getOne, sql, transaction, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -63,11 +63,12 @@ export async function pageTranscript(
   { db }: Call,
   { id }: SharedSession,
   window: PageWindow,
-): Promise<Page<TranscriptEntry>> {
-  const page = await pageLog({ db }, id, window, { types: shownTypes })
+  mostBytes: number,
+): Promise<Loaded<Page<TranscriptEntry>>> {
+  const { loaded: page, bytes } = await pageLog({ db }, id, window, { filter: { types: shownTypes }, mostBytes })
   const names = await toolNames({ db }, id, page.nodes)
   const edges = page.edges.map(({ cursor, node }) => ({ cursor, node: reduced(node, names) }))
-  return { ...page, edges, nodes: edges.map(({ node }) => node) }
+  return { loaded: { ...page, edges, nodes: edges.map(({ node }) => node) }, bytes }
 }
 
 function reduced({ id, data, processedAt, ...row }: SessionEvent, names: ReadonlyMap<string, string>): TranscriptEntry {
