@@ -1,6 +1,8 @@
 /** Results as they are sent: their text, their errors as they are shown, and the status that these make. */
 import { GraphQLError, type ExecutionResult } from 'graphql'
-import { bodyText } from '#src/platform/json/text.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { boundedText } from '#src/platform/json/text.ts'
+import { limits } from '#src/platform/limits.ts'
 import type { GraphqlCall } from './graphql-admission.ts'
 import { showError, showResult, type ShownError } from './graphql-errors.ts'
 
@@ -9,14 +11,30 @@ type Written = { text: string | Buffer; shown: readonly ShownError[]; ran: boole
 
 const answeredStatus = 200
 
+/**
+ * The text of a result whose errors are shown as they are. What is selected under many names is one thing in memory and many
+ * in the text, so an answer that would be too large is an error instead.
+ */
+async function textOf({ errors, ...rest }: ExecutionResult, requestId: string): Promise<string | Buffer> {
+  // As graphql would write them, were it asked: only this way can a large answer with errors be written in steps.
+  const result = errors ? { errors: errors.map((one) => one.toJSON()), ...rest } : rest
+  const text = boundedText(result, limits.graphqlAnswerLength)
+  if (text !== null) return text
+  const tooLarge = new BerthError(
+    'invalid_request',
+    `The answer would have more than ${limits.graphqlAnswerLength / 1024 / 1024} MiB. Ask for smaller pages, or for fewer fields. A mutation has been done.`,
+  )
+  return JSON.stringify({ errors: [showError(tooLarge, requestId).error], data: null })
+}
+
 /** Writes a result; what its errors say in headers goes to the call. */
 async function write(result: ExecutionResult, { requestId, answer }: GraphqlCall): Promise<Written> {
-  if (!result.errors?.length) return { text: await bodyText(result), shown: [], ran: true }
+  if (!result.errors?.length) return { text: await textOf(result, requestId), shown: [], ran: true }
   const shown = result.errors.map((error) => showError(error, requestId))
   for (const { headers } of shown) answer.headers = { ...answer.headers, ...headers }
   // A subscription whose source failed has no data, but its error has a place.
   const ran = 'data' in result || result.errors.some((error) => error.path !== undefined)
-  return { text: JSON.stringify({ ...result, errors: shown.map((one) => one.error) }), shown, ran }
+  return { text: await textOf({ ...result, errors: shown.map((one) => one.error) }, requestId), shown, ran }
 }
 
 /**
@@ -45,13 +63,18 @@ export async function yogaAnswer(result: ExecutionResult, call: GraphqlCall): Pr
   return { ...result, ...(errors.length > 0 ? { errors } : {}), stringify: () => whole } as ExecutionResult // yoga's own extension of a result
 }
 
+/** The text of a result that is one of several: of a subscription, or on a web socket. */
+export function eventText(result: ExecutionResult, requestId: string): Promise<string | Buffer> {
+  return textOf(showResult(result, requestId), requestId)
+}
+
 /** The events of a subscription as yoga sends them. */
 export async function* yogaEvents(
   results: AsyncIterable<ExecutionResult>,
   requestId: string,
 ): AsyncGenerator<ExecutionResult> {
   for await (const result of results) {
-    const whole = String(await bodyText(showResult(result, requestId)))
+    const whole = String(await eventText(result, requestId))
     yield { ...result, stringify: () => whole } as ExecutionResult // yoga's own extension of a result
   }
 }

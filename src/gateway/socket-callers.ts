@@ -17,7 +17,10 @@ const closeReasonBytes = 123 // the most that RFC 6455 leaves for a reason
 const tryAgainLater = 1013
 const ended = 4401 // the caller's permission ended while the socket was open
 
-/** One socket: its caller once it is authenticated, its open operations, and how many are about to be: many may be asked for at once. */
+/**
+ * One socket: its caller once it is authenticated, its open operations, and how many are about to be: many may be asked for
+ * at once. `largeResults`: the texts of results that are about to be sent, by their marks.
+ */
 export type Peer = {
   socket: WebSocket
   request: IncomingMessage
@@ -27,6 +30,7 @@ export type Peer = {
   leave: () => void
   open: Map<string, Operation>
   beginning: number
+  largeResults: Map<string, Buffer>
 }
 
 /** One operation on it: the permissions that it was granted, and, when one was lost, why it ended. */

@@ -5,10 +5,12 @@ import type { FastifyInstance } from 'fastify'
 import type { ExecutionArgs, ExecutionResult } from 'graphql'
 import { CloseCode, handleProtocols, makeServer, type ServerOptions } from 'graphql-ws'
 import { WebSocketServer, type WebSocket } from 'ws'
-import { newId } from '#src/platform/ids.ts'
+import { newId, newUuid } from '#src/platform/ids.ts'
+import { isLargeJson } from '#src/platform/json/text.ts'
 import { hasManyParts } from '#src/platform/json/pieces.ts'
 import { limits } from '#src/platform/limits.ts'
 import { log } from '#src/platform/log.ts'
+import { eventText } from './graphql-answers.ts'
 import { showError, showResult } from './graphql-errors.ts'
 import type { GraphqlParts } from './graphql-http.ts'
 import { connect, type Init, type Peer, type Socket } from './socket-callers.ts'
@@ -77,6 +79,7 @@ function attach(
     },
     open: new Map(),
     beginning: 0,
+    largeResults: new Map(),
   }
   const closed = protocol.opened(
     {
@@ -86,7 +89,7 @@ function attach(
           if (socket.readyState !== socket.OPEN) return resolve()
           // Backpressure: a client that is further behind than this is cut, because others need the memory.
           if (socket.bufferedAmount > limits.streamQueuedBytes) socket.terminate()
-          socket.send(text, () => resolve()) // an error here is told by the close that follows
+          socket.send(withLargeResult(peer, text), { binary: false }, () => resolve()) // an error here is told by the close that follows
         }),
       close: (code, reason) => socket.close(code, reason),
       onMessage: (handle) =>
@@ -144,8 +147,33 @@ function protocolOptions(parts: GraphqlParts): ServerOptions<Init, Peer> {
       Symbol.asyncIterator in result
         ? abortable(result as AsyncGenerator<ExecutionResult>, socket.extra.open.get(id))
         : undefined,
-    onNext: (socket, id, _payload, _args, result) => showResult(result, requestIdOf(socket, id)),
+    onNext: (socket, id, _payload, _args, result) => nextResult(socket.extra, result, requestIdOf(socket, id)),
     onError: (socket, id, _payload, errors) => errors.map((error) => showError(error, requestIdOf(socket, id)).error),
     onComplete: (socket, id) => finish(socket.extra, id),
   }
+}
+
+/**
+ * A result as graphql-ws writes it, all at once; for a large one, which is written in steps here, a mark that stands for its
+ * text until it is sent.
+ */
+async function nextResult(
+  { largeResults }: Peer,
+  result: ExecutionResult,
+  requestId: string,
+): Promise<ExecutionResult> {
+  if (!isLargeJson(result.data)) return showResult(result, requestId)
+  const mark = newUuid()
+  largeResults.set(mark, Buffer.from(await eventText(result, requestId)))
+  return { data: mark as never } // graphql-ws looks no further
+}
+
+/** A message of graphql-ws, with the text of a large result in the place of its mark. */
+function withLargeResult({ largeResults }: Peer, text: string): string | Buffer {
+  if (largeResults.size === 0) return text
+  const [payload = '', mark = ''] = /\{"data":"([0-9a-f-]{36})"\}\}$/.exec(text) ?? []
+  const result = largeResults.get(mark)
+  if (!result) return text
+  largeResults.delete(mark)
+  return Buffer.concat([Buffer.from(text.slice(0, -payload.length)), result, Buffer.from('}')])
 }

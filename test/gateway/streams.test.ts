@@ -258,6 +258,27 @@ describe('a web socket', () => {
     socket.close()
   })
 
+  it('gets large answers whole, also several at once and beside errors', async () => {
+    const { socket, said } = await ready(bearing(token))
+    const texts = { one: 'a"😀'.repeat(80_000), two: 'b\\'.repeat(200_000) }
+    for (const [id, text] of Object.entries(texts))
+      socket.send(
+        JSON.stringify({
+          id,
+          type: 'subscribe',
+          payload: { query: 'query ($text: String) { echo(text: $text) missing }', variables: { text } },
+        }),
+      )
+    const results = () => said.map((one) => JSON.parse(one) as { id?: string; type: string; payload?: unknown })
+    expect(await soon(() => results().filter(({ type }) => type === 'complete').length === 2)).toBe(true)
+    for (const [id, echo] of Object.entries(texts))
+      expect(results().find((one) => one.id === id && one.type === 'next')?.payload).toMatchObject({
+        data: { echo, missing: null },
+        errors: [{ path: ['missing'], extensions: { code: 'NOT_FOUND' } }],
+      })
+    socket.close()
+  })
+
   it(`has at most ${limits.socketOperations} operations open, and room again when one ends`, async () => {
     const { socket, said } = await ready(bearing(token))
     const subscribe = (id: number): void =>

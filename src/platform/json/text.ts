@@ -34,7 +34,17 @@ function measure(value: unknown, left: number): number {
 
 /** The JSON of a body; for a large one its bytes, written in steps. */
 export function bodyText(value: unknown): string | Promise<Buffer> {
-  return isLargeJson(value) ? writeInPieces(value).then((pieces) => Buffer.concat(pieces)) : JSON.stringify(value)
+  return isLargeJson(value) ? largeText(value) : JSON.stringify(value)
+}
+
+/** The same of a body that may have about `most` characters; null for one that would have more. */
+export function boundedText(value: unknown, most: number): string | Promise<Buffer> | null {
+  if (!isLargeJson(value)) return JSON.stringify(value)
+  return isLargeJson(value, most) ? null : largeText(value)
+}
+
+async function largeText(value: unknown): Promise<Buffer> {
+  return Buffer.concat(await writeInPieces(value))
 }
 
 /** Writes JSON in chunks of UTF-8. Undefined properties are left out. */
