@@ -1,4 +1,4 @@
-/** Texts that are one of a few words, which REST's description tells clients, so that their types can tell objects apart. */
+/** What REST's description tells clients of a field beside its type: the few words of a text, by which types tell objects apart; that a JSON value is an object. */
 
 /** What a field of such a text says of itself, beside its type: a sentence, and the words for OpenAPI. */
 type Words = { description: string; extensions: { words: readonly string[] } }
@@ -17,4 +17,12 @@ export function always(word: string, because = ''): Words & { resolve: () => str
 export function wordsOf(extensions: Readonly<Record<string, unknown>>): readonly string[] | undefined {
   const { words } = extensions
   return Array.isArray(words) ? (words as string[]) : undefined // made by the functions above
+}
+
+/** A JSON value that is an object, such as a JSON Schema. */
+export const jsonObject = { extensions: { isJsonObject: true } } as const
+
+/** Whether a field of JSON is an object always. */
+export function isJsonObject({ isJsonObject: is }: Readonly<Record<string, unknown>>): boolean {
+  return is === true
 }

@@ -21,8 +21,9 @@ import {
 import type { RestList } from '../lists.ts'
 import type { Route } from '../routes.ts'
 import type { Operation } from '../run.ts'
-import { wordsOf } from '#schema/words.ts'
+import { isJsonObject, wordsOf } from '#schema/words.ts'
 import { wholeShapes } from '../agents/whole-shapes.ts'
+import { anyObject } from './json-schema.ts'
 import { described, orNull, type Components, type Json, type ShapeParts } from './components.ts'
 import { leafSchema } from './leaves.ts'
 
@@ -204,6 +205,7 @@ type Field = { name: string; type: GraphQLType; extensions: Readonly<Record<stri
 function handWritten(parent: GraphQLNamedType, field: Field, parts: Parts): Json | undefined {
   const words = wordsOf(field.extensions)
   if (words) return { type: 'string', enum: words }
+  if (isJsonObject(field.extensions)) return anyObject
   if (getNamedType(field.type).name !== 'RestObject') return undefined
   const shape = wholeShapes[`${parent.name}.${field.name}`]
   if (!shape) throw new Error(`${parent.name}.${field.name} has no shape: write one in whole-shapes.ts`)

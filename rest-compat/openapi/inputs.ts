@@ -13,9 +13,11 @@ import {
   type VariableDefinitionNode,
 } from 'graphql'
 import { memberWord, tagOf, wireFields } from '#schema/wire.ts'
+import { isJsonObject } from '#schema/words.ts'
 import type { Route } from '../routes.ts'
 import { filledByPath, filledByQuery } from '../inputs.ts'
 import { described, orNull, type Components, type Json } from './components.ts'
+import { anyObject } from './json-schema.ts'
 import { leafSchema } from './leaves.ts'
 
 /** What is needed to describe an input. */
@@ -145,9 +147,11 @@ function objectSchema(
   const fields = wireFields(type).filter((field) => !without.has(field.name))
   const required = fields.filter((field) => isNonNullType(field.type)).map((field) => memberWord(type, field.name))
   const shapeOf = (field: GraphQLInputField): Json =>
-    neverNull.includes(memberWord(type, field.name))
-      ? inputSchema(field.type, components)
-      : fieldSchema(field.type, components)
+    isJsonObject(field.extensions)
+      ? anyObject
+      : neverNull.includes(memberWord(type, field.name))
+        ? inputSchema(field.type, components)
+        : fieldSchema(field.type, components)
   return {
     type: 'object',
     properties: Object.fromEntries(

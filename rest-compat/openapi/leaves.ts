@@ -19,10 +19,12 @@ const scalars: Readonly<Record<string, Json>> = {
   ByteList: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } },
 }
 
-/** The schema of a scalar or an enum; for any other type, a schema that allows anything. */
+/** The schema of a scalar or an enum. */
 export function leafSchema(type: GraphQLType, components: Components): Json {
   if (isEnumType(type)) return components.add(type.name, enumSchema(type))
-  return isScalarType(type) ? (scalars[type.name] ?? {}) : {}
+  const schema = isScalarType(type) ? scalars[type.name] : undefined
+  if (!schema) throw new Error(`${String(type)} has no schema for OpenAPI: add one to the table above`)
+  return schema
 }
 
 /** REST shows the stored words, which are the enum's internal values. */

@@ -1,6 +1,6 @@
 /** The catalog of built-in tools in GraphQL. */
 import { builder } from '../builder.ts'
-import { always, oneOfWords } from '../words.ts'
+import { always, jsonObject, oneOfWords } from '../words.ts'
 import { permissionPolicy } from './agents/tools.ts'
 import { builtInToolsets } from '#src/resources/agents/agents/rows.ts'
 import { listBuiltInTools, type BuiltInTool } from '#src/resources/agents/built-in-tools.ts'
@@ -14,6 +14,7 @@ const builtInTool = builder.objectRef<BuiltInTool>('BuiltInTool').implement({
     description: t.exposeString('description', { description: 'Its description, as models read it.' }),
     inputSchema: t.field({
       type: 'JSON',
+      ...jsonObject,
       description: 'JSON Schema of its input.',
       resolve: (tool) => tool.inputSchema,
     }),

@@ -1,5 +1,6 @@
 /** The tools of agents' tool servers in GraphQL. */
 import { builder } from '../builder.ts'
+import { jsonObject } from '../words.ts'
 import { enumOf } from '../enums.ts'
 import type { McpTool } from '#src/resources/agents/mcp/servers.ts'
 import { listMcpTools, type McpServerTools } from '#src/resources/agents/mcp-tools.ts'
@@ -16,6 +17,7 @@ const mcpTool = builder.objectRef<McpTool>('McpTool').implement({
     description: t.exposeString('description', { nullable: true, description: 'The server’s description of it.' }),
     inputSchema: t.field({
       type: 'JSON',
+      ...jsonObject,
       description: 'JSON Schema of its input.',
       resolve: ({ inputSchema }) => inputSchema,
     }),

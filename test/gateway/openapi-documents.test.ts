@@ -62,6 +62,15 @@ describe.each(names)('the document of %s', (name) => {
     expect(silent.map(([place]) => place)).toEqual([])
   })
 
+  test('leaves open only what is the client’s own, or the model’s', () => {
+    const open = [...partsOf(documentOf(name))].filter(
+      ([place, part]) => /\/properties\/\w+$/.test(place) && Object.keys(part).every((word) => word === 'description'),
+    )
+    expect(open.map(([place]) => place.replace('/components/schemas/', ''))).toEqual(
+      name === 'llm' ? ['UiMessage/properties/metadata', expect.stringMatching(/^UiMessageChunk.*\/input$/)] : [],
+    )
+  })
+
   test('tells the objects of a choice apart by the words of a key', () => {
     /** The chunk of a chat or an error, by their keys; parts of a message, of which those of the AI SDK's own are open. */
     const otherwise = ['/text/event-stream/schema', '/UiMessagePart']

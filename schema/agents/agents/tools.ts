@@ -1,5 +1,6 @@
 /** The tools of an agent in GraphQL: output types and inputs. */
 import { builder } from '#schema/builder.ts'
+import { jsonObject } from '#schema/words.ts'
 import { enumOf } from '#schema/enums.ts'
 import type { AgentTool, PermissionPolicy, ToolConfig, ToolSetting } from '#src/resources/agents/agents/rows.ts'
 
@@ -101,6 +102,7 @@ const custom = builder.objectRef<Custom>('CustomTool').implement({
     description: t.exposeString('description', { description: 'Its description, as models read it.' }),
     inputSchema: t.field({
       type: 'JSON',
+      ...jsonObject,
       description: 'JSON Schema of its input.',
       resolve: (one) => one.input_schema,
     }),
@@ -183,6 +185,7 @@ const customInput = builder.inputType('CustomToolInput', {
     description: t.string({ required: true, description: 'Its description, as models read it.' }),
     inputSchema: t.field({
       type: 'JSON',
+      ...jsonObject,
       required: true,
       description: 'JSON Schema of its input, which is an object.',
     }),
