@@ -5,7 +5,7 @@ import { describeSuccess } from './openapi/answers.ts'
 import { createComponents, type Components, type Json } from './openapi/components.ts'
 import { describeErrors, errorSchema, errorsOfKeyed } from './openapi/errors.ts'
 import { inputParameters, inputSchema, requestBody, typeOf } from './openapi/inputs.ts'
-import { describeTags, nameOfPath, tagOfPath, uniqueNames } from './openapi/names.ts'
+import { describeTags, tagOfPath, uniqueNames } from './openapi/names.ts'
 import type { HandWritten, Route, Surface } from './routes.ts'
 import type { Operation, Runner } from './run.ts'
 
@@ -63,8 +63,9 @@ function namesOf({ routes, handlers }: Surface, runner: Runner): Map<string, str
   const entries = Object.entries(routes)
   const isOurs = ([, { additive }]: (typeof entries)[number]): boolean => additive === true
   for (const [key, { operation }] of [...entries.filter((one) => !isOurs(one)), ...entries.filter(isOurs)]) {
-    const [method = '', path = ''] = key.split(' ')
-    names.set(key, unique(runner.prepare(operation).definition.name?.value ?? nameOfPath(method, path), method))
+    const name = runner.prepare(operation).definition.name?.value
+    if (name === undefined) throw new Error(`the document of ${key} has no name, which would be the operation's`)
+    names.set(key, unique(name, key.split(' ')[0] ?? ''))
   }
   return names
 }

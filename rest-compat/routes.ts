@@ -12,9 +12,9 @@ import type { RestList } from './lists.ts'
 /** One documented path. The key of a table of routes is `METHOD /path/{parameter}`. */
 export type Route = {
   /**
-   * The document. Variables carry the documented request names (path, query, body keys; `$body` is the whole body);
-   * aliases carry the documented response names; `$input` is a mutation's input, read from the body in snake_case and
-   * from the path. A field aliased `body`, at the root, in a payload or in its noun, is the whole body of the answer; otherwise
+   * The document; its name is the operation's in OpenAPI. Variables carry the documented request names (path, query,
+   * body keys); aliases carry the documented response names; `$input` is a mutation's input, read from the body in
+   * snake_case and from the path. A field aliased `body`, at the root, in a payload or in its noun, is the whole body of the answer; otherwise
    * the data object is. A subscription is an event stream.
    */
   operation: string
@@ -28,7 +28,7 @@ export type Route = {
   query?: readonly string[]
   /** Keys of the body that this path requires although the mutation does not. */
   always?: readonly string[]
-  /** Variables that may be omitted from the body but not be null there. Every other optional one may be null. */
+  /** Keys of `$input` that may be omitted from the body but not be null there. Every other optional one may be null. */
   neverNull?: readonly string[]
   /** Path parameters that fill a field of `$input` with a different name. */
   into?: Readonly<Record<string, string>>

@@ -23,10 +23,7 @@ import { listParameters, listVariables, readList } from './lists.ts'
 import type { Route } from './routes.ts'
 import type { Operation, Variables } from './run.ts'
 
-type Source = 'path' | 'query' | 'body' | 'whole' | 'input' | 'filter' | 'list'
-/**
- * `fields`: the keys of the variable's object, or of each object in its list; undefined when it is not an input object.
- */
+type Source = 'path' | 'query' | 'body' | 'input' | 'filter' | 'list'
 type Reader = {
   name: string
   source: Source
@@ -34,7 +31,6 @@ type Reader = {
   scalar: string
   list: boolean
   type: GraphQLInputType
-  fields: ReadonlySet<string> | undefined
 }
 
 const methodsWithBody = new Set(['POST', 'PUT', 'PATCH'])
@@ -73,14 +69,7 @@ export function variableReader(
     const name = variable.name.value
     const queryName = route.queryNames?.[name] ?? name
     const source = sourceOf(name, inputTypeOf(type, schema), method, inPath, route)
-    return {
-      name,
-      source,
-      queryName,
-      ...shapeOf(type),
-      type: inputTypeOf(type, schema),
-      fields: fieldsOf(type, schema),
-    }
+    return { name, source, queryName, ...shapeOf(type), type: inputTypeOf(type, schema) }
   })
   const readInput = inputReader(inPath, route, readers)
   const refuseUnknown = lenient ? undefined : unknownRefuser(readers, route)
@@ -111,7 +100,6 @@ function sourceOf(
   if ((name === 'input' && isInputObjectType(getNamedType(type))) || (name === 'filter' && route.filter)) return name
   if (route.list && listVariables.has(name)) return 'list'
   if (inPath.includes(name)) return 'path'
-  if (name === 'body') return 'whole'
   return route.query?.includes(name) || !methodsWithBody.has(method) ? 'query' : 'body'
 }
 
@@ -185,10 +173,8 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     ...(route.tokenInQuery ? ['token'] : []),
     ...Object.keys(ignoredParameters),
   ])
-  const inBody = readers.filter(({ source }) => source === 'body')
-  const fields = new Set(inBody.map(({ name }) => name))
-  const nested = inBody.flatMap(({ name, fields: known }) => (known ? [{ name, known }] : []))
-  const isWhole = readers.some(({ source }) => source === 'whole' || source === 'input')
+  const fields = new Set(readers.filter(({ source }) => source === 'body').map(({ name }) => name))
+  const hasInput = readers.some(({ source }) => source === 'input')
   const suggested = [
     ...inQuery.map(({ queryName }) => queryName),
     ...filtered,
@@ -203,7 +189,7 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
     const parameter = findUnknownKey(query as object, parameters) // Fastify's own shape of a query
     if (parameter !== undefined)
       throw new BerthError('invalid_request', unknownKeySentence('query parameter', parameter, suggested))
-    if (isWhole || body === undefined || body === null) return
+    if (hasInput || body === undefined || body === null) return
     if (typeof body !== 'object' || Array.isArray(body))
       throw new BerthError(
         'invalid_request',
@@ -211,17 +197,6 @@ function unknownRefuser(readers: readonly Reader[], route: Route): (request: Fas
       )
     const field = findUnknownKey(body, fields)
     if (field !== undefined) throw new BerthError('invalid_request', unknownKeySentence('field', field, fields))
-    for (const { name, known } of nested) refuseInside((body as Record<string, unknown>)[name], name, known)
-  }
-}
-
-function refuseInside(value: unknown, place: string, known: ReadonlySet<string>): void {
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) refuseInside(item, `${place}[${index}]`, known)
-  } else if (typeof value === 'object' && value !== null) {
-    const field = findUnknownKey(value, known)
-    if (field !== undefined)
-      throw new BerthError('invalid_request', unknownKeySentence('field', field, known, `${place}.`))
   }
 }
 
@@ -238,8 +213,6 @@ function readOne(
       throw new BerthError('invalid_request', `${queryName} and ${name} are the same parameter. Give one of them.`)
     const value = query[queryName] ?? query[name]
     if (value !== undefined) variables[name] = fromWire(fromText(queryName, value, scalar, list), type, queryName)
-  } else if (source === 'whole') {
-    if (request.body !== undefined) variables[name] = request.body
   } else if (source === 'body') {
     const { body } = request
     if (body === undefined) return
@@ -275,9 +248,4 @@ function inputTypeOf(node: TypeNode, schema: GraphQLSchema): GraphQLInputType {
   const type: unknown = typeFromAST(schema, node as Parameters<typeof typeFromAST>[1]) // any type will do
   if (!isInputType(type)) throw new Error('a variable of a document has a type that variables cannot have')
   return type
-}
-
-function fieldsOf(node: TypeNode, schema: GraphQLSchema): ReadonlySet<string> | undefined {
-  const type = getNamedType(typeFromAST(schema, node as Parameters<typeof typeFromAST>[1])) // any type will do
-  return isInputObjectType(type) ? new Set(Object.keys(type.getFields())) : undefined
 }

@@ -59,7 +59,7 @@ export function inputParameters(
   })
 }
 
-/** The body of a route: its variable `$input`, its variable `$body`, or the variables that are read from the body. */
+/** The body of a route: its variable `$input`, or the variables that are read from the body. */
 export function requestBody(
   inBody: readonly VariableDefinitionNode[],
   inPath: readonly string[],
@@ -71,7 +71,7 @@ export function requestBody(
   if (!named) {
     if (inBody.length === 0) return {}
     const required = inBody.some((one) => one.type.kind === Kind.NON_NULL_TYPE)
-    return { requestBody: { required, content: { 'application/json': { schema: bodySchema(inBody, route, parts) } } } }
+    return { requestBody: { required, content: { 'application/json': { schema: bodySchema(inBody, parts) } } } }
   }
   if (route.bodyInto)
     return { requestBody: { required: true, content: { 'application/json': { schema: route.body ?? {} } } } }
@@ -86,21 +86,13 @@ export function requestBody(
   return { requestBody: { required: 'required' in whole, content: { 'application/json': { schema: body } } } }
 }
 
-function bodySchema(
-  variables: readonly VariableDefinitionNode[],
-  { neverNull = [], body }: Route,
-  { schema, components }: InputParts,
-): Json {
-  const whole = variables.find((one) => one.variable.name.value === 'body')
-  if (whole) return { ...inputSchema(typeOf(whole, schema), components), ...body }
+function bodySchema(variables: readonly VariableDefinitionNode[], { schema, components }: InputParts): Json {
   const required = variables.filter((one) => one.type.kind === Kind.NON_NULL_TYPE).map((one) => one.variable.name.value)
-  const shapeOf = (one: VariableDefinitionNode): Json =>
-    neverNull.includes(one.variable.name.value)
-      ? inputSchema(typeOf(one, schema), components)
-      : fieldSchema(typeOf(one, schema), components)
   return {
     type: 'object',
-    properties: Object.fromEntries(variables.map((one) => [one.variable.name.value, shapeOf(one)])),
+    properties: Object.fromEntries(
+      variables.map((one) => [one.variable.name.value, fieldSchema(typeOf(one, schema), components)]),
+    ),
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   }

@@ -39,18 +39,6 @@ function wordsOf(path: string): string[] {
   return path.split('/').filter((word) => word && !word.startsWith('{') && !['api', 'v1'].includes(word))
 }
 
-const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'set', PATCH: 'change', DELETE: 'delete' }
-
-/** A name for an operation whose document has none: `listVms`, `getVm`, `createVm`. */
-export function nameOfPath(method: string, path: string): string {
-  const isOne = path.endsWith('}')
-  const words = wordsOf(path).flatMap((word) => word.split(/[-_]/))
-  const last = words.at(-1) ?? ''
-  const named = isOne || method === 'POST' ? [...words.slice(0, -1), last.replace(/(?<=ss)es$|s$/, '')] : words
-  const verb = method === 'GET' ? (isOne ? 'get' : 'list') : (verbs[method] ?? method.toLowerCase())
-  return verb + named.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
-}
-
 /** Makes names unique: where two operations share one, the second name includes its method. */
 export function uniqueNames(): (name: string, method: string) => string {
   const taken = new Set<string>()
