@@ -3,7 +3,9 @@ import createClient from 'openapi-fetch'
 import { eventsOf } from './events.ts'
 import type { components as Agents, paths as AgentsPaths } from './generated/agents.ts'
 import type { paths as InfraPaths } from './generated/infra.ts'
-import type { components as Llm, paths as LlmPaths } from './generated/llm.ts'
+import type { components as Llm, operations as LlmOperations, paths as LlmPaths } from './generated/llm.ts'
+
+type ChatEvent = LlmOperations['createChatCompletion']['responses'][200]['content']['text/event-stream']
 
 const { BERTH_URL = 'http://localhost:4000', TOKEN = '', KEY = '' } = process.env
 const as = (credential: string) => ({ Authorization: `Bearer ${credential}` })
@@ -28,7 +30,7 @@ async function chat(): Promise<void> {
   const { data, error } = await llm.POST('/v1/chat/completions', { body, parseAs: 'stream' })
   if (!data) throw new Error(error?.error.message)
   let said = ''
-  for await (const event of eventsOf<Llm['schemas']['ChatCompletionChunk'] | Llm['schemas']['Error']>(data)) {
+  for await (const event of eventsOf<ChatEvent>(data)) {
     if ('error' in event) throw new Error(event.error.message)
     said += event.choices[0]?.delta.content ?? ''
   }
