@@ -11,7 +11,9 @@ import { findSigningKey } from './signing-keys.ts'
 /** How the built-in issuer signs. */
 export const signingAlgorithm = 'ES256'
 
-/** What a role may do, as the `permissions` claim lists it; of a token inside a VM, what is open to those. */
+/**
+ * The permissions of a role, for the `permissions` claim; for a token inside a VM, only those that such tokens have.
+ */
 export function permissionsOf(role: Role, isInVm = false): string[] {
   return Object.entries(permissions)
     .filter(([, [least, , inVms]]) => isAtLeast(role, least) && (inVms !== null || !isInVm))
@@ -22,7 +24,7 @@ type Parts = Pick<Background, 'db' | 'sealer'> & { config: Pick<Background['conf
 
 /**
  * Signs a token for this person.
- * @throws Error when the issuer has no key yet: it is made when the web process first starts.
+ * @throws Error when the issuer has no key yet: it is created when the web process first starts.
  */
 export async function signAccessToken(
   parts: Parts,
@@ -32,7 +34,9 @@ export async function signAccessToken(
   return sign(parts, identity, ttlSeconds, { permissions: permissionsOf(identity.role) })
 }
 
-/** Signs a token to put into a VM: of the active organization only, as a member at most, and marked as what it is. */
+/**
+ * Signs a token to put into a VM: for the active organization only, as a member at most, and marked as a VM's token.
+ */
 export async function signVmToken(
   parts: Parts,
   identity: Identity,

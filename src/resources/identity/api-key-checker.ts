@@ -1,4 +1,4 @@
-/** Who an organization key stands for: checked on every request, remembered for a moment, refused everywhere once revoked. */
+/** Authentication by API keys: checked on every request, cached for a moment, refused everywhere once revoked. */
 import type { Caller } from '#src/platform/access.ts'
 import { createBoundedMap } from '#src/platform/caches/bounded-map.ts'
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
@@ -13,7 +13,9 @@ import { noteKeyUse } from './api-keys.ts'
 
 const rememberedMs = 30_000
 const rememberedMax = 10_000
-/** How exact `last_used_at` is: a key is written down once in this time by each process, and not while anybody waits. */
+/**
+ * How exact `last_used_at` is: each process records a key's use at most once in this time, and no request waits for it.
+ */
 const useNotedMs = 60_000
 
 type KeyRow = Pick<Row<'api_keys'>, 'keyId' | 'organizationId' | 'secretSha256' | 'scopes' | 'expiresAt' | 'revokedAt'>
@@ -21,13 +23,13 @@ type KeyRow = Pick<Row<'api_keys'>, 'keyId' | 'organizationId' | 'secretSha256' 
 /** Checks keys. */
 export type ApiKeyChecker = {
   /**
-   * Whom it stands for: nobody, when it is not valid. A promise only when the database must be asked.
-   * @throws BerthError 503 when the database is away and the key is not remembered.
+   * The caller that the key stands for: `nobody` when it is not valid. A promise only when the database must be asked.
+   * @throws BerthError 503 when the database is unreachable and the key is not cached.
    */
   check(text: string): Caller | Promise<Caller>
 }
 
-/** Makes the process's checker. A valid key is remembered 30 s; a notice of its revocation ends that at once. */
+/** Makes the process's checker. A valid key is cached for 30 s; a notice of its revocation ends that immediately. */
 export function createApiKeyChecker(
   db: Db,
   pubsub: Pick<Pubsub, 'connected' | 'listen'>,
@@ -67,7 +69,7 @@ export function createApiKeyChecker(
     notedAtMs.set(keyId, nowMs())
     noteKeyUse(db, keyId).catch((error: unknown) =>
       log.debug({ err: error, keyId }, 'the use of a key could not be recorded'),
-    ) // nobody's request depends on it
+    ) // no request depends on it
   }
 
   function judge(secret: string, row: KeyRow | undefined): Caller {

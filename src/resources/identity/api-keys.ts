@@ -1,6 +1,6 @@
 /**
- * Organization API keys: made once, shown once, kept as a hash, revoked everywhere within a second. People only.
- * A key's id is the 16 characters in the middle of it, which is called the key id; it has no TypeID.
+ * Organization API keys: shown once at creation, stored as a hash, revoked everywhere within a second. Only people
+ * manage them. A key's id is the 16 characters in the middle of it (the key id), not a TypeID.
  */
 import { randomInt } from 'node:crypto'
 import { allow, allowAnywhere, keyScopes, owned, type KeyScope } from '#src/platform/access.ts'
@@ -20,7 +20,7 @@ const keyIdForm = /^[0-9a-z]{16}$/
 const momentForm = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/
 const dayMs = 86_400_000
 
-/** A key as far as it is shown: never its secret, only the last four characters. */
+/** A key as it is shown: of its secret only the last four characters. */
 export type ApiKey = { id: string } & Pick<
   Row<'api_keys', { scopes: KeyScope[] }>,
   | 'organizationId'
@@ -39,8 +39,8 @@ const columns = sql.raw(
 )
 
 /**
- * Makes a key with the fixed scopes for the caller's organization.
- * @returns the key as it is shown, and all of it: the only time it is seen.
+ * Creates a key with the fixed scopes for the caller's organization.
+ * @returns the key as it is shown, and the whole key, which is returned only this once.
  * @throws BerthError 401 for keys, 403 below admin, invalid_request for the name, the expiry, and too many keys.
  */
 export async function createApiKey(
@@ -58,7 +58,7 @@ export async function createApiKey(
   return transaction(call.db, (tx) => createKeyFor(tx, order))
 }
 
-/** The same for whoever may act without a caller: the operator's command. */
+/** The same without a caller, for the operator's command. */
 export async function createKeyFor(
   tx: Tx,
   order: {
@@ -83,7 +83,7 @@ export async function createKeyFor(
   return { key, apiKey: await getOne<ApiKey>(tx, sql`select ${columns} from api_keys where key_id = ${keyId}`) }
 }
 
-/** The organization's keys, newest first, revoked and expired ones too. @throws BerthError invalid_request. */
+/** The organization's keys, newest first, including revoked and expired ones. @throws BerthError invalid_request. */
 export async function pageApiKeys(call: Call, window: PageWindow): Promise<Page<ApiKey>> {
   const scope = allow(call.caller, 'keys:read')
   return readPageBy(
@@ -102,7 +102,7 @@ export async function pageApiKeys(call: Call, window: PageWindow): Promise<Page<
   )
 }
 
-/** The keys of these ids, of the caller's organizations. A key knows itself. */
+/** The keys with these ids, in the caller's organizations. An API key may see itself. */
 export async function findApiKeys(call: Call, ids: readonly string[]): Promise<ApiKey[]> {
   const isKey = call.caller.kind === 'key'
   const reach = allowAnywhere(call.caller, isKey ? 'account:read' : 'keys:read')
@@ -114,7 +114,7 @@ export async function findApiKeys(call: Call, ids: readonly string[]): Promise<A
   )
 }
 
-/** One of them. @throws BerthError not_found. */
+/** One key. @throws BerthError not_found. */
 export async function getApiKey(call: Call, keyId: string): Promise<ApiKey> {
   const scope = allow(call.caller, 'keys:read')
   const row = keyIdForm.test(keyId)
@@ -124,7 +124,7 @@ export async function getApiKey(call: Call, keyId: string): Promise<ApiKey> {
   return row
 }
 
-/** Revokes a key for ever; one that is revoked stays as it is. @throws BerthError not_found. */
+/** Revokes a key permanently; a revoked one stays as it is. @throws BerthError not_found. */
 export async function revokeApiKey(call: Call, keyId: string): Promise<ApiKey> {
   const scope = allow(call.caller, 'keys:write')
   const row = keyIdForm.test(keyId) ? await endApiKey(call.db, scope.organizationId, keyId) : undefined
@@ -132,7 +132,7 @@ export async function revokeApiKey(call: Call, keyId: string): Promise<ApiKey> {
   return row
 }
 
-/** Writes a key with the fixed scopes, or fewer; answers the whole key. */
+/** Inserts a key with the fixed scopes, or fewer; returns the whole key. */
 export async function makeApiKey(
   db: Db,
   input: {
@@ -154,7 +154,7 @@ export async function makeApiKey(
   return { key: `${input.prefix}${keyId}.${secret}`, keyId }
 }
 
-/** Revokes a key of an organization, and tells every process; undefined when there is none. */
+/** Revokes a key of an organization, and notifies every process; undefined when there is none. */
 export async function endApiKey(db: Db, organizationId: string, keyId: string): Promise<ApiKey | undefined> {
   return transaction(db, async (tx) => {
     const row = await findOne<ApiKey>(
@@ -167,7 +167,7 @@ export async function endApiKey(db: Db, organizationId: string, keyId: string): 
   })
 }
 
-/** The moment until which a key is good, or null for one that is good until it is revoked. */
+/** The time at which a key expires, or null for one that does not. */
 function readExpiry(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
   const atMs = momentForm.test(text) ? Date.parse(text) : NaN
@@ -189,7 +189,7 @@ function readExpiry(text: string | null | undefined): string | null {
   return timestamp(atMs)
 }
 
-/** Notes that a key was used, once a minute at most. */
+/** Records that a key was used, once a minute at most. */
 export async function noteKeyUse(db: Db, keyId: string): Promise<void> {
   await change(
     db,

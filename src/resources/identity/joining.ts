@@ -1,7 +1,7 @@
 /**
- * How organizations, people and memberships come to be: by whoever runs this Berth, at the command line or at the sign-in
- * page. A name that nobody has is made only when it is asked for, so that a typing error makes nothing; the very first
- * organization is made unasked.
+ * Creating organizations, people and memberships: by the operator, on the command line or on the sign-in page. Unknown
+ * names are created only on request, so that a typing error creates nothing; the very first organization is created
+ * without asking.
  */
 import { isAtLeast, type Role } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -12,19 +12,19 @@ import { nearestKey } from '#src/platform/shapes/unknown-keys.ts'
 import { ensurePlan } from '#src/resources/llm/billing.ts'
 import { addMembership, identityOf, setRole, type Identity } from './memberships.ts'
 
-/** Whether names that nobody has are made; if not, the sentence that says how they are. */
+/** Whether unknown names are created; if not, a sentence that says how to do that. */
 export type NewNames = { make: true } | { make: false; how: string }
 
-/** Who shall act for which organization. Without a role: the membership's own, or owner for a new one. */
+/** Who is to act for which organization. Without a role: the membership's current one, or owner for a new one. */
 export type Joining = { user: string; organization: string; role: Role | null; newNames: NewNames }
 
 const namesComparedMax = 10_000
 
 /**
- * The user as a member of the organization. A membership is raised to the role that is asked for, never lowered: with a
- * lower one the token says less than the membership.
- * @returns what a token for them says.
- * @throws BerthError not_found for a name that nobody has and that may not be made.
+ * Makes the user a member of the organization. A membership is raised to the requested role but never lowered: with a
+ * lower role, the token grants less than the membership.
+ * @returns the claims of a token for them.
+ * @throws BerthError not_found for an unknown name that may not be created.
  */
 export async function joinOrganization(db: Db, { user, organization, role, newNames }: Joining): Promise<Identity> {
   return transaction(db, async (tx) => {
@@ -50,7 +50,7 @@ export async function joinOrganization(db: Db, { user, organization, role, newNa
   })
 }
 
-/** The organization of this name, made with its plan when it may be. @throws BerthError not_found. */
+/** The organization with this name, created with its plan if that is allowed. @throws BerthError not_found. */
 export async function findOrMakeOrganization(
   tx: Tx,
   name: string,
@@ -72,7 +72,7 @@ export async function findOrMakeOrganization(
   return { ...made, isNew: true }
 }
 
-/** The 404 for an organization that is not there, with the name that was probably meant. */
+/** The 404 for an unknown organization, with the name that was probably intended. */
 export async function unknownOrganization(db: Db, name: string, how: string): Promise<BerthError> {
   const names = await findAll<Pick<Row<'organizations'>, 'name'>>(
     db,
@@ -86,7 +86,7 @@ export async function unknownOrganization(db: Db, name: string, how: string): Pr
   )
 }
 
-/** The user of this name, who need not belong anywhere. @throws BerthError not_found. */
+/** The user with this name, who need not be a member of any organization. @throws BerthError not_found. */
 export async function findOrMakeUser(tx: Tx, name: string, newNames: NewNames): Promise<{ id: string }> {
   if (newNames.make) return ensureUser(tx, name)
   const found = await findOne<Pick<Row<'users'>, 'id'>>(tx, sql`select id from users where name = ${name}`)

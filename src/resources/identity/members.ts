@@ -1,6 +1,6 @@
 /**
- * The members of an organization: everybody in it may see who they are; admins change roles and remove people, and only
- * owners touch owners. There is always an owner. What a removed person was doing stops: see agents/member-work.ts.
+ * The members of an organization. All of them see each other; admins change roles and remove members, and only owners
+ * may do that to owners. There is always an owner. A removed member's running work stops: see agents/member-work.ts.
  */
 import { allow, allowAnywhere, isAtLeast, type Role } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -18,12 +18,12 @@ export type Member = Pick<
   'id' | 'organizationId' | 'userId' | 'role' | 'createdAt'
 > & { userName: string; email: string | null }
 
-/** Who changes it: a person and their role in the organization, or whoever runs this Berth. */
+/** Who makes a change: a person with their role in the organization, or the operator. */
 type Actor = { userId: string; role: Role } | 'operator'
 
 const columns = sql`m.id, m.organization_id, m.user_id, u.name as user_name, u.email, m.role, m.created_at from memberships m join users u on u.id = m.user_id`
 
-/** Which members a list shows. */
+/** Conditions of a list of members. */
 export type MemberFilter = { roles?: readonly Role[] | null }
 
 /** The organization's members, newest first. @throws BerthError invalid_request. */
@@ -51,7 +51,7 @@ export async function findMembers(call: Call, ids: readonly string[]): Promise<M
   )
 }
 
-/** All of them by name: for the operator's command. */
+/** All members, ordered by name, for the operator's command. */
 export async function listMembers(db: Db, organizationId: string): Promise<Member[]> {
   return findAll<Member>(
     db,
@@ -60,15 +60,16 @@ export async function listMembers(db: Db, organizationId: string): Promise<Membe
 }
 
 /**
- * Removes a person from the caller's organization: their tokens are refused within a second, and what runs for them stops.
- * @throws BerthError not_found; not_permitted_for_role for an owner when the caller is none; last_owner.
+ * Removes a person from the caller's organization: their tokens are refused within a second, and their running work
+ * stops.
+ * @throws BerthError not_found; not_permitted_for_role for an owner when the caller is not one; last_owner.
  */
 export async function removeMember(call: Call, publicId: string): Promise<Member> {
   const { organizationId, userId, role } = allow(call.caller, 'members:write')
   return removeMembership(call, organizationId, decodeId('membership', publicId), actorOf(userId, role))
 }
 
-/** The same for whoever may act without a caller. */
+/** The same without a caller, for the operator's command. */
 export async function removeMembership(
   services: Pick<Background, 'db' | 'jobs' | 'config'>,
   organizationId: string,
@@ -86,8 +87,9 @@ export async function removeMembership(
 }
 
 /**
- * Gives a member another role, which also counts for the tokens that they have, up to what those say.
- * @throws BerthError not_found; not_permitted_for_role for an owner, or a new one, when the caller is none, and for raising oneself; last_owner.
+ * Changes a member's role. It also applies to the tokens that they already have, up to the role in those.
+ * @throws BerthError not_found; not_permitted_for_role for an owner or a new owner when the caller is not one, and for
+ * raising one's own role; last_owner.
  */
 export async function changeRole(call: Call, publicId: string, role: Role): Promise<Member> {
   const scope = allow(call.caller, 'members:write')
@@ -100,7 +102,7 @@ export async function changeRole(call: Call, publicId: string, role: Role): Prom
   )
 }
 
-/** The same for whoever may act without a caller. */
+/** The same without a caller, for the operator's command. */
 export async function changeMembershipRole(
   db: Db,
   organizationId: string,
@@ -124,8 +126,8 @@ function actorOf(userId: string | null, role: Role | null): Actor {
 }
 
 /**
- * The member, locked until the transaction ends, and with them every owner of the organization, in the order of their ids:
- * whether there is another one stays true until then.
+ * The member, locked until the transaction ends together with every owner of the organization, in the order of their
+ * ids, so that the check for another owner stays true until then.
  */
 async function lockMember(tx: Tx, organizationId: string, id: string | undefined): Promise<Member> {
   const held = id

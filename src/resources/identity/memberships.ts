@@ -1,4 +1,4 @@
-/** Organizations, users, and who belongs where. */
+/** Memberships of users in organizations. */
 import { createNoticedCache } from '#src/platform/caches/noticed-cache.ts'
 import { encodeId, newUuid } from '#src/platform/ids.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -8,7 +8,7 @@ import type { Token } from '#src/platform/tokens.ts'
 import { lesserRole, type Role } from '#src/platform/access.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
-/** What a token of the built-in issuer says of a person; public ids. */
+/** What a token of the built-in issuer says about a person; public ids. */
 export type Identity = {
   userId: string
   email: string | null
@@ -21,7 +21,7 @@ const membershipsInToken = 100
 const rememberedMax = 100_000
 const rememberedMs = 5_000
 
-/** What a token says of a user who acts for an organization. @throws Error when they do not belong to it. */
+/** The claims about a user who acts for an organization. @throws Error when they are not a member. */
 export async function identityOf(db: Db, userId: string, organizationId: string): Promise<Identity> {
   const user = await getOne<Pick<Row<'users'>, 'email'>>(db, sql`select email from users where id = ${userId}`)
   const memberships = await findAll<Pick<Row<'memberships', { role: Role }>, 'id' | 'organizationId' | 'role'>>(
@@ -46,7 +46,7 @@ export async function identityOf(db: Db, userId: string, organizationId: string)
   }
 }
 
-/** Makes somebody a member, unless they are one. */
+/** Adds a member, unless they already are one. */
 export async function addMembership(
   tx: Tx,
   { organizationId, userId, role }: { organizationId: string; userId: string; role: Role },
@@ -59,7 +59,7 @@ export async function addMembership(
   )
 }
 
-/** Gives a member another role, which also counts for the tokens that they have, up to what those say. */
+/** Changes a member's role. It also applies to the tokens that they already have, up to the role in those. */
 export async function setRole(tx: Tx, membershipId: string, role: Role): Promise<void> {
   await change(tx, sql`update memberships set role = ${role} where id = ${membershipId}`)
   await publish(tx, 'membership', membershipId)
@@ -76,28 +76,29 @@ export async function deactivateMembership(db: Db, membershipId: string): Promis
   })
 }
 
-/** Knows which memberships are active and in which role, without asking the database on every request. */
+/** Checks memberships and their roles without asking the database on every request. */
 export type MembershipChecker = {
   /**
-   * @returns the role in each organization that the token names: that of the table, and never more than the token's.
-   * @throws BerthError authentication_invalid when one of the memberships is not active, or is not the one that the token says.
+   * @returns the role in each organization that the token names: the one in the table, but never more than the token's.
+   * @throws BerthError authentication_invalid when one of the memberships is not active, or does not match the token.
    */
   check(token: MembersToken): ReadonlyMap<string, Role> | Promise<ReadonlyMap<string, Role>>
 }
 
-/** What of a token says who belongs where. */
+/** The claims of a token about memberships. */
 type MembersToken = Pick<Token, 'userId' | 'memberships' | 'issuedAtSeconds'>
 
 type Known = { userId: string; organizationId: string; role: Role } | null // null: not active
 
-/** Makes the process's checker. An answer is remembered for 5 s, and until a notice says that it changed. */
+/** Makes the process's checker. A result is cached for 5 s, or until a notice of a change. */
 export function createMembershipChecker(db: Db, pubsub: Pick<Pubsub, 'connected' | 'listen'>): MembershipChecker {
   const remembered = createNoticedCache<Known>(pubsub, {
     topic: 'membership',
     entriesMax: rememberedMax,
     rememberedMs,
   })
-  // What was read before a token was signed may be older than what the token says: a role that was just raised counts at once.
+  // A cached result from before the token was signed may be outdated: a role that was just raised must apply
+  // immediately.
   const fresh =
     (issuedAtSeconds: number) =>
     (id: string): Known | undefined => {
@@ -146,7 +147,7 @@ function inactive(): BerthError {
   )
 }
 
-/** The organization of this name. */
+/** The organization with this name. */
 export async function findOrganizationNamed(db: Db, name: string): Promise<{ id: string } | undefined> {
   return findOne(db, sql`select id from organizations where name = ${name}`)
 }

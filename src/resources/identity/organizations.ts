@@ -1,4 +1,4 @@
-/** Organizations and people, as those who belong together see each other. */
+/** Organizations and people, as members of the same organization see them. */
 import { allowIn, organizationsOf } from '#src/platform/access.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
@@ -6,7 +6,7 @@ import { findAll, getOne, sql } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 
-/** An organization: whose everything is. */
+/** An organization, which owns everything else. */
 export type Organization = Pick<Row<'organizations'>, 'id' | 'name' | 'createdAt'>
 
 /** A person. */
@@ -14,7 +14,8 @@ export type User = Pick<Row<'users'>, 'id' | 'name' | 'createdAt'>
 
 /**
  * The organization of this id.
- * @param columns those that are read beside the id; without any nothing is read, because whoever belongs to it knows that it is there.
+ * @param columns the columns to read besides the id; if there are none nothing is read, because a member's organization
+ * certainly exists.
  * @throws BerthError forbidden when the caller does not belong to it.
  */
 export async function getOrganization(
@@ -23,7 +24,7 @@ export async function getOrganization(
   columns: readonly string[] = ['name', 'created_at'],
 ): Promise<Organization> {
   const { organizationId: id } = allowIn(call.caller, 'account:read', decodeId('organization', publicId))
-  if (columns.length === 0) return { id } as Organization // nothing else of it is asked for
+  if (columns.length === 0) return { id } as Organization // nothing else was requested
   return getOne(call.db, sql`select id, name, created_at from organizations where id = ${id}`)
 }
 
@@ -48,7 +49,10 @@ export async function pageOrganizations(call: Call, window: PageWindow): Promise
   )
 }
 
-/** The people of these stored ids whom the caller may know: themselves, and who belongs or belonged to an organization of theirs. */
+/**
+ * The people with these stored ids whom the caller may see: themselves, and current and former members of their
+ * organizations.
+ */
 export async function findUsers(call: Call, ids: readonly string[]): Promise<User[]> {
   const organizationIds = organizationsOf(call.caller)
   const ownId = call.caller.kind === 'person' ? call.caller.userId : null

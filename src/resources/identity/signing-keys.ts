@@ -1,14 +1,14 @@
-/** The built-in issuer's key pairs: the newest signs, all that are not retired verify. */
+/** The built-in issuer's key pairs: the newest one signs; all that are not retired verify. */
 import type { JWK } from 'jose'
 import { findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
-/** Live at once: the one that signs and the one before it, whose tokens have not all expired. */
+/** The number of live keys: the one that signs, and the one before it, some of whose tokens have not expired. */
 const liveKeysMax = 2
 
-/** The notice of a new pair: it names all of them, since the newest also says which one is retired. */
+/** The notice of a new pair: it concerns all pairs, because adding one retires another. */
 export const signingKeysNotice = { topic: 'signing_keys', key: 'all' } as const
 
 /** The public keys, newest first. */
@@ -29,7 +29,10 @@ export async function findSigningKey(db: Db, sealer: Sealer): Promise<JWK | unde
   return row && (JSON.parse(sealer.open(row.sealedPrivateJwk, `signing_keys.private:${row.kid}`)) as JWK) // written by addSigningKey
 }
 
-/** Adds a pair, which signs from now on; the last but one is retired. With `onlyFirst`, does nothing when there is one already. */
+/**
+ * Adds a pair, which signs from now on; the last but one is retired. With `onlyFirst`, does nothing if there already is
+ * one.
+ */
 export async function addSigningKey(
   db: Db,
   sealer: Sealer,

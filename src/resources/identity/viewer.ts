@@ -1,11 +1,11 @@
-/** Who the caller is. */
+/** The authenticated caller. */
 import { lesserRole, type Caller, type Role } from '#src/platform/access.ts'
 import type { Call } from '#src/platform/services.ts'
 
-/** The caller: a person, or an organization's key; stored ids. The role is that of this moment. */
+/** The caller: a person, or an organization's API key; stored ids. The role is the current one. */
 export type Viewer = { userId: string | null; organizationId: string | null; role: Role | null; keyId: string | null }
 
-/** Who is calling. Whoever is let in at all is told. @throws BerthError 401 when there is no valid caller. */
+/** The authenticated caller. Needs no permission. @throws BerthError 401 when there is no valid caller. */
 export function getViewer({ caller }: Pick<Call, 'caller'>): Viewer {
   if (caller.kind === 'nobody') throw caller.refusal
   if (caller.kind === 'system') throw new Error('the system has no viewer')
@@ -14,7 +14,7 @@ export function getViewer({ caller }: Pick<Call, 'caller'>): Viewer {
     : { userId: caller.userId, organizationId: caller.organizationId, role: roleOf(caller), keyId: null }
 }
 
-/** The token inside a VM is never more than a member's. */
+/** The token inside a VM never has more than the member role. */
 function roleOf({ role, vmId }: Extract<Caller, { kind: 'person' }>): Role | null {
   return role !== null && vmId !== null ? lesserRole(role, 'member') : role
 }

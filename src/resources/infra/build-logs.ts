@@ -1,6 +1,6 @@
 /**
- * The lines of a build's log: raw chunks in a table with one partition a day, so that forgetting them costs nothing.
- * An entry's id is `<unix ms>-<seq>`; each build has one writer, so its ids only grow.
+ * The lines of a build's log: raw chunks in a table with one partition per day, so that deleting old ones costs
+ * nothing. An entry's id is `<unix ms>-<seq>`; each build has one writer, so its ids only grow.
  */
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -19,13 +19,19 @@ export type LogLine = LogPosition & Pick<Row<'build_log_lines'>, 'output'>
 
 const dayMs = 86_400_000
 const daysAhead = 2
-/** A line is dropped with its day once every build that may have written it has been finished for 24 h: 2 h of build, 24 h after it, the day itself. */
+/**
+ * A day's lines are dropped when every build that may have written them ended more than 24 h ago: 2 h of build, 24 h
+ * after it, the day itself.
+ */
 const daysKept = 2
 const tailChunksMax = 200
 const pieceLinesMax = 500
 const pieceCharactersMax = 512 * 1024
 
-/** Makes the ids of one build's entries: the clock's milliseconds, never going back, and a number within each; all after the given one. */
+/**
+ * Makes the ids of one build's entries: the clock's milliseconds, never decreasing, and a number within each; all after
+ * the given one.
+ */
 export function createNumbering(after: LogPosition = { ms: 0, seq: 0 }): () => LogPosition {
   let last = after
   return () => {
@@ -36,9 +42,9 @@ export function createNumbering(after: LogPosition = { ms: 0, seq: 0 }): () => L
 }
 
 /**
- * Appends lines to a running build's log, with how far it is then, and tells its readers. A batch that is sent again
- * doubles nothing.
- * @returns false when the build is over, or another worker has it: nothing was written, and nothing will be.
+ * Appends lines to a running build's log together with the build's progress, and notifies readers. Sending a batch
+ * again duplicates nothing.
+ * @returns false when the build has ended or another worker has it: nothing was written, and nothing will be.
  */
 export async function appendBuildLog(
   db: Db,
@@ -47,7 +53,7 @@ export async function appendBuildLog(
   progress?: BuildProgress,
 ): Promise<boolean> {
   if (lines.length > 0) for (const ms of new Set([lines[0]?.ms ?? 0, lines.at(-1)?.ms ?? 0])) await ensureDay(db, ms)
-  const outputs = lines.map(({ output }) => output.replaceAll('\0', '\uFFFD')) // Postgres' text holds no NUL
+  const outputs = lines.map(({ output }) => output.replaceAll('\0', '\uFFFD')) // Postgres does not store NUL in text
   return transaction(db, async (tx) => {
     const running = await findOne(
       tx,
@@ -65,12 +71,15 @@ export async function appendBuildLog(
   })
 }
 
-/** A piece of a log: lines, oldest first; whether there may be more now; and the id of its last entry when the log has ended. */
+/**
+ * A piece of a log: lines, oldest first; whether there may be more already; and the id of the last entry if the log has
+ * ended.
+ */
 export type LogPiece = { lines: LogLine[]; more: boolean; end: LogPosition | null }
 
 /**
- * The lines after a position: 500 or half a megabyte at once. Row and lines are seen at one moment, so a log that has
- * ended and has no more lines never will.
+ * The lines after a position: up to 500 or half a megabyte. The row and the lines are read in one snapshot, so a log
+ * that has ended without more lines will never have more.
  */
 export async function readLog(db: Db, id: string, { ms, seq }: LogPosition): Promise<LogPiece> {
   const rows = await findAll<Partial<LogLine> & { endMs: number | null; endSeq: number | null }>(
@@ -120,7 +129,7 @@ function tailOf(text: string): string[] {
 
 const readyDays = new WeakMap<Db, Set<number>>()
 
-/** Makes sure that lines of this moment have a partition. */
+/** Makes sure that there is a partition for lines of this time. */
 async function ensureDay(db: Db, ms: number): Promise<void> {
   const day = Math.floor(ms / dayMs)
   const ready = readyDays.get(db) ?? new Set()
@@ -130,7 +139,7 @@ async function ensureDay(db: Db, ms: number): Promise<void> {
   ready.add(day)
 }
 
-/** Makes the partitions of today and the next days, and drops those whose lines nobody may read any more. For housekeeping, every hour. */
+/** Creates the partitions of today and the next days, and drops expired ones. For housekeeping, every hour. */
 export async function turnLogDays(db: Db): Promise<void> {
   const today = Math.floor(nowMs() / dayMs)
   for (let day = today; day <= today + daysAhead; day++) await ensureDay(db, day * dayMs)
@@ -146,7 +155,7 @@ export async function turnLogDays(db: Db): Promise<void> {
   }
 }
 
-/** A day's partition is made apart and then attached, which makes neither readers nor writers wait. */
+/** Creates a day's partition separately and then attaches it, which blocks neither readers nor writers. */
 async function makeDay(db: Db, day: number): Promise<void> {
   const name = nameOfDay(day)
   await withDdlLock(db, async (tx) => {

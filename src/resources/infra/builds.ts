@@ -1,4 +1,4 @@
-/** Build jobs: submitted, read, listed, cancelled. The work itself is a node's: see workers/infra/builds.ts. */
+/** Build jobs: submit, read, list, cancel. The work itself is done by a node: see workers/infra/builds.ts. */
 import { allow, allowAnywhere, allowIn, owned, type Permission, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
@@ -31,7 +31,7 @@ import { addBuildEvent, finishBuild, isFinished } from './builds/states.ts'
 import { readTemplate } from './templates.ts'
 import { useUpload } from './uploads.ts'
 
-/** What a build may be made of: the spec as an object or as bytes; absent and null mean the default. */
+/** The input to submit a build: the spec as an object or as bytes; absent and null mean the default. */
 export type BuildOrder = {
   organizationId: string
   spec?: unknown
@@ -46,7 +46,7 @@ const outputUrlSeconds = 3600
 
 /**
  * Queues a build.
- * @throws BerthError 400 for what is wrong in the order, 403 when the caller may not build there, 429 build_quota_exceeded.
+ * @throws BerthError 400 for an invalid order, 403 when the caller may not build there, 429 build_quota_exceeded.
  */
 export async function createBuild(call: Call, order: BuildOrder): Promise<Build> {
   const scope = allowIn(call.caller, 'builds:write', decodeId('organization', order.organizationId))
@@ -54,7 +54,7 @@ export async function createBuild(call: Call, order: BuildOrder): Promise<Build>
   const id = newUuid()
   const spec = readEither(order)
   const source = readSource(call.sealer, id, order)
-  const role = scope.role ?? 'member' // a key's
+  const role = scope.role ?? 'member' // submitted by an API key
   await checkBuildSecrets(call.db, scope.organizationId, role, spec.secrets)
   const { orgMemoryMb } = call.config
   if (orgMemoryMb && spec.resources.memory_mb > orgMemoryMb)
@@ -87,7 +87,7 @@ export async function getBuild(call: Call, publicId: string): Promise<Build> {
   return readableBuild(call, publicId, 'builds:read')
 }
 
-/** Which builds a list shows. */
+/** Conditions of a list of builds. */
 export type BuildFilter = { statuses?: readonly BuildStatus[] | null }
 
 /** The organization's builds, newest first: 200 at most at once. @throws BerthError invalid_request. */
@@ -126,8 +126,8 @@ export async function findBuilds(call: Call, ids: readonly string[]): Promise<Sh
 }
 
 /**
- * Cancels a build: a queued one at once; a running one is asked to end, and is cancelled when its machine is gone; one
- * that is over stays as it is.
+ * Cancels a build: a queued one immediately; a running one is asked to stop, and is cancelled when its machine is gone;
+ * one that has ended stays as it is.
  * @throws BerthError not_found, forbidden.
  */
 export async function cancelBuild(call: Call, publicId: string): Promise<Build> {
@@ -146,7 +146,7 @@ export async function cancelBuild(call: Call, publicId: string): Promise<Build> 
   })
 }
 
-/** An address that reads the build's output for an hour; null when it has no file. */
+/** A URL that serves the build's output for an hour; null when it has no file. */
 export async function outputUrl(call: Call, { key, name, type }: BuildOutput): Promise<string | null> {
   return (
     key &&
@@ -157,7 +157,10 @@ export async function outputUrl(call: Call, { key, name, type }: BuildOutput): P
   )
 }
 
-/** The build, when the caller may do this with it. @throws BerthError not_found; forbidden for another organization's. */
+/**
+ * The build, if the caller has this permission for it.
+ * @throws BerthError not_found; forbidden for another organization's.
+ */
 export async function readableBuild(call: Call, publicId: string, permission: Permission): Promise<Build> {
   if (call.caller.kind === 'nobody') throw call.caller.refusal
   const id = decodeId('build', publicId)
@@ -173,7 +176,7 @@ function readEither({ spec, specBytes }: BuildOrder): BuildSpec {
   return spec !== undefined && spec !== null ? readSpec(spec) : readSpecBytes(specBytes)
 }
 
-/** With a repository the context is a folder of it; without one it is an upload of the organization, or nothing. */
+/** With a repository, the context is a folder in it; without one, it is an upload of the organization, or nothing. */
 async function checkContext(call: Call, scope: Scope, { context }: BuildSpec, hasRepo: boolean): Promise<void> {
   const isUrl = /^https?:\/\//.test(context)
   if (hasRepo && isUrl)
@@ -198,7 +201,7 @@ async function spendSubmission({ limiter }: Call, scope: Scope): Promise<void> {
   }
 }
 
-/** Submissions of one organization wait for each other here, so that the count holds. */
+/** Submissions of one organization are serialized here, so that the count is exact. */
 async function checkQueue(tx: Tx, scope: Scope): Promise<void> {
   await change(tx, sql`select 1 from organizations where id = ${scope.organizationId} for no key update`)
   const { queued } = (await findOne<{ queued: number }>(
@@ -213,7 +216,9 @@ async function checkQueue(tx: Tx, scope: Scope): Promise<void> {
     )
 }
 
-/** A template stays until another of its name takes its place, so an organization has so many names. */
+/**
+ * A template exists until another one of its name replaces it, so this limits the names of an organization's templates.
+ */
 async function checkTemplates(tx: Tx, { organizationId }: Scope, { output }: BuildSpec): Promise<void> {
   if (output.type !== 'template') return
   const { others } = await getOne<{ others: number }>(

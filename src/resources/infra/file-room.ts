@@ -1,4 +1,4 @@
-/** What organizations store as files (uploads, and what builds leave behind), and who may store more. */
+/** How much organizations store as files (uploads and outputs of builds), and the limits on it. */
 import { join } from 'node:path'
 import { diskRoom } from '#src/drivers/disk-room.ts'
 import type { Config } from '#src/platform/config.ts'
@@ -6,16 +6,19 @@ import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import { getOne, sql, type Db } from '#src/platform/postgres.ts'
 
-/** Without a setting an organization may fill this share of the disk that files are on, and always what may be under way. */
+/**
+ * Without a setting, an organization may use this share of the disk for files, and always at least the limit for
+ * uploads in progress.
+ */
 const usualShare = 0.25
 const retryAfterSeconds = 60
 const bytesPerMib = 1024 * 1024
 const bytesPerGib = 1024 * bytesPerMib
 
-/** What an organization stores and what is on its way, and what is on its way of everybody. Bytes. */
+/** What an organization has stored and is uploading, and what all organizations are uploading. Bytes. */
 export type FilesHeld = { storedBytes: number; stagedBytes: number; allStagedBytes: number }
 
-/** Counts it. */
+/** Counts the files of an organization. */
 export async function filesHeld(db: Db, organizationId: string): Promise<FilesHeld> {
   return getOne<FilesHeld>(
     db,
@@ -28,8 +31,8 @@ export async function filesHeld(db: Db, organizationId: string): Promise<FilesHe
 }
 
 /**
- * Refuses what does not fit: beyond the organization's share, or on a disk that is nearly full. Who stores little is
- * let nearer to the floor than who stores much, so that the last room is not one organization's.
+ * Refuses a file beyond the organization's share, or on a disk that is nearly full. An organization that stores little
+ * may go closer to the floor than one that stores much, so that one organization cannot take the last room.
  * @throws BerthError rate_limited, capacity_unavailable.
  */
 export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes: number): Promise<void> {
@@ -54,7 +57,7 @@ export async function checkFileRoom(config: Config, held: FilesHeld, wantedBytes
   if (room.freeBytes - held.allStagedBytes - wantedBytes < keptBytes) throw diskFull()
 }
 
-/** The error for a disk on which nothing more is stored now. */
+/** The error for a disk that is nearly full. */
 export function diskFull(): BerthError {
   return new BerthError(
     'capacity_unavailable',
@@ -63,13 +66,13 @@ export function diskFull(): BerthError {
   )
 }
 
-/** Whether less is left on the disk of this folder than must stay free. */
+/** Whether the free space on this folder's disk is below the floor. */
 export async function isBelowFloor(config: Config, folder: string): Promise<boolean> {
   const { freeBytes, floorBytes } = await diskRoom(config, folder)
   return freeBytes < floorBytes
 }
 
-/** Where files are, or wait until they are whole. */
+/** The folder of files, and of uploads that are not complete yet. */
 export function filesFolder({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'objects')
 }

@@ -8,7 +8,7 @@ import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#s
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
-/** The size every folder's disk promises; it takes only what is written. */
+/** The size of every folder's disk; only what is written takes real space. */
 export const folderSizeMb = 10 * 1024
 
 /** A folder, and the VM that has it mounted. */
@@ -51,10 +51,7 @@ export async function findFolders(call: Call, ids: readonly string[]): Promise<F
   )
 }
 
-/**
- * Deletes a folder and its disk.
- * @throws BerthError not_found; invalid_transition while a VM has it.
- */
+/** Deletes a folder and its disk. @throws BerthError not_found; invalid_transition while a VM uses it. */
 export async function deleteFolder(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'folders:write')
   const id = decodeId('folder', publicId)
@@ -74,8 +71,8 @@ export async function deleteFolder(call: Call, publicId: string): Promise<void> 
 }
 
 /**
- * The folder a new VM asks for, locked.
- * @throws BerthError invalid_request when it is not the organization's, or another VM has it: a disk has one writer.
+ * The folder for a new VM, locked.
+ * @throws BerthError invalid_request when it is not the organization's, or another VM uses it: a disk has one writer.
  */
 export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promise<Folder> {
   const id = decodeId('folder', publicId)
@@ -94,12 +91,12 @@ export async function readFolder(tx: Tx, scope: Scope, publicId: string): Promis
   return folder
 }
 
-/** Whether a disk is somebody's folder, deleted or not. */
+/** Whether a disk belongs to a folder, deleted or not. */
 export async function isFolder(db: Db, id: string): Promise<boolean> {
   return (await findOne(db, sql`select 1 from folders where id = ${id}`)) !== undefined
 }
 
-/** Records the disk that a VM was given as a folder named after it. */
+/** Records a VM's new workspace disk as a folder named after the VM. */
 export async function addFolder(
   tx: Db,
   folder: { id: string; organizationId: string; userId: string | null; name: string; nodeId: string },
@@ -112,7 +109,7 @@ export async function addFolder(
   )
 }
 
-/** Says what a folder's disk takes while no VM has it; 0 while one has. */
+/** Records how much a folder's disk takes while no VM uses it; 0 while one does. */
 export async function setFolderUse(tx: Tx, id: string, usedMb: number): Promise<void> {
   await change(tx, sql`update folders set used_mb = ${usedMb} where id = ${id}`)
 }

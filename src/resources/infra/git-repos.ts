@@ -1,4 +1,4 @@
-/** The repositories that a new VM clones: the legacy one first, then the list, each address once. */
+/** The repositories that a new VM clones: the legacy one first, then the list, each URL once. */
 import { isAbsolute, posix } from 'node:path'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
@@ -19,7 +19,7 @@ const given = z.array(
 
 /**
  * Reads the repositories of a create request.
- * @throws BerthError invalid_request naming what is wrong; never with the address, which may hold a credential.
+ * @throws BerthError invalid_request naming the problem, never the URL, which may contain a credential.
  */
 export function readGitRepos(input: {
   gitRepoUrl?: string | null
@@ -56,17 +56,20 @@ export function readGitRepos(input: {
   return repos
 }
 
-/** What makes two addresses the same, and the name of the repository. @throws BerthError invalid_request beginning with `which`. */
+/**
+ * A key that is equal for URLs of the same repository, and the repository's name.
+ * @throws BerthError invalid_request, beginning with `which`.
+ */
 export function readAddress(url: string, which: string): { key: string; name: string } {
   const refused = (why: string): BerthError => new BerthError('invalid_request', `${which}${why}`)
-  if (url.length > limits.gitUrlLength) throw refused(`the url must have at most ${limits.gitUrlLength} characters.`) // before the patterns, which go over it again and again
+  if (url.length > limits.gitUrlLength) throw refused(`the url must have at most ${limits.gitUrlLength} characters.`) // before the patterns, which scan it repeatedly
   // The short form of ssh: git@host:owner/name.git
   const short = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)([\w./~-]+)$/.exec(url)
   const parsed = short
     ? { protocol: 'ssh:', hostname: short[1] ?? '', port: '', pathname: `/${short[2] ?? ''}`, search: '' }
     : URL.parse(url)
   if (!parsed || !parsed.hostname) throw refused('git cannot clone the url; use https://host/owner/name.')
-  // Plain http could be read on its way; only the operator's own host, reached without leaving it, may use it.
+  // Plain http can be read on the network, so it is only for the operator's own host, which is reached locally.
   const allowed =
     parsed.protocol === 'https:' ||
     parsed.protocol === 'ssh:' ||

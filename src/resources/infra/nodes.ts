@@ -1,4 +1,7 @@
-/** Nodes: where VMs run. Each has one worker, which says every few seconds that it lives and what it can hold. */
+/**
+ * Nodes: the hosts that run VMs. Each has one worker, which sends a heartbeat every few seconds with the node's
+ * capacity.
+ */
 import { allow } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import type { RawBuilder } from 'kysely'
@@ -6,13 +9,16 @@ import { change, findAll, findOne, getOne, sql, type Db, type Tx } from '#src/pl
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
 
-/** A node is lost when its worker was silent this long. */
+/** A node is lost when its worker has been silent for this long. */
 export const nodeLostSeconds = 60
 
-/** A worker says every 5 s that it lives; after this it is spoken of as silent, long before its VMs are given up. */
+/**
+ * A worker sends a heartbeat every 5 s; after this long without one it counts as silent, well before its VMs are given
+ * up.
+ */
 const nodeSilentSeconds = 15
 
-/** What a worker says of its node. `workerNumber` is which of the node's workers it is. */
+/** A worker's report about its node. `workerNumber` counts the node's workers, and is the fencing token. */
 export type NodeReport = {
   id: string
   name: string
@@ -24,10 +30,10 @@ export type NodeReport = {
   workerNumber: number
 }
 
-/** A node as callers see it: never where its worker answers. */
+/** A node as callers see it, without its worker's address. */
 export type Machine = Pick<NodeReport, 'id' | 'name' | 'acceleration' | 'unavailableReason'> & { heartbeatAt: string }
 
-/** The nodes of these stored ids, which are everybody's. */
+/** The nodes with these stored ids, which every caller may see. */
 export async function findMachines(call: Call, ids: readonly string[]): Promise<Machine[]> {
   allow(call.caller, 'templates:read')
   return findAll(
@@ -36,10 +42,10 @@ export async function findMachines(call: Call, ids: readonly string[]): Promise<
   )
 }
 
-/** Where a node's worker answers. */
+/** The address of a node's worker. */
 export type NodeAddress = Pick<Row<'nodes'>, 'id' | 'agentUrl' | 'unavailableReason'>
 
-/** A worker starts: from now on it has the node, and the one before it has not. @returns its number. */
+/** Takes over the node for a worker that starts; the previous worker loses it. @returns the worker's number. */
 export async function takeNode(db: Db, report: Omit<NodeReport, 'workerNumber'>): Promise<number> {
   const { workerNumber } = await getOne<Pick<Row<'nodes'>, 'workerNumber'>>(
     db,
@@ -72,7 +78,7 @@ function asReported({
   return sql`name = ${name}, agent_url = ${agentUrl}, acceleration = ${acceleration}, memory_mb = ${memoryMb}, disk_mb = ${diskMb}, unavailable_reason = ${unavailableReason}, heartbeat_at = now()`
 }
 
-/** Why no node runs VMs right now, as a sentence; null when one does. */
+/** Why no node runs VMs now, as a sentence; null when one does. */
 export async function whyNoVms(db: Db): Promise<string | null> {
   const nodes = await findAll<Pick<Row<'nodes'>, 'unavailableReason'>>(
     db,
@@ -87,10 +93,10 @@ export async function findNode(db: Db, id: string): Promise<NodeAddress | undefi
   return findOne(db, sql`select id, agent_url, unavailable_reason from nodes where id = ${id}`)
 }
 
-/** A living node, and what its VMs may be promised together; `diskMb` is null where it does not say. */
+/** A living node, and its capacity for VMs; `diskMb` is null when the node does not report it. */
 export type NodeRoom = NodeAddress & Pick<Row<'nodes'>, 'memoryMb' | 'diskMb'>
 
-/** The living nodes, locked until the transaction ends: who reserves room on any of them waits for the others here. */
+/** The living nodes, locked until the transaction ends, so that reservations of room are serialized. */
 export async function lockNodes(tx: Tx): Promise<NodeRoom[]> {
   return findAll<NodeRoom>(
     tx,
@@ -100,7 +106,7 @@ export async function lockNodes(tx: Tx): Promise<NodeRoom[]> {
 }
 
 /**
- * Those of them that take machines now.
+ * The nodes that accept machines now.
  * @param only the node that it must be, or null for any.
  * @throws BerthError capacity_unavailable saying why none does.
  */
@@ -120,8 +126,8 @@ export function willingNodes(nodes: readonly NodeRoom[], only: string | null): N
 }
 
 /**
- * The one with the most memory left, which has room for this.
- * @throws BerthError capacity_unavailable saying what there is too little of.
+ * The node with the most free memory that has room for this.
+ * @throws BerthError capacity_unavailable naming the resource that is too short.
  */
 export function chooseNode(
   nodes: readonly (NodeRoom & { free: { memoryMb: number; diskMb: number } })[],

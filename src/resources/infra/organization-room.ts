@@ -1,6 +1,7 @@
 /**
- * What organizations hold of the nodes, and who may have more: the one place that counts it. Whoever makes or starts a
- * machine asks here, in the transaction that does so; all of them wait for each other, so no two take the last room.
+ * The capacity that organizations use on nodes, and its limits: the one place that counts it. Whatever creates or
+ * starts a machine reserves room here, in the same transaction. Reservations are serialized, so no two take the last
+ * room.
  */
 import type { RawBuilder } from 'kysely'
 import type { Config } from '#src/platform/config.ts'
@@ -11,27 +12,30 @@ import { folderSizeMb } from './folders.ts'
 import { chooseNode, lockNodes, nodeLostSeconds, willingNodes, type NodeAddress, type NodeRoom } from './nodes.ts'
 import { bootTriesMax, type Vm } from './vms/rows.ts'
 
-/** What something is about to hold: megabytes, VMs and workspace folders. */
+/** What a reservation needs: megabytes, VMs and workspace folders. */
 export type Room = { memoryMb: number; diskMb: number; vms: number; folders: number }
 
-/** One VM of the default size, with a folder: what an organization gets before anybody gets more. */
+/** One VM of the default size, with a folder: the minimum that every organization gets. */
 export const defaultVm = { vcpuCount: 2, memoryMb: 2048, diskMb: 10 * 1024 }
 const firstRoom = { memoryMb: defaultVm.memoryMb, diskMb: defaultVm.diskMb + folderSizeMb }
-/** The share of what nodes promise that is kept for organizations that hold less than that. */
+/** The share of the nodes' capacity that is reserved for organizations that use less than that minimum. */
 const keptShare = 0.25
 const retryAfterSeconds = 30
 
-/** Whether a VM's memory is promised to it: from its creation or start until it is stopped, paused, or given up as an error. */
+/**
+ * Whether a VM's memory is reserved for it: from its creation or start until it is stopped, paused, or given up as an
+ * error.
+ */
 export function holdsMemory(vm: Pick<Vm, 'status' | 'desiredStatus' | 'bootFailures' | 'startedAt'>): boolean {
   if (vm.status === 'error')
-    return vm.desiredStatus === 'running' && vm.bootFailures < bootTriesMax && vm.startedAt !== null // it starts again by itself
+    return vm.desiredStatus === 'running' && vm.bootFailures < bootTriesMax && vm.startedAt !== null // it restarts by itself
   return vm.status !== 'stopped' && vm.status !== 'paused' && vm.status !== 'deleted'
 }
-/** The same as a condition on vms. */
+/** The same as an SQL condition on vms. */
 const memoryIsHeld = sql<boolean>`(status not in ('stopped', 'paused', 'error', 'deleted')
   or (status = 'error' and desired_status = 'running' and boot_failures < ${sql.lit(bootTriesMax)} and started_at is not null))`
 
-/** What a build holds while it runs: its machine, a disk for the cache of its repository, and the copy that becomes a template. */
+/** What a running build needs: its machine, a disk for its repository's cache, and the copy that becomes a template. */
 export function roomOfBuild({
   memoryMb,
   repoKey,
@@ -49,7 +53,7 @@ export function roomOfBuild({
   }
 }
 
-/** Everything that holds something, a row each. */
+/** Everything that uses capacity, one row each. */
 const holders: RawBuilder<unknown> = sql`
   select node_id, organization_id, case when ${memoryIsHeld} then memory_mb else 0 end as memory_mb,
     disk_mb + case when folder_id is not null or wants_folder then ${sql.lit(folderSizeMb)} else 0 end as disk_mb, 1 as vms
@@ -62,9 +66,10 @@ const holders: RawBuilder<unknown> = sql`
   union all select node_id, organization_id, 0, (size_bytes / 1048576)::int, 0 from templates where node_id is not null and size_bytes is not null`
 
 /**
- * The node that takes this, with its room promised to the organization when the transaction commits.
- * @param only the node that has the wanted disk (a folder's, a template's, a stopped VM's), or null for any.
- * @throws BerthError rate_limited when the organization may not have more; capacity_unavailable when no node can take it.
+ * Reserves room for the organization on a node when the transaction commits, and returns the node.
+ * @param only the node that stores the required disk (a folder's, a template's, a stopped VM's), or null for any.
+ * @throws BerthError rate_limited when the organization may not have more; capacity_unavailable when no node can take
+ * it.
  */
 export async function reserveRoom(
   { config }: { config: Config },
@@ -76,7 +81,7 @@ export async function reserveRoom(
   const room: Room = { memoryMb: 0, diskMb: 0, vms: 0, folders: 0, ...wanted }
   const nodes = await lockNodes(tx)
   const willing = willingNodes(nodes, only)
-  // A statement of its own: it must see what those committed who had the lock before.
+  // A statement of its own: it must see what earlier holders of the lock have committed.
   const sums = await findAll<{
     nodeId: string
     memoryMb: number
@@ -123,7 +128,7 @@ export async function reserveRoom(
   return node
 }
 
-/** What a node may promise and has promised; `isUp` says whether it takes machines. */
+/** A node's capacity and its reserved part; `isUp` says whether it accepts machines. */
 export type NodePromises = {
   name: string
   isUp: boolean
@@ -133,7 +138,7 @@ export type NodePromises = {
   promisedDiskMb: number
 }
 
-/** Every node with what it has promised, for the metrics. */
+/** Every node with its reserved capacity, for the metrics. */
 export async function readPromises(db: Db): Promise<NodePromises[]> {
   return findAll<NodePromises>(
     db,
@@ -152,7 +157,7 @@ function checkCount({ orgVms }: Config, held: { vms: number }, { vms }: Room): v
   )
 }
 
-/** Folders outlive their VMs, so they are counted by themselves. */
+/** Folders outlive their VMs, so they are counted separately. */
 async function checkFolders(tx: Tx, organizationId: string, more: number): Promise<void> {
   const { count } = await getOne<{ count: number }>(
     tx,
@@ -172,8 +177,8 @@ const remedies = {
 } as const
 
 /**
- * An organization may have what the operator's setting says (0: whatever there is); without a setting, what leaves the
- * kept share free. Out of the kept share everybody gets as much as a first VM takes.
+ * An organization may use as much as the operator's setting says (0: no limit); without a setting, as much as leaves
+ * the reserved share free. From the reserved share every organization gets as much as its first VM needs.
  */
 function checkShare(
   what: 'memory' | 'disk',

@@ -25,13 +25,14 @@ export type SandboxOrder = {
   ttl?: number | null
 }
 
-/** The VM, what the command did, and how long the VM lives on, in seconds. */
+/** The VM, the command's result, and the VM's time to live in seconds. */
 export type SandboxResult = { vm: Vm; command: { exitCode: number; stdout: string; stderr: string }; ttl: number }
 
-const codeBytesMax = 900 * 1024 // what fits the 1 MiB body
+const codeBytesMax = 900 * 1024 // what fits in the 1 MiB body
 
 /**
- * Runs the code or command and waits for it. The VM is removed `ttl` seconds after its creation. A non-zero exit is a result.
+ * Runs the code or command and waits for it. The VM is removed `ttl` seconds after its creation. A non-zero exit code
+ * is a result, not an error.
  * @throws BerthError invalid_request; service_unavailable when the VM could not be reached.
  */
 export async function runSandbox(call: Call, order: SandboxOrder): Promise<SandboxResult> {
@@ -97,7 +98,7 @@ function readRun(order: SandboxOrder, ttl: number): Run {
   if (!language)
     throw new BerthError('invalid_request', `language must be one of ${Object.keys(sandboxLanguages).join(', ')}.`)
   const file = `${guestHome}/${language.file}`
-  // The code comes in on the standard input and becomes a file; then the program takes the shell's place.
+  // The code arrives on standard input and is written to a file; then the program replaces the shell.
   return {
     command: '/bin/bash',
     args: ['-c', 'cat > "$0" && exec "$@" < /dev/null', file, ...language.argv, file, ...(order.args ?? [])],

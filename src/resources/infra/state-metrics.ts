@@ -1,4 +1,4 @@
-/** What the database says of the whole installation, for /metrics: every process tells the same. */
+/** Metrics about the whole installation, read from the database: every process reports the same values. */
 import { diskRoom } from '#src/drivers/disk-room.ts'
 import { readQueues } from '#src/platform/jobs.ts'
 import { addMetricSource, type Sample } from '#src/platform/metrics/sources.ts'
@@ -8,7 +8,7 @@ import { readPromises } from './organization-room.ts'
 
 const bytesPerMb = 1024 * 1024
 
-/** Adds them to the metrics of this process, with the disks that it uses. */
+/** Adds them to this process's metrics, with those of the disks that it uses. */
 export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): void {
   addMetricSource(
     'database',
@@ -77,7 +77,7 @@ export function reportState({ config, db }: Pick<Background, 'config' | 'db'>): 
 type Counted = { label: string; count: number }
 
 async function readState(db: Db) {
-  // One after the other: a scrape takes one connection, not all.
+  // Sequentially: a scrape takes one connection, not all.
   const vms = await findAll<Counted>(
     db,
     sql`select status as label, count(*) from vms where status <> 'deleted' group by status`,

@@ -7,15 +7,19 @@ import { change, findAll, findOne, sql, transaction, type Db } from '#src/platfo
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 
-/** A template; without an organization it is everyone's. One made by a build is a disk on the node that built it. */
+/**
+ * A template; without an organization, everybody may use it. One made by a build is a disk on the node that built it.
+ */
 export type Template = Pick<
   Row<'templates'>,
   'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes' | 'createdAt' | 'deletedAt'
 >
 
-/** The template `base`, as the first migration of VMs made it. */
+/** The template `base`, which the first migration of VMs inserts. */
 const baseTemplateId = '00000000-0000-7000-8000-000000000001'
-/** A replaced template's disk stays this long at least: a VM that was just asked for may start from it. */
+/**
+ * A replaced template's disk is kept for at least this long, because a VM that was just requested may start from it.
+ */
 const replacedKeptHours = 1
 const batchMax = 50
 
@@ -38,7 +42,10 @@ export const languageAliases: Readonly<Record<string, string>> = {
   sh: 'bash',
 }
 
-/** Everyone's templates and the organization's own, oldest first. @throws BerthError invalid_request. */
+/**
+ * The templates available to the organization, everybody's and its own, oldest first.
+ * @throws BerthError invalid_request.
+ */
 export async function pageTemplates(call: Call, window: PageWindow): Promise<Page<Template>> {
   const scope = allow(call.caller, 'templates:read')
   const chosen = sql`(organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null`
@@ -53,7 +60,9 @@ export async function pageTemplates(call: Call, window: PageWindow): Promise<Pag
   )
 }
 
-/** The templates of these stored ids that are everyone's or of the caller's organizations, replaced ones too. */
+/**
+ * The templates with these stored ids that are everybody's or of the caller's organizations, including replaced ones.
+ */
 export async function findTemplates(call: Call, ids: readonly string[]): Promise<Template[]> {
   const { organizationIds } = allowAnywhere(call.caller, 'templates:read')
   return findAll(
@@ -63,7 +72,7 @@ export async function findTemplates(call: Call, ids: readonly string[]): Promise
 }
 
 /**
- * The template of this name or id; `base` when none is named, and nobody's own template stands in for it.
+ * The template with this name or id; `base` when none is named, which an organization's own template cannot replace.
  * @throws BerthError invalid_template.
  */
 export async function readTemplate(db: Db, scope: Scope, given: string | null | undefined): Promise<Template> {
@@ -80,12 +89,15 @@ export async function readTemplate(db: Db, scope: Scope, given: string | null | 
   return template
 }
 
-/** What a template is to the driver. */
+/** A template as the driver knows it. */
 export function machineTemplate(templateId: string): 'base' | { templateId: string } {
   return templateId === baseTemplateId ? 'base' : { templateId }
 }
 
-/** Records the disk that a build kept as a template of its organization. One that has the name gives it up. Idempotent. */
+/**
+ * Records the disk that a build stored as a template of its organization. An existing template of the same name is
+ * replaced. Idempotent.
+ */
 export async function addBuiltTemplate(
   db: Db,
   built: Pick<Template, 'id' | 'organizationId' | 'name' | 'description' | 'nodeId' | 'buildJobId' | 'sizeBytes'>,
@@ -104,7 +116,7 @@ export async function addBuiltTemplate(
   })
 }
 
-/** Replaced templates on this node whose disks nothing starts from any more. */
+/** Replaced templates on this node whose disks are no longer used. */
 export async function unusedTemplates(db: Db, nodeId: string): Promise<string[]> {
   const unused = await findAll<Pick<Row<'templates'>, 'id'>>(
     db,
@@ -117,7 +129,7 @@ export async function unusedTemplates(db: Db, nodeId: string): Promise<string[]>
   return unused.map(({ id }) => id)
 }
 
-/** The template's disk is gone; the row stays for what was made from it. */
+/** Marks that a template's disk is deleted; the row stays for VMs that were made from it. */
 export async function markTemplateRemoved(db: Db, id: string): Promise<void> {
   await change(db, sql`update templates set node_id = null where id = ${id} and deleted_at is not null`)
 }

@@ -1,4 +1,4 @@
-/** Files that callers put into the object store by a signed address, such as the source of a build. */
+/** Files that callers upload to the object store with a signed URL, such as the source of a build. */
 import { allow, allowIn, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
@@ -10,13 +10,13 @@ import { keyOfUrl } from '#src/drivers/objects/store.ts'
 import { objectStore } from '#src/drivers/objects.ts'
 import { checkFileRoom, filesHeld } from './file-room.ts'
 
-/** Where to put a file, and what to call it afterwards. */
+/** Where to upload a file, and its name in later requests. */
 export type Upload = { uploadUrl: string; binaryUrl: string; expiresAt: string }
 
 /**
- * Makes room for a file.
- * @throws BerthError invalid_request when the caller is not in the organization: the interface lists no 403 here;
- *   rate_limited, capacity_unavailable when it may not store more.
+ * Creates an upload.
+ * @throws BerthError invalid_request when the caller is not in the organization, because the interface lists no 403
+ * here; rate_limited, capacity_unavailable when it may not store more.
  */
 export async function createUpload(call: Call, organizationId: string): Promise<Upload> {
   const scope = inOrganization(call, organizationId)
@@ -37,8 +37,8 @@ export async function createUpload(call: Call, organizationId: string): Promise<
 }
 
 /**
- * The object key of the organization's upload that an address names, or undefined when it names none. It counts as used
- * from now on: it is not removed while a build may need it.
+ * The object key of the organization's upload with this URL, or undefined when there is none. It is marked as used, so
+ * that it is not deleted while a build may need it.
  */
 export async function useUpload(
   services: Pick<Background, 'config' | 'db' | 'sealer'>,
@@ -55,7 +55,10 @@ export async function useUpload(
   return found > 0 ? key : undefined
 }
 
-/** How many an organization has, and that there is room for a byte. Requests of one organization wait for each other here, so that the counts hold. */
+/**
+ * Checks the number of an organization's uploads, and that it may store more at all. Requests of one organization are
+ * serialized here, so that the counts are exact.
+ */
 async function checkUploads({ config }: Call, tx: Tx, { organizationId }: Scope): Promise<void> {
   await change(tx, sql`select 1 from organizations where id = ${organizationId} for no key update`)
   const { count, unfinished } = await getOne<{ count: number; unfinished: number }>(
@@ -88,7 +91,7 @@ function inOrganization({ caller }: Call, organizationId: string): Scope {
   }
 }
 
-/** Where an upload lies in the object store. */
+/** An upload's key in the object store. */
 export function uploadKey(organizationId: string, id: string): string {
   return `compute/${encodeId('organization', organizationId)}/${encodeId('upload', id)}`
 }

@@ -1,4 +1,4 @@
-/** Usage: one session for each stretch of time that a VM ran, a build's too, with its cost. */
+/** Usage: one session for each period during which a VM, or the VM of a build, was running, with its cost. */
 import { allow, owned } from '#src/platform/access.ts'
 import { limits } from '#src/platform/limits.ts'
 import { countRows, pageSql, readOffset, readPageBy, type Page, type PageWindow } from '#src/platform/pages.ts'
@@ -10,15 +10,15 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 export type EndReason = 'request' | 'timeout' | 'guest_exit' | 'error' | 'orphaned' | 'admin' | 'billing'
 
 /**
- * A session; money in US dollars with six decimals, minutes with two. An open one is counted up to now.
- * The machine of a build counts as a VM of the build's own uuid, and `buildId` says so.
+ * A session; money in US dollars with six decimals, minutes with two. An open session counts up to now. The machine of
+ * a build counts as a VM of the build's own uuid, and `buildId` says so.
  */
 export type UsageSession = Pick<
   Row<'usage_sessions', { vmId: string; endReason: EndReason | null }>,
   'id' | 'vmId' | 'startedAt' | 'endedAt' | 'endReason' | 'vcpuCount' | 'memoryMb' | 'costPerHour'
 > & { buildId: string | null; durationMinutes: number; totalCostBilled: number }
 
-/** Which sessions a list shows. */
+/** Conditions of a list of usage sessions. */
 export type UsageFilter = { since?: string | null; until?: string | null }
 
 /** The organization's sessions, newest first: 200 at most at once. @throws BerthError invalid_request. */
@@ -61,7 +61,7 @@ export function costPerHour(
   return vcpuCount * costPerVcpuHour + (memoryMb / 1024) * costPerGbHour
 }
 
-/** Opens a session for a VM that runs, unless one is open. */
+/** Opens a session for a running VM, unless one is open. */
 export async function openUsage(
   tx: Tx,
   { config }: Pick<Background, 'config'>,
@@ -83,7 +83,10 @@ export async function closeUsage(tx: Tx, vmId: string, reason: EndReason): Promi
   )
 }
 
-/** Opens a build's session, unless it has one or is over: whoever called it lost meanwhile has closed its usage too. */
+/**
+ * Opens a build's session, unless it has one or has ended: if the build was given up meanwhile, its usage was closed
+ * too.
+ */
 export async function openBuildUsage(
   db: Db,
   { config }: Pick<Background, 'config'>,
@@ -98,7 +101,7 @@ export async function openBuildUsage(
   )
 }
 
-/** Closes a build's open session, if there is one: in the transaction that ends the build, whoever ends it. */
+/** Closes a build's open session, if there is one, in the transaction that ends the build. */
 export async function closeBuildUsage(tx: Tx, buildId: string, reason: EndReason): Promise<void> {
   await change(
     tx,

@@ -1,4 +1,4 @@
-/** Commands in a VM: run and answered. Background ones are processes; see vm-processes.ts. */
+/** Commands in a VM, with their results. Background ones are processes: see vms/processes.ts. */
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -6,7 +6,10 @@ import type { ExecRequest } from '#src/drivers/node.ts'
 import { reachVm } from './vms/access.ts'
 import { startProcess } from './vms/processes.ts'
 
-/** What to run: with `args`, `command` is a program; without, it is text for `/bin/bash -lc`. Seconds. */
+/**
+ * A command to run: with `args`, `command` is a program; otherwise it is a command line for `/bin/bash -lc`. Times in
+ * seconds.
+ */
 export type CommandOrder = {
   command: string
   args?: readonly string[] | null
@@ -15,7 +18,7 @@ export type CommandOrder = {
   background?: boolean | null
 }
 
-/** How it went. `duration` is Go's spelling with milliseconds: `1.204s`. */
+/** The result. `duration` is in Go's format with milliseconds: `1.204s`. */
 export type CommandResult = {
   stdout: string
   stderr: string
@@ -28,7 +31,7 @@ export type CommandResult = {
 }
 
 /**
- * Runs a command as `user`. A command that ran answers normally, whatever its exit code.
+ * Runs a command as `user`. A command that ran returns normally, whatever its exit code.
  * @throws BerthError invalid_request, not_found, vm_unreachable, timeout (the guest was silent), rate_limited.
  */
 export async function execCommand(call: Call, vmId: string, order: CommandOrder): Promise<CommandResult> {
@@ -84,7 +87,10 @@ export function readOrder(order: CommandOrder): Pick<ExecRequest, 'command' | 'a
   }
 }
 
-/** Seconds a command may take: 60 unless given, 3600 at most; 0 is no limit in the background, and the most otherwise. */
+/**
+ * The time limit of a command in seconds: 60 by default, 3600 at most; 0 means no limit in the background, and the
+ * maximum otherwise.
+ */
 export function readTimeout(given: number | null | undefined, background: boolean): number {
   const seconds = given ?? (background ? 0 : limits.execTimeoutSecondsDefault)
   if (seconds < 0 || seconds > limits.execTimeoutSecondsMax)
@@ -95,7 +101,7 @@ export function readTimeout(given: number | null | undefined, background: boolea
   return seconds === 0 && !background ? limits.execTimeoutSecondsMax : seconds
 }
 
-/** Milliseconds as Go spells a duration with three digits: `1.204s`, `1m2.500s`, `1h0m0.000s`. */
+/** Milliseconds in Go's format of durations with three digits: `1.204s`, `1m2.500s`, `1h0m0.000s`. */
 export function spellDuration(durationMs: number): string {
   const total = Math.round(durationMs)
   const minutes = Math.floor(total / 60_000)

@@ -1,4 +1,4 @@
-/** A VM's environment variables: by key and source, sealed, with what each reader may see. */
+/** A VM's environment variables: by key and source, stored sealed, with the visibility of each. */
 import { allow, mayWrite, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -14,9 +14,9 @@ export { checkEnv, visibilities, type Visibility } from './vm-env/rules.ts'
 /** Who set a variable. */
 export type EnvSource = 'user' | 'provision' | 'system' | 'session' | 'vault' | 'link'
 
-/** One variable as its reader sees it. */
+/** One variable as its reader may see it. */
 export type EnvVariable = { key: string; value: string; visibility: Visibility; source: EnvSource }
-/** All variables after a change, and what to know about when it applies. */
+/** All variables after a change, and a warning if it does not take effect immediately. */
 export type EnvChange = { env: Record<string, string>; warning: string | null }
 
 type EnvRow = Pick<
@@ -26,12 +26,12 @@ type EnvRow = Pick<
 
 const hidden = '********'
 const readableSources: readonly EnvSource[] = ['user', 'system', 'session', 'vault', 'link']
-/** Where two sources set one key, the later in this order wins. */
+/** If two sources set the same key, the later in this order wins. */
 const precedence: readonly EnvSource[] = ['system', 'link', 'provision', 'vault', 'session', 'user']
 
 /**
- * The readable variables of VMs by the VMs' stored ids, or those of one source; none for a VM that is not there. `provision`
- * is write-only, so it and unknown sources answer nothing.
+ * The readable variables of VMs by the VMs' stored ids, or those of one source; none for a VM that is not there.
+ * `provision` is write-only, so it and unknown sources match nothing.
  * @throws BerthError invalid_request when they have more than `mostBytes` together.
  */
 export async function findEnvs(
@@ -83,7 +83,7 @@ export async function replaceEnv(
 /** Deletes a variable of source `user`. @throws BerthError not_found. */
 export async function deleteEnv(call: Call, vmId: string, key: string): Promise<EnvChange> {
   return changeEnv(call, allow(call.caller, 'env:write'), vmId, async (tx, id) => {
-    // A text that is no key is not asked for: Postgres refuses NUL with an error of its own.
+    // A text that is not a valid key is not looked up: Postgres refuses NUL with an error of its own.
     const gone = keyShape.test(key)
       ? await change(tx, sql`delete from vm_env where vm_id = ${id} and key = ${key} and source = 'user'`)
       : 0
@@ -125,12 +125,12 @@ export async function writeVariables(
     )
 }
 
-/** Removes every variable of a VM that is gone: its secrets go with it. */
+/** Deletes every variable of a deleted VM, including its secrets. */
 export async function forgetVariables(tx: Tx, vmId: string): Promise<void> {
   await change(tx, sql`delete from vm_env where vm_id = ${vmId}`)
 }
 
-/** What a process in the VM is given: every source, merged. For the node only. */
+/** The environment of a process in the VM: every source, merged. For the node only. */
 export async function openEnv(
   { db, sealer }: Pick<Background, 'db' | 'sealer'>,
   vmId: string,
@@ -145,7 +145,7 @@ export async function openEnv(
   )
 }
 
-/** The values of a VM's variables that nobody may read. For Berth itself, which keeps them out of what it stores. */
+/** The values of a VM's `secret` variables, so that Berth can mask them in what it stores. */
 export async function openSecretVariables(
   { db, sealer }: Pick<Background, 'db' | 'sealer'>,
   vmId: string,
@@ -217,7 +217,7 @@ async function readVariables(
   return { loaded, bytes }
 }
 
-/** The variables as the documented object; where two sources set a key, the one that wins in the VM. */
+/** The variables as the documented object; if two sources set a key, the one that wins in the VM. */
 export function asMap(variables: readonly EnvVariable[]): Record<string, string> {
   return Object.fromEntries(variables.map(({ key, value }) => [key, value]))
 }

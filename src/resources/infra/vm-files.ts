@@ -8,7 +8,7 @@ import { reachVm } from './vms/access.ts'
 const silenceMs = 30_000
 const pathBytesMax = 4096
 
-/** Deletes a file, or with `recursive` a folder. What is not there was not deleted: `success` is false. */
+/** Deletes a file, or with `recursive` a folder. If it does not exist, `success` is false. */
 export async function removePath(
   call: Call,
   vmId: string,
@@ -33,7 +33,7 @@ export async function readFile(
   return { path, content, sizeBytes }
 }
 
-/** Writes a file of at most 700 KiB, making the folders above it. */
+/** Writes a file of at most 700 KiB, creating the folders above it. */
 export async function writeFile(
   call: Call,
   vmId: string,
@@ -51,7 +51,7 @@ export async function writeFile(
   return { path, sizeBytes }
 }
 
-/** Lists a folder: 1000 entries at most, by name. */
+/** Lists a folder: 1000 entries at most, ordered by name. */
 export async function listFolder(
   call: Call,
   vmId: string,

@@ -7,15 +7,18 @@ import { identityOf } from '#src/resources/identity/memberships.ts'
 import { signVmToken } from '#src/resources/identity/access-tokens.ts'
 import { reachVm } from './vms/access.ts'
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type SessionStatus = 'synced' | 'removed' | 'not_present' | 'refreshed' | 'unchanged'
-/** What became of the request, and a sentence when there is something to know. */
+/** The outcome of a request, and a warning if there is one. */
 export type SessionChange = { status: SessionStatus; warning: string | null }
 
 const sessionSeconds = 15 * 60
 const callSilenceMs = 10_000
 
-/** Writes a 15-minute token of the caller, which opens less than their own (see `permissions` in access.ts), to /run/berth/session.json in the VM: memory only, readable by `user` alone. */
+/**
+ * Writes a 15-minute token of the caller, which has fewer permissions than their own (see `permissions` in access.ts),
+ * to /run/berth/session.json in the VM: memory only, readable by `user` alone.
+ */
 export async function syncSession(call: Call, vmId: string): Promise<SessionChange> {
   const { userId, organizationId } = allow(call.caller, 'sessions-in-vm:write')
   const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
@@ -36,7 +39,7 @@ export async function syncSession(call: Call, vmId: string): Promise<SessionChan
   return { status: 'synced', warning: null }
 }
 
-/** Removes the session from the VM. One that does not run has none: it is kept in memory only. */
+/** Removes the session from the VM. A VM that is not running has none, because it is kept in memory only. */
 export async function removeSession(call: Call, vmId: string): Promise<SessionChange> {
   try {
     const vm = await reachVm(call, vmId, 'sessions-in-vm:write')
@@ -48,7 +51,7 @@ export async function removeSession(call: Call, vmId: string): Promise<SessionCh
   }
 }
 
-/** Brings the VM's system credentials up to date. Until a code-hosting account can be linked there are none. */
+/** Refreshes the VM's system credentials. Until a code-hosting account can be linked there are none. */
 export async function refreshSystem(call: Call, vmId: string): Promise<SessionChange> {
   const vm = await reachVm(call, vmId, 'env:write', 'service_unavailable')
   await vm.node.call('pushEnv', { vmId: vm.id, envGeneration: vm.envGeneration }, { silenceMs: callSilenceMs })

@@ -1,4 +1,4 @@
-/** VMs: made, found, listed, changed and deleted. The work itself is the node's: see workers/infra/vms.ts. */
+/** VMs: create, find, list, update, delete. The work itself is done by a node: see workers/infra/vms.ts. */
 import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
@@ -23,20 +23,21 @@ import { checkName, insertVm, readMetadata, type VmOrder } from './vms/orders.ts
 import { findVmRow, knownVms, lockVm, type Vm, type VmStatus } from './vms/rows.ts'
 import { addEvent, vmStates } from './vms/states.ts'
 
-/** Which VMs a list shows. */
+/** Conditions of a list of VMs. */
 export type VmFilter = { statuses?: readonly VmStatus[] | null }
-/** How a list of VMs is read: `columns` of its rows are read, all without it. */
+/** How a list of VMs is read: the `columns` to read, all by default. */
 export type VmReading = { direction?: Direction | undefined; columns?: readonly string[] | undefined }
 
 /**
- * Makes a VM and waits at most 30 s until it runs; later it is answered as it is, still `creating`.
- * @throws BerthError 400 for what is wrong in the order, 429 when the organization may have no more, 503 when no node can take it, 500 when its node failed to start it.
+ * Creates a VM and waits up to 30 s until it runs; after that it is returned as it is, still `creating`.
+ * @throws BerthError 400 for an invalid order, 429 when the organization has reached a limit, 503 when no node has
+ * room, 500 when its node failed to start it.
  */
 export async function createVm(call: Call, order: VmOrder): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   const id = await readNewId(call.db, order.vmId)
   const heard = new AbortController()
-  const notices = call.pubsub.subscribe('vm', id, heard.signal) // before the row is there: no notice can be missed
+  const notices = call.pubsub.subscribe('vm', id, heard.signal) // before the row exists, so that no notice is missed
   try {
     await transaction(call.db, (tx) => insertVm(call, tx, scope, id, order))
     const vm = await waitUntil(call.db, id, notices, heard, (now) => now.status !== 'creating')
@@ -69,7 +70,10 @@ export async function getVm(call: Call, publicId: string): Promise<Vm> {
   return vm
 }
 
-/** The VM that was made with this external reference. @throws BerthError not_found; invalid_request for an empty one. */
+/**
+ * The VM that was created with this external reference.
+ * @throws BerthError not_found; invalid_request for an empty one.
+ */
 export async function getVmByExternalRef(call: Call, externalRef: string): Promise<Vm> {
   const scope = allow(call.caller, 'vms:read')
   if (externalRef.trim() === '' || externalRef.includes('\0'))
@@ -82,7 +86,7 @@ export async function getVmByExternalRef(call: Call, externalRef: string): Promi
   return vm
 }
 
-/** The VMs that the caller may know of, newest first: 1000 at most at once. @throws BerthError invalid_request. */
+/** The VMs that the caller may see, newest first: 1000 at most at once. @throws BerthError invalid_request. */
 export async function pageVms(
   call: Call,
   { offset, ...window }: PageWindow & { offset?: number | null },
@@ -109,7 +113,7 @@ export async function pageVms(
   )
 }
 
-/** The VMs of these stored ids that the caller may know of, in any organization of theirs. */
+/** The VMs of these stored ids that the caller may see, in any organization of theirs. */
 export async function findVms(call: Call, ids: readonly string[]): Promise<Vm[]> {
   const reach = allowAnywhere(call.caller, 'vms:read')
   return findAll<Vm>(
@@ -118,7 +122,7 @@ export async function findVms(call: Call, ids: readonly string[]): Promise<Vm[]>
   )
 }
 
-/** Marks a VM for deletion; its node removes it. Deleting one that is being deleted changes nothing. @throws BerthError not_found. */
+/** Marks a VM for deletion; its node deletes it. Repeating it changes nothing. @throws BerthError not_found. */
 export async function deleteVm(call: Call, publicId: string): Promise<void> {
   const scope = allow(call.caller, 'vms:write')
   await transaction(call.db, async (tx) => {
@@ -128,7 +132,10 @@ export async function deleteVm(call: Call, publicId: string): Promise<void> {
   })
 }
 
-/** Asks for a VM to run, stop or pause; its node brings it there. @throws BerthError not_found; invalid_transition where it cannot go; as reserveRoom. */
+/**
+ * Requests that a VM runs, stops or pauses; its node does it.
+ * @throws BerthError not_found; invalid_transition when that is not possible from its status; as reserveRoom.
+ */
 export async function requestStatus(call: Call, publicId: string, wanted: WantedStatus): Promise<Vm> {
   const scope = allow(call.caller, 'vms:write')
   return transaction(call.db, async (tx) => {
@@ -141,7 +148,10 @@ export async function requestStatus(call: Call, publicId: string, wanted: Wanted
   })
 }
 
-/** Sets the name, metadata or network policy; a new policy applies to a running VM at once. @throws BerthError not_found, invalid_request. */
+/**
+ * Sets the name, metadata or network policy; a new policy applies to a running VM immediately.
+ * @throws BerthError not_found, invalid_request.
+ */
 export async function updateVm(
   call: Call,
   publicId: string,
@@ -166,7 +176,7 @@ export async function updateVm(
   })
 }
 
-/** Waits until the row is as wanted, 30 s at most; answers the row as it is then. */
+/** Waits until the condition holds, 30 s at most; returns the row as it is then. */
 async function waitUntil(
   db: Db,
   id: string,
@@ -193,8 +203,8 @@ async function spendLifecycle({ limiter }: Call, vmId: string): Promise<void> {
 }
 
 /**
- * The id that a new VM shall have. Of one that cannot be used nothing is told, neither by words nor by time: it may be
- * no id, the caller's own, or another organization's.
+ * The id for a new VM. The refusal of an unusable id reveals nothing, neither in its words nor in its timing: it may be
+ * malformed, the caller's own, or another organization's.
  */
 async function readNewId(db: Db, given: string | null | undefined): Promise<string> {
   if (!given) return newUuid()

@@ -1,17 +1,18 @@
 /**
- * The money of requests to models, and its only door: nothing outside imports from the folder `billing/`.
+ * Billing of requests to models. This is the only entry point: nothing outside imports from the folder `billing/`.
  *
- * A request is opened, which sets aside what it may cost at most, and finished, which writes down what it did cost.
- * Neither asks the database when the process remembers the plan and holds enough of the organization's credits. What a
- * process remembers, and who holds it, is told in `billing/state.ts`; what the database has, in three steps:
+ * A request is opened, which reserves its maximum cost, and finished, which records its actual cost. Neither asks the
+ * database if the process has cached the plan and holds enough of the organization's credits. What a process remembers,
+ * and which file owns it, is in `billing/state.ts`. What the database has, in three steps:
  *
  * 1. Credits: the operator grants them (`credits.ts`); what is left is an organization's balance.
- * 2. Leases: a process takes a part of the balance and spends it by itself (`leases.ts`), as long as it says that it
- *    lives (`processes.ts`).
- * 3. The ledger: a row for each request, the sums of each day, and its cost taken from the lease, in one statement for
- *    many requests (`ledger.ts`), which is sent by one writer in order (`ledger-writer.ts`) from a queue (`ledger-queue.ts`).
+ * 2. Leases: a process takes a part of the balance and spends it by itself (`leases.ts`), as long as it sends
+ *    heartbeats (`processes.ts`).
+ * 3. The ledger: a row for each request, the daily sums, and the cost charged to the lease, in one statement for many
+ *    requests (`ledger.ts`). One writer (`ledger-writer.ts`) sends these statements in order, from a queue
+ *    (`ledger-queue.ts`).
  *
- * So at every moment balance + leases + what was charged = what was granted.
+ * So at any time, balance + leases + charges = grants.
  */
 import type { Usage } from '#src/drivers/models/model.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
@@ -42,12 +43,12 @@ export type { InferenceOrder } from './billing/requests.ts'
 /** Opens requests. */
 export type Inference = {
   /**
-   * Opens one request: checks the plan, the budgets and the credits, and sets aside what it may cost at most. A promise
-   * only when the database must be asked.
+   * Opens one request: checks the plan, the budgets and the credits, and reserves its maximum cost. A promise only when
+   * the database must be asked.
    * @throws BerthError 402 no_active_plan, insufficient_credits, budget_exceeded; 503 service_unavailable.
    */
   open(order: InferenceOrder): Metered | Promise<Metered>
-  /** Writes everything down and gives the leases back. Idempotent. */
+  /** Writes everything to the ledger and releases the leases. Idempotent. */
   close(): Promise<void>
 }
 
@@ -55,11 +56,14 @@ export type Inference = {
 export type Metered = {
   /** A uuid: the id of its row in the ledger. */
   readonly id: string
-  /** Something came. What has been used so far is asked when it is written down, once a second while it is open. */
+  /**
+   * Reports progress. `usedSoFar` is called when the request is written to the ledger, once a second while it is open.
+   */
   progress(upstream: string, usedSoFar: () => Usage): void
   /**
-   * Ends it, once: later calls do nothing. Resolves when the ledger has it, so it is called before the last byte goes out.
-   * @throws BerthError service_unavailable when that took more than 10 s; it is written down later all the same.
+   * Ends the request; later calls do nothing. Resolves when the ledger has it, so it is called before the last byte is
+   * sent.
+   * @throws BerthError service_unavailable when that took more than 10 s; it is still written later.
    */
   finish(
     outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' | 'failed',
@@ -70,7 +74,7 @@ export type Metered = {
 
 const opened = new WeakMap<Background['db'], Inference>()
 
-/** This process's, made at its first use and closed with the services. */
+/** The billing of this process, created at its first use and closed with the services. */
 export function inferenceOf(services: Background): Inference {
   let inference = opened.get(services.db)
   if (!inference) {

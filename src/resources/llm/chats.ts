@@ -1,4 +1,7 @@
-/** A caller's chat with a model: who may, how often, who pays; and the whole answer for those who do not stream. */
+/**
+ * A caller's chat with a model: permission, rate limit, payer; and collecting the whole answer of a chat that is not
+ * streamed.
+ */
 import { allow, callerName } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -9,15 +12,15 @@ import { readChatRequest } from './chats/requests.ts'
 import { startCompletion, type Completion } from './chats/completions.ts'
 import type { Payer } from './billing.ts'
 
-/** Who pays, and what is left of the caller's minute. */
+/** The payer, and the caller's remaining rate limit. */
 export type Admission = { payer: Payer; allowance: Allowance }
 
-/** Nobody reads it; it keeps what was only a closed connection out of the log of failures. */
+/** No client reads this error; it keeps closed connections out of the log of failures. */
 export const callerLeft = new BerthError('invalid_request', 'The connection ended before the answer did.')
 
 /**
- * Lets a chat in: a key with `chat:stateless`, whose organization pays, or a person who is a member or higher. A promise
- * only when the database must be asked.
+ * Admits a chat: an API key with `chat:stateless`, whose organization pays, or a person with the role member or higher.
+ * A promise only when the database must be asked.
  * @throws BerthError 401, 403, key_rate_limited after 600 in a minute.
  */
 export function admitChat({ caller, limiter }: Pick<Call, 'caller' | 'limiter'>): Admission | Promise<Admission> {
@@ -35,8 +38,8 @@ export function admitChat({ caller, limiter }: Pick<Call, 'caller' | 'limiter'>)
 }
 
 /**
- * Asks a model what a body of `POST /v1/chat/completions` asks.
- * @throws BerthError 400 for the body, what admitChat and startCompletion throw.
+ * Runs the chat in a body of `POST /v1/chat/completions`.
+ * @throws BerthError 400 for the body, and what admitChat and startCompletion throw.
  */
 export async function askChat(
   call: Call,
@@ -59,10 +62,10 @@ export type ChatAnswer = {
   usage: Usage
 }
 
-/** Of the tokens of an answer and of a refusal, in OpenAI's shape. */
+/** The log probabilities of an answer's and of a refusal's tokens, in OpenAI's shape. */
 export type TokenLogprobs = { content: unknown[]; refusal: unknown[] }
 
-/** Waits for the whole answer. @throws BerthError when the upstream cuts it. */
+/** Waits for the whole answer. @throws BerthError when the upstream cuts it off. */
 export async function collectChat(completion: Completion): Promise<ChatAnswer> {
   const { events } = completion
   const said: Said = { text: '', refusal: '', logprobs: null }

@@ -1,4 +1,4 @@
-/** The models that callers may ask: found by name, listed. */
+/** The models that callers may use: finding them by name, and listing them. */
 import { allow } from '#src/platform/access.ts'
 import type { Config } from '#src/platform/config.ts'
 import { notFound } from '#src/platform/errors.ts'
@@ -9,16 +9,16 @@ import type { Model } from './models/rows.ts'
 import { modelTable } from './models/table.ts'
 import { lifecycleOf, type Lifecycle } from './models/wire.ts'
 
-/** The model of this name: its whole id, or what stands behind the provider when only one model is called so. */
+/** The model with this name: its full id, or the id without its provider if that is unique. */
 export function findModel(config: Config, name: string): Model | undefined {
   const { models, byBareName } = modelTable(config)
   return models.get(name) ?? byBareName.get(name) ?? undefined
 }
 
-/** Which models a list shows. */
+/** Conditions of a list of models. */
 export type ModelFilter = { lifecycle?: readonly Lifecycle[] | null }
 
-/** The models that are served, in the order of the table. A cursor is a model's id. @throws BerthError invalid_request. */
+/** The available models, in the order of the catalog. A cursor is a model's id. @throws BerthError invalid_request. */
 export function pageModels(call: Call, window: PageWindow, filter?: ModelFilter | null): Promise<Page<Model>> {
   allow(call.caller, 'models:read')
   const all = [...modelTable(call.config).models.values()]
@@ -45,7 +45,7 @@ export async function findModels(call: Call, ids: readonly string[]): Promise<Mo
   return ids.flatMap((id) => models.get(id) ?? [])
 }
 
-/** One of them. @throws BerthError not_found. */
+/** One model. @throws BerthError not_found. */
 export function getModel(call: Call, name: string): Model {
   allow(call.caller, 'models:read')
   const model = findModel(call.config, name)

@@ -1,4 +1,4 @@
-/** What an organization's requests to models used and cost: one by one, and summed by key, model or day. */
+/** The usage and cost of an organization's requests to models: individually, and summed by key, model or day. */
 import { allowAnywhere, allowIn, owned } from '#src/platform/access.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -33,7 +33,7 @@ export type Totals = {
   costUsd: string
 }
 
-/** What sums are by. A key's sums include, with `userId`, those of people without one. */
+/** What sums are grouped by. Groups by key include, with `userId`, people who used no key. */
 export type UsageGroupBy = 'key' | 'model' | 'day'
 /** Sums of one key, person, model or day; the others are null. */
 export type UsageGroup = Totals & {
@@ -42,7 +42,7 @@ export type UsageGroup = Totals & {
   model: string | null
   day: string | null
 }
-/** Sums of some days (UTC, both included), and the same in groups. */
+/** Sums over a range of days (UTC, inclusive), in total and in groups. */
 export type InferenceUsage = { from: string; to: string; totals: Totals; groups: UsageGroup[] }
 
 /** A row of the ledger as it is shown; money in US dollars. */
@@ -66,7 +66,7 @@ export type ShownRequest = Pick<
   | 'endedAt'
 > &
   Pick<Totals, 'costUsd'>
-/** One that was settled, and its place among those of its organization. */
+/** A settled request, with its position among those of its organization. */
 export type SettledRequest = ShownRequest & { position: number }
 
 const sums = sql`coalesce(sum(requests), 0) as requests, coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens,
@@ -80,8 +80,9 @@ const groupColumns = {
 }
 
 /**
- * Sums of the organization's requests that began in these days; this month without them.
- * @param input days as `2026-11-21`, 366 of them at most; groups come dearest first, days in order, 1,000 at most.
+ * Sums of the organization's requests that started on these days; by default this month.
+ * @param input days such as `2026-11-21`, a range of at most 366; groups are ordered by cost, highest first, days in
+ * order, 1,000 at most.
  * @throws BerthError forbidden, invalid_request.
  */
 export async function sumUsage(
@@ -112,7 +113,7 @@ export async function sumUsage(
 const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, session_id, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
   round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9)::text as cost_usd, started_at, ended_at`
 
-/** Which requests a list shows. */
+/** Conditions of a list of requests. */
 export type RequestFilter = { keyId?: string | null; modelId?: string | null; status?: RequestStatus | null }
 
 /** The organization's requests, newest first. @throws BerthError forbidden, invalid_request. */
@@ -155,8 +156,8 @@ export async function findRequests(call: Call, ids: readonly string[]): Promise<
 }
 
 /**
- * The organization's requests as they are settled: those after the cursor, then live; from now on without one. One that
- * was lost and ends after all comes twice.
+ * The organization's requests as they are settled: those after the cursor, then live ones; without a cursor, only new
+ * ones. A lost request that ends after all comes twice.
  * @throws BerthError forbidden, invalid_request, before the first.
  */
 export async function followRequests(

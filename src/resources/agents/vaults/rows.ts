@@ -17,17 +17,20 @@ export async function readVault(db: Db, scope: Scope, publicId: string, lock = s
   return vaultRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
-/** The same, locked until the transaction ends: what changes a vault or its credentials comes one after the other. @throws BerthError not_found. */
+/**
+ * The same, locked until the transaction ends, so that changes of a vault and its credentials are serialized.
+ * @throws BerthError not_found.
+ */
 export async function lockVault(tx: Tx, scope: Scope, publicId: string): Promise<Vault> {
   return readVault(tx, scope, publicId, sql`for no key update`)
 }
 
-/** Holds the vault, whoever it belongs to, until the transaction ends: as every change of its credentials does. */
+/** Locks the vault, whoever owns it, until the transaction ends, as every change of its credentials does. */
 export async function holdVault(tx: Tx, id: string): Promise<void> {
   await change(tx, sql`select 1 from vaults where id = ${id} for no key update`)
 }
 
-/** The 409 for a change of what is archived. */
+/** The 409 for changing an archived vault. */
 export function vaultArchived(): BerthError {
   return new BerthError('vault_archived', 'This vault is archived, so it cannot be changed. Create another one.')
 }

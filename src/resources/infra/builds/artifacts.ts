@@ -1,12 +1,12 @@
-/** How long the artifacts of builds are kept. Functions and templates stay: something may run from them. */
+/** Deleting old artifacts of builds. Functions and templates are kept, because something may run from them. */
 import { objectStore } from '#src/drivers/objects.ts'
 import { change, findAll, sql } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import { sweep } from '#src/platform/jobs/sweeps.ts'
 
 /**
- * Removes the artifacts of builds that ended so many days ago (BERTH_ARTIFACT_DAYS; 0 keeps them). The build's row goes
- * on saying what there was. For housekeeping.
+ * Deletes the artifacts of builds that ended BERTH_ARTIFACT_DAYS ago (0 keeps them). The build's row still describes
+ * them. For housekeeping.
  */
 export async function forgetOldArtifacts(services: Pick<Background, 'config' | 'db' | 'sealer'>): Promise<void> {
   const {

@@ -1,4 +1,7 @@
-/** The disk that builds of one repository and organization share on a node. One build has it at a time; another meanwhile goes without. */
+/**
+ * The disk that builds of one repository and organization share on a node. Only one build uses it at a time; concurrent
+ * builds run without it.
+ */
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -7,7 +10,10 @@ import type { Build } from './rows.ts'
 const idleDays = 14
 const batchMax = 50
 
-/** The cache's disk for this build, when it is free now or this build's already; null when there is none yet, or another build has it. */
+/**
+ * The cache's disk for this build, if it is free or already this build's; null when there is none yet, or another build
+ * has it.
+ */
 export async function takeBuildCache(
   db: Db,
   build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>,
@@ -20,7 +26,10 @@ export async function takeBuildCache(
   return taken?.folderId ?? null
 }
 
-/** Records a new disk as the cache, in this build's hands. @returns false when another build was first, or the organization has as many as it may: the disk is not needed. */
+/**
+ * Records a new disk as the cache, used by this build.
+ * @returns false when another build was first, or the organization has the maximum number: then the disk is not needed.
+ */
 export async function addBuildCache(
   db: Db,
   build: Pick<Build, 'id' | 'organizationId' | 'repoKey' | 'nodeId'>,
@@ -37,7 +46,7 @@ export async function addBuildCache(
   )
 }
 
-/** Gives the cache back, once the machine that had it is gone. Idempotent. */
+/** Releases the cache once the machine that used it is gone. Idempotent. */
 export async function releaseBuildCache(db: Db, buildId: string): Promise<void> {
   await change(db, sql`update build_caches set job_id = null, used_at = now() where job_id = ${buildId}`)
 }
@@ -47,7 +56,10 @@ export async function isBuildCache(db: Db, folderId: string): Promise<boolean> {
   return (await findOne(db, sql`select 1 from build_caches where folder_id = ${folderId}`)) !== undefined
 }
 
-/** Gives back the caches of this node whose builds ended elsewhere: its worker was silent, and others called them lost. */
+/**
+ * Releases the caches of this node whose builds were ended elsewhere, because its worker was silent and others gave
+ * them up.
+ */
 export async function releaseStaleCaches(db: Db, nodeId: string, active: readonly string[]): Promise<void> {
   await change(
     db,
@@ -57,7 +69,7 @@ export async function releaseStaleCaches(db: Db, nodeId: string, active: readonl
   )
 }
 
-/** Forgets a cache whose disk cannot be trusted any more. @returns its disk, to be removed. */
+/** Deletes the record of a cache whose disk can no longer be trusted. @returns its disk, to be removed. */
 export async function dropBuildCache(db: Db, buildId: string): Promise<string | undefined> {
   return (
     await findOne<Pick<Row<'build_caches'>, 'folderId'>>(
@@ -67,7 +79,7 @@ export async function dropBuildCache(db: Db, buildId: string): Promise<string | 
   )?.folderId
 }
 
-/** Forgets this node's caches that nothing used for two weeks. @returns their disks, to be removed. */
+/** Deletes the records of this node's caches that were unused for two weeks. @returns their disks, to be removed. */
 export async function forgetIdleCaches(db: Db, nodeId: string): Promise<string[]> {
   const idle = await findAll<Pick<Row<'build_caches'>, 'folderId'>>(
     db,

@@ -1,6 +1,6 @@
 /**
- * Whose build runs next. Organizations take turns: who has the fewest running goes first, then who was served longest
- * ago, then who has waited longest; an organization runs four at once.
+ * Scheduling: which build runs next. Organizations take turns: the one with the fewest running builds first, then the
+ * one served longest ago, then the one waiting longest. An organization runs at most four at once.
  */
 import { BerthError } from '#src/platform/errors.ts'
 import { onNode } from '#src/platform/jobs.ts'
@@ -22,7 +22,7 @@ type Candidate = Pick<Build, 'id' | 'organizationId' | 'memoryMb' | 'repoKey' | 
   templateNodeId: string | null
 }
 
-/** Gives queued builds a node and a run job, as many as there is room for. @returns how many. */
+/** Assigns queued builds to nodes and enqueues their run jobs, as many as there is room for. @returns how many. */
 export async function dispatchBuilds({
   config,
   db,
@@ -33,7 +33,7 @@ export async function dispatchBuilds({
       await findOne(tx, sql`select pg_advisory_xact_lock(${lockNumbers.buildDispatch})`)
       for (const candidate of await candidates(tx)) {
         const nodeId = await nodeFor({ config }, tx, candidate)
-        if (!nodeId) continue // a smaller build of another organization may fit; this one is tried again at the next turn
+        if (!nodeId) continue // a smaller build of another organization may fit; this one is tried again next time
         const build = await moveBuild(tx, candidate.id, 'running', sql`node_id = ${nodeId}, started_at = now()`)
         if (!build) continue // cancelled meanwhile
         await jobs.enqueue(tx, onNode(runBuildJob, nodeId), { buildId: build.id })
@@ -46,7 +46,7 @@ export async function dispatchBuilds({
   return perRunMax
 }
 
-/** The oldest queued build of each organization that may run another, in the order of turns. */
+/** The oldest queued build of each organization that may run another one, in scheduling order. */
 async function candidates(tx: Tx): Promise<Candidate[]> {
   return findAll(
     tx,
@@ -61,7 +61,7 @@ async function candidates(tx: Tx): Promise<Candidate[]> {
   )
 }
 
-/** Where it can run now; null while there is no room for it, or none that its organization may have. */
+/** The node where it can run now; null while there is no room for it, or its organization has used up its share. */
 async function nodeFor(settings: Pick<Background, 'config'>, tx: Tx, build: Candidate): Promise<string | null> {
   try {
     return (await reserveRoom(settings, tx, build.organizationId, roomOfBuild(build), build.templateNodeId)).id
@@ -73,8 +73,9 @@ async function nodeFor(settings: Pick<Background, 'config'>, tx: Tx, build: Cand
 }
 
 /**
- * Ends what nobody works on any more: builds of lost nodes (60 s), and builds that waited an hour. For housekeeping.
- * @param except the node of whoever asks: it is alive, even when it had no time to say so.
+ * Fails builds that no worker handles any more: those of lost nodes (60 s), and those that waited for an hour. For
+ * housekeeping.
+ * @param except the caller's own node, which is alive even if it had no time for a heartbeat.
  */
 export async function endStrandedBuilds(
   services: Pick<Background, 'db' | 'jobs'>,

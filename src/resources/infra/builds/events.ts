@@ -1,4 +1,4 @@
-/** What happens to a build, followed from any position without gap or repeat. */
+/** The events of a build, followed from any position without gaps or repeats. */
 import { eventPosition } from '#src/platform/pages.ts'
 import { findAll, findOne, sql } from '#src/platform/postgres.ts'
 import { eventsAfter, type RowEvents } from '#src/platform/streams/row-events.ts'
@@ -8,7 +8,7 @@ import { isFinished } from './states.ts'
 import { readableBuild } from '#src/resources/infra/builds.ts'
 
 /**
- * The build's events after the cursor (its latest one without), then new ones as they come; ends when it is over.
+ * The build's events after the cursor (its latest one without), then new ones as they come; ends when the build does.
  * @throws BerthError not_found, forbidden; invalid_request for a text that is not a cursor. All before the first event.
  */
 export async function followBuild(

@@ -1,11 +1,11 @@
-/** A build's log as its followers are handed it: one reader of the table for each log in this process. */
+/** The shared reader of a build's log: one for all subscribers of the log in this process. */
 import { createFanOut } from '#src/platform/streams/fan-out.ts'
 import type { Piece } from '#src/platform/streams/follow.ts'
 import { patiently } from '#src/platform/patience.ts'
 import type { Db } from '#src/platform/postgres.ts'
 import { lastLines, readLog, type LogLine, type LogPosition } from '#src/resources/infra/build-logs.ts'
 
-/** An entry as callers see it, and where it stands; `done` is true for the last one, which has no output. */
+/** An entry as callers see it, with its position; `done` is true for the last one, which has no output. */
 export type LogEntry = LogPosition & { id: string; output: string; done: boolean }
 
 /** Follows a log by its build's id; see fan-out.ts. */
@@ -13,7 +13,7 @@ export const { join: joinLog, follow: followEntries } = createFanOut<LogEntry, L
   name: 'a log',
   read: readEntries,
   watch(db, id, { listen, ring, signal }) {
-    listen('build_log', ring) // before the position is read: no line can be missed
+    listen('build_log', ring) // before the position is read, so that no line is missed
     return {
       start: patiently(() => lastLines(db, id, 1), signal).then(([last]) => last ?? { ms: 0, seq: -1 }),
       read: (after) => patiently(() => readEntries(db, id, after), signal),

@@ -1,4 +1,4 @@
-/** A build's log as callers read it: its last entries, or followed from any entry without gap or repeat. */
+/** Reading a build's log: its last entries, or following it from any entry without gaps or repeats. */
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -12,8 +12,8 @@ import { readableBuild } from '#src/resources/infra/builds.ts'
 type Following = Call & { signal?: AbortSignal }
 
 /**
- * The last entries, oldest first; the one that says done among them when the build is over. After 24 h these are the
- * last 200 lines, which are kept for ever.
+ * The last entries, oldest first, including the `done` entry if the build has ended. After 24 h these are the last 200
+ * lines, which are kept permanently.
  * @throws BerthError not_found, forbidden, invalid_request.
  */
 export async function listLog(call: Call, publicId: string, limit: number | null | undefined): Promise<LogEntry[]> {
@@ -25,9 +25,10 @@ export async function listLog(call: Call, publicId: string, limit: number | null
 }
 
 /**
- * The log's entries after this one, then new ones as they come; ends after the one that says done.
- * @param after an entry's id; `0` is the beginning, and none is now.
- * @throws BerthError not_found, forbidden; invalid_request for a text that is no entry's id; log_over after the last entry. All before the first entry.
+ * The log's entries after this one, then new ones as they come; ends after the `done` entry.
+ * @param after an entry's id; `0` is the beginning, absent means from now.
+ * @throws BerthError not_found, forbidden; invalid_request for a text that is not an entry's id; log_over after the
+ * last entry. All before the first entry.
  */
 export async function followLog(
   call: Following,
@@ -50,7 +51,7 @@ async function* keptAfter(entries: readonly LogEntry[], position: LogPosition): 
   for (const entry of entries) if (isAfter(entry, position)) yield entry
 }
 
-/** The last lines as entries, once the log itself is forgotten. Their ids stand before all that it had. */
+/** The last lines as entries, after the log itself was deleted. Their ids are smaller than all that the log had. */
 function keptEntries({ tail }: Build): LogEntry[] {
   return tail.map((line, index) => entryOf({ ms: 0, seq: index + 1, output: `${line}\n` }))
 }
@@ -63,7 +64,7 @@ function endOf({ logEndMs, logEndSeq }: Build): LogPosition | null {
   return logEndMs === null || logEndSeq === null ? null : { ms: logEndMs, seq: logEndSeq }
 }
 
-/** The position of now: after the last line, and before the end. */
+/** The current position: after the last line, and before the end. */
 async function newest(call: Call, build: Build): Promise<LogPosition> {
   const end = endOf(build)
   if (end) return { ms: end.ms, seq: end.seq - 1 }

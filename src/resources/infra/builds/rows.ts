@@ -6,10 +6,10 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 /** Terminal: succeeded, failed, cancelled. */
 export type BuildStatus = 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
 
-/** What a build leaves behind: `artifact` and `function` as a file in the object store, `template` for VMs. */
+/** What a build produces: `artifact` and `function` are files in the object store, `template` is for VMs. */
 export type OutputType = 'artifact' | 'template' | 'function'
 
-/** What a build left behind. `key` names the file in the object store; `templateId` is a stored uuid. */
+/** The output of a build. `key` names the file in the object store; `templateId` is a stored uuid. */
 export type BuildOutput = {
   type: OutputType
   name: string
@@ -34,7 +34,7 @@ export type Build = Row<
   { submittedRole: Role | null; status: BuildStatus; outputType: OutputType; output: BuildOutput | null }
 >
 
-/** A build without what only its worker and its log need, which may be large: what lists read. */
+/** A build as lists read it: without the large columns that only its worker and its log need. */
 export type ShownBuild = Omit<Build, 'sealedSource' | 'sealedSpec' | 'tail'>
 
 /** The columns of a ShownBuild. */
@@ -49,7 +49,7 @@ export async function findBuildRow(db: Db, id: string): Promise<Build | undefine
   return findOne<Build>(db, sql`select * from build_jobs where id = ${id}`)
 }
 
-/** The last lines of a build's log, kept for ever; none until it is over. */
+/** The last lines of a build's log, kept permanently; none until it has ended. */
 export async function readTail(db: Db, id: string): Promise<string[]> {
   return (await getOne<Pick<Row<'build_jobs'>, 'tail'>>(db, sql`select tail from build_jobs where id = ${id}`)).tail
 }

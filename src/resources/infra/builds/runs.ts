@@ -1,6 +1,6 @@
 /**
- * How far a running build is, for the worker that goes on with it. One worker of its node has it at a time: each has a
- * larger number than the one before, and what is written under a smaller one is refused.
+ * The progress of a running build, for a worker that continues it. One worker of its node has it at a time: each claim
+ * has a larger fencing token (the worker's number), and writes under a smaller one are refused.
  */
 import type { RawBuilder } from 'kysely'
 import { change, findAll, findOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
@@ -8,35 +8,41 @@ import type { Background } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build, Ending } from './rows.ts'
 
-/** A worker's right to go on with a build. */
+/** A worker's claim on a build. */
 export type BuildClaim = { buildId: string; workerNumber: number }
 
 /**
- * How far a build is. It is stored together with the log's lines, so that a stage is neither left out nor done again, and
- * no byte of its output is lost or written twice.
+ * The progress of a build. It is stored together with the log's lines, so that no stage is skipped or repeated, and no
+ * byte of output is lost or written twice.
  */
 export type BuildProgress = {
-  /** How many stages are done, and which worker began the next one; null: nobody yet. */
+  /** How many stages are done, and the worker that started the next one; null: none yet. */
   stage: number
   begunBy: number | null
-  /** How often the stage was begun anew, because a worker's end had cut its connections. */
+  /** How often the stage was restarted because a worker's end had cut its connections. */
   attempt: number
-  /** Where commands run, once that is known; whether the machine has a cache; the template that its disk is being kept as. */
+  /**
+   * The folder in which commands run, once known; whether the machine has a cache; the template that its disk is being
+   * stored as.
+   */
   folder: string | null
   hasCache: boolean
   templateId: string | null
-  /** Of the running command's output: what is stored, bytes; what the masking knows there; a character's first bytes, as hexadecimal digits. */
+  /**
+   * Of the running command's output: the bytes already stored; the state of the masker there; the first bytes of an
+   * incomplete character, in hexadecimal.
+   */
   takenBytes: number
   maskingState: number
   cut: string
-  /** Of the log: whether its last line has ended, and how many bytes it has. */
+  /** Of the log: whether its last line is complete, and how many bytes it has. */
   endsLine: boolean
   keptBytes: number
-  /** How it ends, once that is decided. */
+  /** The build's result, once it is decided. */
   ending: Ending | null
 }
 
-/** A build that was taken up, and how long it may still take. */
+/** A claimed build, and how long it may still take. */
 export type ClaimedBuild = {
   build: Build
   claim: BuildClaim
@@ -45,7 +51,7 @@ export type ClaimedBuild = {
   leftMs: number
 }
 
-/** Another worker has the build, or it is over: nothing may be written, and nothing done in its machine. */
+/** Another worker has the build, or it has ended: nothing may be written, and nothing done in its machine. */
 export class BuildClaimLost extends Error {}
 
 const batchMax = 1000
@@ -65,8 +71,8 @@ const firstProgress: BuildProgress = {
 }
 
 /**
- * Takes up a build that runs on this worker's node, new or begun by a worker before it; undefined when it is over, or a
- * later worker has the node.
+ * Claims a build on this worker's node, new or started by an earlier worker; undefined when it has ended, or a later
+ * worker has the node.
  */
 export async function claimBuild(
   db: Db,
@@ -97,8 +103,8 @@ export async function claimBuild(
 }
 
 /**
- * The statement that holds a build's run for the worker that has it, and notes how far it is: a part of what is written
- * under it. It answers the job's id, and no row when another worker has the build, or it is over.
+ * The statement that locks a build's run for the worker that has the claim, and stores its progress. Writes under the
+ * claim include it. It returns the build's id, and no row when another worker has the build, or it has ended.
  */
 export function heldBuildRun({ buildId, workerNumber }: BuildClaim, progress?: BuildProgress): RawBuilder<unknown> {
   return sql`
@@ -106,7 +112,7 @@ export function heldBuildRun({ buildId, workerNumber }: BuildClaim, progress?: B
     where job_id = ${buildId} and worker_number = ${workerNumber} returning job_id`
 }
 
-/** Keeps the values of a build's secrets as they are now. @throws BuildClaimLost */
+/** Stores the current values of a build's secrets. @throws BuildClaimLost */
 export async function keepBuildSecrets(
   { db, sealer }: Pick<Background, 'db' | 'sealer'>,
   { buildId, workerNumber }: BuildClaim,
@@ -120,7 +126,7 @@ export async function keepBuildSecrets(
   if (kept === 0) throw new BuildClaimLost()
 }
 
-/** The values that were kept. */
+/** The stored values of a build's secrets. */
 export function openKeptSecrets(
   { sealer }: Pick<Background, 'sealer'>,
   buildId: string,
@@ -129,7 +135,7 @@ export function openKeptSecrets(
   return JSON.parse(sealer.open(sealed, placeOf(buildId))) as Record<string, string> // sealed by keepBuildSecrets
 }
 
-/** The builds that run on a node. */
+/** The builds that are running on a node. */
 export async function buildsOfNode(db: Db, nodeId: string): Promise<string[]> {
   return (
     await findAll<Pick<Row<'build_jobs'>, 'id'>>(
@@ -139,7 +145,10 @@ export async function buildsOfNode(db: Db, nodeId: string): Promise<string[]> {
   ).map(({ id }) => id)
 }
 
-/** Those of them that are not at work: taken up by a worker before, or given to the node so many seconds ago and not taken up. */
+/**
+ * Running builds of a node that no worker handles: claimed by an earlier worker, or dispatched some seconds ago and
+ * never claimed.
+ */
 export async function idleBuilds(
   db: Db,
   nodeId: string,
@@ -155,7 +164,11 @@ export async function idleBuilds(
   return idle.map(({ id }) => id)
 }
 
-/** Forgets a build's run, when its build ends. @param claim ends it only for the worker that has it. @returns false when another one has it. */
+/**
+ * Deletes a build's run when the build ends.
+ * @param claim restricts this to the worker that has the claim.
+ * @returns false when another one has it.
+ */
 export async function endBuildRun(tx: Tx, buildId: string, claim: BuildClaim | undefined): Promise<boolean> {
   const ended = await change(
     tx,

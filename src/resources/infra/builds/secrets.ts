@@ -1,6 +1,6 @@
 /**
- * An organization's secrets for its builds: set by name, never shown again, given to builds whose spec names them, when
- * whoever submitted them has the role that the secret takes. A build's commands can print what they are given.
+ * An organization's secrets for its builds: set by name, never shown again, passed to builds whose spec names them if
+ * the submitter has the role that the secret requires. A build's commands can print what they are given.
  */
 import { allow, isAtLeast, lesserRole, owned, type Role } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -11,10 +11,10 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Build } from './rows.ts'
 import { checkEnv } from '#src/resources/infra/vm-env.ts'
 
-/** A secret as far as it is shown. */
+/** A secret as it is shown, without its value. */
 export type BuildSecret = Pick<Row<'build_secrets', { leastRole: Role }>, 'name' | 'leastRole' | 'updatedAt'>
 
-/** The organization's secrets by name, without their values. */
+/** The organization's secrets, ordered by name, without their values. */
 export async function listBuildSecrets(call: Call): Promise<BuildSecret[]> {
   const scope = allow(call.caller, 'builds:read')
   return findAll(
@@ -25,7 +25,8 @@ export async function listBuildSecrets(call: Call): Promise<BuildSecret[]> {
 
 /**
  * Sets a secret.
- * @param leastRole whose builds may use it: member, admin or owner; absent, as it was, or admin for a new one.
+ * @param leastRole the lowest role whose builds may use it: member, admin or owner; if absent it stays as it is, or is
+ * admin for a new secret.
  * @throws BerthError invalid_env_key, invalid_env_value; invalid_request for another role, and when there are too many.
  */
 export async function setBuildSecret(
@@ -66,9 +67,9 @@ export async function deleteBuildSecret(call: Call, name: string): Promise<void>
 }
 
 /**
- * Checks that a build may name these secrets.
- * @param role of whoever submits it; a key's is that of a member.
- * @throws BerthError invalid_spec for one that there is not, not_permitted_for_role.
+ * Checks that a build may use these secrets.
+ * @param role the submitter's role; an API key counts as a member.
+ * @throws BerthError invalid_spec for an unknown secret, not_permitted_for_role.
  */
 export async function checkBuildSecrets(
   db: Db,
@@ -91,8 +92,8 @@ export async function checkBuildSecrets(
 }
 
 /**
- * The values of the named secrets, for a build that starts now; one that was deleted meanwhile is left out.
- * @throws BerthError not_permitted_for_role when whoever submitted it may not use one of them, or not any more.
+ * The values of the named secrets, for a build that starts now; a deleted one is left out.
+ * @throws BerthError not_permitted_for_role when the submitter may not, or no longer, use one of them.
  */
 export async function openBuildSecrets(
   { db, sealer }: Pick<Background, 'db' | 'sealer'>,
@@ -111,7 +112,7 @@ export async function openBuildSecrets(
   )
 }
 
-/** What whoever submitted a build may use now: never more than when they submitted it; null when they left. */
+/** The submitter's current role, but never more than when they submitted the build; null when they left. */
 async function roleOfSubmitter(
   db: Db,
   { organizationId, createdBy, submittedRole }: Pick<Build, 'organizationId' | 'createdBy' | 'submittedRole'>,

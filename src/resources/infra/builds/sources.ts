@@ -8,7 +8,7 @@ import { readAddress } from '#src/resources/infra/git-repos.ts'
 /** A repository as given: `url` may hold a credential. Commit before ref before the default branch. */
 export type GitSource = { url: string; ref: string | null; commitSha: string | null }
 
-/** What a source becomes in the row: the whole address sealed, one to show, and what makes two the same. */
+/** The columns of a source: the sealed full URL, a URL to show, and a key that is equal for the same repository. */
 export type SourceColumns = {
   repoUrl: string | null
   sealedSource: Buffer | null
@@ -17,7 +17,7 @@ export type SourceColumns = {
   commitSha: string | null
 }
 
-/** Reads repo_url, git_ref and commit_sha. @throws BerthError invalid_request; never with the address. */
+/** Reads repo_url, git_ref and commit_sha. @throws BerthError invalid_request; its sentence never contains the URL. */
 export function readSource(
   sealer: Sealer,
   buildId: string,
@@ -62,7 +62,7 @@ export function openSource(
   }
 }
 
-/** The address as it may be shown: no user, no password, no query, which may hold a token too. */
+/** The URL as it may be shown: without user, password and query, which may contain a token. */
 function withoutCredentials(url: string): string {
   const parsed = URL.parse(url)
   if (!parsed || !parsed.hostname) return url // the short form of ssh has a user name and nothing secret

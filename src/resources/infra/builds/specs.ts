@@ -1,4 +1,4 @@
-/** What a build is told to do: `berth.build/v1`. Kept sealed, because its environment may hold secrets. */
+/** Build specs: `berth.build/v1`. Stored sealed, because their environment variables may contain secrets. */
 import { posix } from 'node:path'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
@@ -27,7 +27,7 @@ export type BuildSpec = {
 /** The size of the machines that are kept warm. */
 const defaultResources = { vcpu: 2, memory_mb: 2048 }
 const noNul = (text: string): boolean => !text.includes('\0')
-/** What is too long is looked at no further: normalizing a path takes the square of its length. */
+/** A text that is too long is refused before further checks: normalizing a path takes quadratic time. */
 const text = (most: number): z.ZodString => z.string().max(most, { abort: true }).refine(noNul)
 const path = text(limits.buildPathLength).refine(
   (given) => !posix.isAbsolute(given) && !posix.normalize(given).split('/').includes('..'),
@@ -73,7 +73,7 @@ const hints: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a spec given as its bytes: an array of 0 to 255 that is UTF-8 JSON.
+ * Reads a spec sent as bytes: an array of 0 to 255 that is UTF-8 JSON.
  * @throws BerthError as readSpec.
  */
 export function readSpecBytes(given: unknown): BuildSpec {
@@ -95,8 +95,9 @@ export function readSpecBytes(given: unknown): BuildSpec {
 }
 
 /**
- * Reads a spec given as the object itself.
- * @throws BerthError invalid_spec saying which key is wrong; never with its value, which may be a secret. invalid_env_key, invalid_env_value.
+ * Reads a spec sent as an object.
+ * @throws BerthError invalid_spec naming the wrong key, never its value, which may be a secret; invalid_env_key,
+ * invalid_env_value.
  */
 export function readSpec(object: unknown): BuildSpec {
   if (typeof object !== 'object' || object === null || Array.isArray(object))

@@ -20,16 +20,16 @@ export const buildStates: States<BuildStatus> = states<BuildStatus>('build_jobs'
   cancelled: [],
 })
 
-/** Whether nothing will happen to a build any more. */
+/** Whether a build has ended. */
 export function isFinished({ status }: Pick<Build, 'status'>): boolean {
   return buildStates.moves[status].length === 0
 }
 
 /**
- * Ends a build: its log gets its last entry, its last lines are kept, and whoever waits for its place gets a turn.
- * Every line must have been appended before.
- * @param claim of the worker that has the build; who needs none ends it for whoever has it.
- * @returns the build after it, or undefined when it had ended already, or another worker has it.
+ * Ends a build: its log gets its last entry, its last lines are stored, and waiting builds are dispatched. Every line
+ * must have been appended before.
+ * @param claim the claim of the worker that has the build; without it the build is ended whoever has it.
+ * @returns the ended build, or undefined when it had already ended, or another worker has it.
  */
 export async function finishBuild(
   { db, jobs }: Pick<Background, 'db' | 'jobs'>,
@@ -41,7 +41,7 @@ export async function finishBuild(
   const ended = await transaction(db, async (tx) => {
     const before = await findOne<Build>(tx, sql`select * from build_jobs where id = ${id} for no key update`)
     if (!before || isFinished(before)) return undefined
-    if (!(await endBuildRun(tx, id, claim))) return undefined // no line is appended from here on
+    if (!(await endBuildRun(tx, id, claim))) return undefined // from here on no line is appended
     const { tail, ms, seq } = await endOfLog(tx, before)
     const { status, error = null, exitCode = null, failingStep = null, output = null } = ending
     const finished = await moveBuild(
@@ -63,7 +63,7 @@ export async function finishBuild(
   return ended
 }
 
-/** Why its usage ends with a build. */
+/** The reason with which a build's usage ends. */
 function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   if (status === 'cancelled') return 'request'
   if (error === 'timed_out') return 'timeout'
@@ -71,7 +71,7 @@ function usageEnd({ status, error, exitCode = null }: Ending): EndReason {
   return exitCode === null ? 'error' : 'guest_exit'
 }
 
-/** Moves a build when it may go there from where it is; undefined when it may not. */
+/** Moves a build to another status if that move is allowed; undefined if it is not. */
 export async function moveBuild(
   tx: Tx,
   id: string,
@@ -91,7 +91,7 @@ export async function moveBuild(
   return build
 }
 
-/** Records the build's state as an event, and tells everybody. The row must be locked by this transaction. */
+/** Records the build's state as an event, and notifies subscribers. The row must be locked by this transaction. */
 export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
   await change(
     tx,
@@ -102,7 +102,7 @@ export async function addBuildEvent(tx: Tx, build: Build): Promise<void> {
   await publish(tx, 'build', build.id)
 }
 
-/** Writes down which commit is being built, once it is checked out. Idempotent. */
+/** Stores the commit that is being built, once it is checked out. Idempotent. */
 export async function setBuildCommit(db: Db, { buildId, workerNumber }: BuildClaim, commitSha: string): Promise<void> {
   await transaction(db, async (tx) => {
     const build = await findOne<Build>(

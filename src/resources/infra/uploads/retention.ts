@@ -1,4 +1,4 @@
-/** How long uploads are kept: a day when nothing was put there, otherwise a while after a build last needed them. */
+/** Deleting old uploads: after a day if they were never finished, otherwise some time after a build last used them. */
 import { objectStore } from '#src/drivers/objects.ts'
 import { limits } from '#src/platform/limits.ts'
 import { change, findAll, sql, transaction } from '#src/platform/postgres.ts'
@@ -10,7 +10,7 @@ import { uploadKey } from '#src/resources/infra/uploads.ts'
 type Stores = Pick<Background, 'config' | 'db' | 'sealer'>
 type UploadRow = Pick<Row<'uploads'>, 'id' | 'organizationId'>
 
-/** Removes unfinished uploads after a day, and remembers which were finished. For housekeeping. */
+/** Deletes unfinished uploads after a day, and records which were finished. For housekeeping. */
 export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
   const { db } = services
   await sweep(
@@ -36,8 +36,8 @@ export async function forgetUnfinishedUploads(services: Stores): Promise<void> {
 }
 
 /**
- * Removes finished uploads that no build has asked for in so many days (BERTH_UPLOAD_DAYS; 0 keeps them): a day is more
- * than a build may wait and run. For housekeeping.
+ * Deletes finished uploads that no build has used for BERTH_UPLOAD_DAYS (0 keeps them). Even one day is longer than a
+ * build may wait and run. For housekeeping.
  */
 export async function forgetUnusedUploads(services: Stores): Promise<void> {
   const {
@@ -56,7 +56,8 @@ export async function forgetUnusedUploads(services: Stores): Promise<void> {
       ),
     async ({ id, organizationId }) => {
       await transaction(db, async (tx) => {
-        // The row goes first: a build that asks for it now waits for our end, and is then told that there is no such upload.
+        // The row is deleted first: a build that asks for it now waits for this transaction, and then finds no such
+        // upload.
         const removed = await change(tx, sql`delete from uploads where id = ${id} and ${unused}`)
         if (removed > 0) await objectStore(services).remove(uploadKey(organizationId, id))
       })

@@ -1,6 +1,6 @@
 /**
- * A PUT to an upload's address: one at a time for each upload, under a lease that ends with its process, its room
- * reserved before the first byte.
+ * A PUT to an upload's URL: one at a time for each upload, under a lease that ends with its process, with room reserved
+ * before the first byte.
  */
 import type { Readable } from 'node:stream'
 import { objectStore } from '#src/drivers/objects.ts'
@@ -22,10 +22,11 @@ const renewMs = 10_000
 const bytesPerMib = 1024 * 1024
 
 /**
- * Stores what a signed address was given.
- * @param lengthBytes what the request says of its length; null when it does not.
+ * Stores what was sent to a signed URL.
+ * @param lengthBytes the request's Content-Length; null when there is none.
  * @returns the file's digest in hexadecimal digits.
- * @throws BerthError not_found, invalid_transition while another PUT is under way, rate_limited, capacity_unavailable, request_too_large.
+ * @throws BerthError not_found, invalid_transition while another PUT is in progress, rate_limited,
+ * capacity_unavailable, request_too_large.
  */
 export async function writeUpload(
   services: Stores,
@@ -61,7 +62,7 @@ export async function writeUpload(
   }
 }
 
-/** Everybody who asks waits for the others here, so that the counts hold. */
+/** Leases are taken one after the other, so that the counts are exact. */
 async function takeLease(
   { config, db }: Stores,
   { id, organizationId, writer, mostBytes }: { id: string; organizationId: string; writer: string; mostBytes: number },
@@ -105,7 +106,10 @@ async function release(db: Db, writer: string): Promise<void> {
   )
 }
 
-/** Gives back what this host's processes that died had under way: their leases, and the bytes on disk. For the start of a process. */
+/**
+ * Releases what dead processes of this host were uploading: their leases, and the bytes on disk. Called when a process
+ * starts.
+ */
 export async function clearDeadWrites({ config, db, sealer }: Stores): Promise<void> {
   objectStore({ config, sealer }).clear()
   const writers = await findAll<Pick<Row<'uploads', { writer: string }>, 'writer'>>(

@@ -1,4 +1,4 @@
-/** Into a running VM: finds it, checks that it runs, and calls its node. */
+/** Access to a running VM: finds it, checks that it is running, and calls its node. */
 import { allow, type Permission, type Scope } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -8,7 +8,7 @@ import type { Call } from '#src/platform/services.ts'
 import { nodeClient, type NodeClient } from '#src/drivers/node.ts'
 import { knownVms, type Vm } from './rows.ts'
 
-/** A VM that runs, and its node. */
+/** A running VM, and its node. */
 export type RunningVm = { id: string; scope: Scope; envGeneration: number; node: NodeClient }
 
 /** The purpose that a node's token is derived for; the worker derives the same. */
@@ -16,8 +16,8 @@ export const nodeTokenPurpose = 'node agent'
 
 /**
  * The running VM of this id.
- * @param ifNotRunning the status where the interface names one; otherwise 400, because it lists no 409.
- * @throws BerthError not_found; invalid_request when it does not run.
+ * @param ifNotRunning the error if the interface names one; otherwise 400, because it lists no 409.
+ * @throws BerthError not_found; invalid_request when it is not running.
  */
 export async function reachVm(
   call: Call,

@@ -1,4 +1,4 @@
-/** What happens to a VM, followed from any position without gap or repeat. */
+/** The events of a VM, followed from any position without gaps or repeats. */
 import { allow } from '#src/platform/access.ts'
 import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
@@ -22,7 +22,7 @@ export async function followVm(
   const vm = id && (await findOne<Vm>(call.db, sql`select * from vms where id = ${id} and ${knownVms(scope)}`))
   if (!vm) throw notFound('VM')
   const position = after ? eventPosition(after) : vm.eventPosition - 1
-  // Nothing will ever follow: refused, so that a client that reconnects by itself stops.
+  // No event can follow, so this is refused, which stops clients that reconnect by themselves.
   if (vm.status === 'deleted' && (!after || position >= vm.eventPosition)) throw notFound('VM')
   return eventsAfter(call, vm.id, position, eventsOf(call, vm.id))
 }

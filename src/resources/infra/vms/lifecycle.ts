@@ -1,4 +1,4 @@
-/** Where a VM goes when somebody asks: to another status or away. The way there is its node's: see workers/infra/vms.ts. */
+/** Requests to change a VM's status or to delete it. Its node carries them out: see workers/infra/vms.ts. */
 import { job, onNode } from '#src/platform/jobs.ts'
 import { transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -10,10 +10,10 @@ import { forgetProcessesOf } from './processes.ts'
 import type { Vm, VmStatus } from './rows.ts'
 import { moveVm } from './states.ts'
 
-/** The statuses that a caller may ask for. */
+/** The statuses that a caller may request. */
 export type WantedStatus = 'running' | 'stopped' | 'paused'
 
-/** Brings one VM to the status its row wants. Runs on the VM's node. */
+/** Brings one VM to the desired status in its row. Runs on the VM's node. */
 export const reconcileVm = job<{ vmId: string }>('vms-reconcile', { retryLimit: 20, expireInSeconds: 300 })
 
 /** Marks a locked VM for deletion, in the caller's transaction. */
@@ -31,7 +31,10 @@ export async function markDeleted(
   if (marked) await jobs.enqueue(tx, onNode(reconcileVm, vm.nodeId), { vmId: vm.id })
 }
 
-/** A VM's machine is gone: its variables and process records go with it; its row, events and usage stay for the history. */
+/**
+ * Ends a VM whose machine is gone: deletes its variables and process records; its row, events and usage stay for the
+ * history.
+ */
 export async function endVm(
   services: Background,
   vm: Pick<Vm, 'id' | 'folderId'>,
@@ -46,9 +49,9 @@ export async function endVm(
 }
 
 /**
- * Moves a locked VM towards a status, in the caller's transaction; undefined where it cannot go. One that is at rest
- * gave its memory back, so a start asks for it again.
- * @throws BerthError as reserveRoom; nothing is changed then.
+ * Moves a locked VM towards a status, in the caller's transaction; undefined when that is not possible. A stopped VM
+ * has released its memory, so a start reserves it again.
+ * @throws BerthError as reserveRoom; then nothing is changed.
  */
 export async function moveTowards(
   services: Background,
@@ -66,7 +69,7 @@ export async function moveTowards(
   return moved
 }
 
-/** What a request for a status moves a VM to now; undefined when it must wait or cannot. */
+/** The next status of a VM for a requested status; undefined when it must wait or cannot get there. */
 function nextStatus(status: VmStatus, wanted: WantedStatus): VmStatus | undefined {
   if (wanted === 'running')
     return status === 'stopped' || status === 'error' ? 'starting' : status === 'paused' ? 'resuming' : undefined

@@ -1,4 +1,4 @@
-/** What the rows say of VMs whose disks are gone: after a restore from a backup, which holds folders and no disks of VMs. */
+/** VMs whose disks are gone after a restore, because a backup contains folders but not the disks of VMs. */
 import { findAll, sql, type Tx } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
 import type { Vm } from './rows.ts'
@@ -7,7 +7,7 @@ import { moveVm } from './states.ts'
 const reason =
   'Its disk is not in the backup that this installation was restored from. Delete it; its folder is kept and can be given to a new VM.'
 
-/** Every VM that is not being deleted is in error, and says why. */
+/** Moves every VM that is not being deleted to `error`, with the reason. */
 export async function loseMachines(services: Pick<Background, 'config'>, tx: Tx): Promise<void> {
   const vms = await findAll<Vm>(
     tx,

@@ -1,4 +1,4 @@
-/** Network policies: where a VM may connect to, and how another policy takes hold. */
+/** Network policies: what a VM may connect to, and changing it. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { BerthError } from '#src/platform/errors.ts'
@@ -10,7 +10,7 @@ import { reconcileVm } from './lifecycle.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
 
 const allowedHostsMax = 100
-/** A host such as example.com, or all below one: *.example.com. Without scheme, port or path. */
+/** A host such as example.com, or every subdomain of one: *.example.com. Without scheme, port or path. */
 export const hostShape = z
   .string()
   .max(253)
@@ -50,7 +50,7 @@ export function readNetworkPolicy(given: unknown): NetworkPolicy {
   }
 }
 
-/** Gives a locked VM another policy, which holds in it at once when it runs. */
+/** Sets another policy for a locked VM, which applies immediately if it is running. */
 export async function setNetworkPolicy(
   { jobs }: Pick<Background, 'jobs'>,
   tx: Tx,

@@ -1,4 +1,4 @@
-/** What a VM is ordered with: read, checked against the organization's room, and put into its row. */
+/** Orders of VMs: validated, checked against the organization's room, and inserted as rows. */
 import { z } from 'zod'
 import type { Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -18,7 +18,7 @@ import { readNetworkPolicy } from './network-policies.ts'
 import type { NetworkPolicy, Vm } from './rows.ts'
 import { addEvent } from './states.ts'
 
-/** What a VM may be made of; absent and null mean the default. Units in the names. */
+/** The input to create a VM; absent and null mean the default. Units are in the names. */
 export type VmOrder = {
   name?: string | null
   templateId?: string | null
@@ -52,10 +52,11 @@ const metadataShape = z
   .refine((map) => Object.keys(map).length <= limits.metadataPairs)
 
 /**
- * Makes a VM in the caller's transaction, and does not wait for it.
+ * Creates a VM in the caller's transaction, without waiting for it.
  * @param id the new stored uuid.
- * @param own makes it one person's alone, with the network policy given here, and without a folder, which would be everybody's; null: it is everybody's in the organization.
- * @throws BerthError as createVm, for the order and when no node can take it.
+ * @param own makes it private to one person, with the network policy given here, and without a folder, because folders
+ * are shared; null: every member may use it.
+ * @throws BerthError as createVm, for the order and when no node has room.
  */
 export async function insertVm(
   call: Background,
@@ -69,7 +70,7 @@ export async function insertVm(
   checkName(name)
   const [vcpuCount, memoryMb, diskMb] = (['vcpuCount', 'memoryMb', 'diskMb'] as const).map((part) =>
     readSize(part, order[part]),
-  ) as [number, number, number] // one for each of the three
+  ) as [number, number, number] // one statement for each of the three
   const repos = readGitRepos(order)
   const env = order.env ?? {}
   checkEnv(env, 'secret')
@@ -136,7 +137,7 @@ function readSize(part: keyof typeof sizes, given: number | null | undefined): n
   throw new BerthError('invalid_request', `${sizeNames[part]} must be a whole number from ${minValue} to ${maxValue}.`)
 }
 
-/** The metadata of a VM; none is an empty object. @throws BerthError invalid_request. */
+/** The metadata of a VM; an empty object by default. @throws BerthError invalid_request. */
 export function readMetadata(given: unknown): Record<string, string> {
   const outcome = metadataShape.safeParse(given ?? {})
   if (!outcome.success)

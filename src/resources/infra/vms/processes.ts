@@ -13,7 +13,7 @@ import type { ExecRequest, OutputChunk, ProcessReport } from '#src/drivers/node.
 import { reachVm, type RunningVm } from './access.ts'
 import { knownVms } from './rows.ts'
 
-/** Where a process's record may go: the first to say how it ended wins. */
+/** The statuses of a process's record: the first reported end wins. */
 export const processStates = states<'running' | 'exited' | 'killed'>('vm_processes', 'process', {
   running: ['exited', 'killed'],
   exited: [],
@@ -22,14 +22,17 @@ export const processStates = states<'running' | 'exited' | 'killed'>('vm_process
 
 /** A process's record. */
 export type VmProcess = Row<'vm_processes', { status: 'running' | 'exited' | 'killed' }>
-/** A record with the last MiB of each output; empty when its VM does not run any more. */
+/** A record with the last MiB of each output stream; empty when its VM is no longer running. */
 export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 
 const commandCharactersShown = 1024
 const callSilenceMs = 15_000
 const listMax = 200
 
-/** Starts a process and answers its public id. The record is there before the process is: a crash leaves no process without one. */
+/**
+ * Starts a process and returns its public id. The record is written before the process starts, so a crash leaves no
+ * process without one.
+ */
 export async function startProcess(call: Call, vm: RunningVm, request: ExecRequest): Promise<string> {
   const id = newUuid()
   const shown = [request.command, ...(request.args ?? [])].join(' ').slice(0, commandCharactersShown)
@@ -46,7 +49,7 @@ export async function startProcess(call: Call, vm: RunningVm, request: ExecReque
   return encodeId('process', id)
 }
 
-/** Counted without a lock: what starts in the same moment may overshoot it. */
+/** Counted without a lock, so processes that start at the same moment may exceed the limit. */
 async function checkRunning(db: Db, vmId: string): Promise<void> {
   const { count } = await getOne<{ count: number }>(
     db,
@@ -60,7 +63,7 @@ async function checkRunning(db: Db, vmId: string): Promise<void> {
     )
 }
 
-/** Which processes a list shows. */
+/** Conditions of a list of processes. */
 export type ProcessFilter = { statuses?: readonly VmProcess['status'][] | null }
 
 /** The records of a VM of the last 24 hours, newest first: 200 at most at once. @throws BerthError not_found, invalid_request. */
@@ -110,7 +113,7 @@ export async function findProcesses(call: Call, ids: readonly string[]): Promise
   )
 }
 
-/** One process with what it printed. @throws BerthError not_found. */
+/** One process with its output. @throws BerthError not_found. */
 export async function getProcess(call: Call, vmId: string, processId: string): Promise<VmProcessOutput> {
   const record = await findRecord(call, vmId, processId)
   const report = await readFromGuest(call, vmId, record)
@@ -119,7 +122,7 @@ export async function getProcess(call: Call, vmId: string, processId: string): P
   if (record.status !== 'running' || report.status === 'running')
     return { ...record, exitCode: record.exitCode ?? report.exitCode, stdout, stderr }
   await finishProcess(call.db, record.id, { status: report.status, exitCode: report.exitCode })
-  return { ...(await findRecord(call, vmId, processId)), stdout, stderr } // with the moment of its end
+  return { ...(await findRecord(call, vmId, processId)), stdout, stderr } // now with its end
 }
 
 /** Sends a signal to the process's whole group. One that has ended stays as it is. @throws BerthError not_found, invalid_request. */
@@ -153,9 +156,10 @@ export type ProcessEvent = {
 }
 
 /**
- * Follows a process's output from the cursor (from its start without one) until it ends.
- * A cursor is `<stdout bytes>-<stderr bytes>`; bytes that the guest's ring no longer has are passed over.
- * @throws BerthError not_found; invalid_request for a text that is no cursor, or a VM that does not run. All before the first event.
+ * Follows a process's output from the cursor (by default from its start) until it ends. A cursor is `<stdout
+ * bytes>-<stderr bytes>`; bytes that the guest's ring buffer no longer has are skipped.
+ * @throws BerthError not_found; invalid_request for a text that is not a cursor, or a VM that is not running. All
+ * before the first event.
  */
 export async function followProcess(
   call: Call,
@@ -185,7 +189,7 @@ async function* outputAfter(
   }
 }
 
-/** Marks a record as ended; the first to say so wins. */
+/** Marks a record as ended; the first report wins. */
 export async function finishProcess(
   db: Db,
   id: string,
@@ -203,17 +207,17 @@ export async function finishProcess(
   })
 }
 
-/** Ends every running record of a VM that stopped: its processes are gone with it. */
+/** Ends every running record of a stopped VM, because its processes ended with it. */
 export async function endProcessesOf(db: Db, vmId: string): Promise<void> {
   await transitionAll(db, processStates, sql`vm_id = ${vmId}`, 'killed', sql`finished_at = now()`)
 }
 
-/** Removes every record of a VM that is gone. */
+/** Deletes every record of a deleted VM. */
 export async function forgetProcessesOf(tx: Tx, vmId: string): Promise<void> {
   await change(tx, sql`delete from vm_processes where vm_id = ${vmId}`)
 }
 
-/** Removes the records of processes that ended more than 24 hours ago. */
+/** Deletes the records of processes that ended more than 24 hours ago. */
 export async function forgetProcesses(db: Db): Promise<number> {
   return change(
     db,
@@ -237,7 +241,7 @@ async function findRecord(call: Call, vmId: string, processId: string): Promise<
   return record
 }
 
-/** What the guest says of a process; undefined when its VM does not run. */
+/** The guest's report about a process; undefined when its VM is not running. */
 async function readFromGuest(call: Call, vmId: string, record: VmProcess): Promise<ProcessReport | undefined> {
   try {
     const vm = await reachVm(call, vmId, 'inside-vms:read')

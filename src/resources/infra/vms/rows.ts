@@ -7,7 +7,7 @@ import type { Row } from '#src/platform/postgres/rows.ts'
 import type { RawBuilder } from 'kysely'
 import type { EndReason } from '#src/resources/infra/usage.ts'
 
-/** Steady: running, stopped, paused, deleted, error. The others are on their way to one of those. */
+/** Steady statuses are running, stopped, paused, deleted and error. The others lead to one of them. */
 export type VmStatus =
   | 'creating'
   | 'running'
@@ -21,7 +21,10 @@ export type VmStatus =
   | 'deleted'
   | 'error'
 
-/** A VM as it is stored; times are RFC 3339 text, ids are uuids. `userId` made it; `ownerUserId`: it is theirs alone, null: everybody's in the organization. */
+/**
+ * A VM as it is stored; times are RFC 3339 text, ids are uuids. `userId` created it. `ownerUserId`: the only person who
+ * may use it; null: every member may.
+ */
 export type Vm = Row<
   'vms',
   {
@@ -37,7 +40,7 @@ export type Vm = Row<
 /** A boot is tried this often before the VM is left in `error`. */
 export const bootTriesMax = 3
 
-/** Where a VM may connect to. */
+/** What a VM may connect to. */
 export type NetworkPolicy =
   | { type: 'unrestricted' }
   | { type: 'none' }
@@ -51,7 +54,7 @@ export async function findVmRow(db: Db, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(db, sql`select * from vms where id = ${id}`)
 }
 
-/** The same while it runs. */
+/** The same, if it is running. */
 export async function findRunningVmRow(db: Db, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(db, sql`select * from vms where id = ${id} and status = 'running'`)
 }
@@ -61,20 +64,20 @@ export async function lockVmRow(tx: Tx, id: string): Promise<Vm | undefined> {
   return findOne<Vm>(tx, sql`select * from vms where id = ${id} for no key update`)
 }
 
-/** The VMs of a node that are not deleted, whoever they belong to. */
+/** The VMs of a node that are not deleted, whoever owns them. */
 export async function vmsOfNode(db: Db, nodeId: string): Promise<Vm[]> {
   return findAll<Vm>(db, sql`select * from vms where node_id = ${nodeId} and status <> 'deleted'`)
 }
 
 /**
- * The filter of the VMs that a caller may know of: those that are everybody's in the organization, and their own. The
- * token inside a VM opens of its person's own VMs only the one it is in, because others may run commands where it is.
+ * The condition for VMs that a caller may see: those shared in the organization, and their own private ones. The token
+ * inside a VM sees only that one of its owner's private VMs, because others may run commands in the VM.
  */
 export function knownVms(scope: Scope | Reach): RawBuilder<boolean> {
   return sql<boolean>`${ownedByCaller(scope)} and (owner_user_id is null or ${scope.vmId}::uuid is null or id = ${scope.vmId})`
 }
 
-/** Says that a VM's variables changed: its node pushes them before the next command. */
+/** Records that a VM's variables changed: its node pushes them before the next command. */
 export async function noteEnvChange(tx: Tx, id: string): Promise<void> {
   await change(tx, sql`update vms set env_generation = env_generation + 1 where id = ${id}`)
 }

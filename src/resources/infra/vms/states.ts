@@ -9,7 +9,7 @@ import { closeUsage, openUsage, type EndReason } from '#src/resources/infra/usag
 import type { Vm, VmStatus } from './rows.ts'
 import type { RawBuilder } from 'kysely'
 
-/** Where each status may go. Every transient one may also fail, and everything may be deleted. */
+/** Where each status may go. Every transient status may also fail, and every VM may be deleted. */
 export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
   creating: ['running', 'error', 'deleting'],
   running: ['stopping', 'pausing', 'error', 'deleting'],
@@ -28,10 +28,10 @@ export const vmStates: States<VmStatus> = states<VmStatus>('vms', 'VM', {
 export const steadyStatuses: readonly VmStatus[] = ['running', 'stopped', 'paused', 'deleted', 'error']
 
 /**
- * Why a VM moves, and what else its row gets.
- * @property wanted what it is to become from now on; boots that failed before count no more.
+ * A status change of a VM, and what else is stored with it.
+ * @property wanted the new desired status; earlier boot failures no longer count.
  * @property endReason why it is deleted.
- * @property machine what it runs as.
+ * @property machine the machine it runs as.
  */
 export type Move = {
   reason?: string | null
@@ -41,12 +41,12 @@ export type Move = {
   machine?: VmMachine
 }
 
-/** Where a VM's machine is reached, its folder, and, once its guest was prepared, what went wrong with that. */
+/** The address of a VM's machine, its folder, and the problems in preparing its guest, once that is done. */
 export type VmMachine = { address: string; folderId: string | null; warnings?: readonly string[] }
 
 /**
- * Moves a VM, when it may go there from where it is.
- * @returns the VM after the move, or undefined when it may not: somebody else was first.
+ * Moves a VM to another status if that move is allowed.
+ * @returns the changed VM, or undefined when it is not allowed, because another change was first.
  */
 export async function moveVm(
   db: Db,
@@ -67,14 +67,14 @@ export async function moveVm(
   })
 }
 
-/** Counts a boot that failed, until the VM runs or is asked to go elsewhere. */
+/** Counts a failed boot; the count is reset when the VM runs or gets another desired status. */
 export async function countBootFailure(db: Db, id: string): Promise<void> {
   await change(db, sql`update vms set boot_failures = boot_failures + 1 where id = ${id}`)
 }
 
 const usageEnds: Partial<Record<VmStatus, EndReason>> = { error: 'error' }
 
-/** Records the VM's status as an event, and tells everybody. The row must be locked by this transaction. */
+/** Records the VM's status as an event, and notifies subscribers. The row must be locked by this transaction. */
 export async function addEvent(
   tx: Tx,
   vm: Pick<Vm, 'id' | 'eventPosition' | 'status' | 'statusReason'>,
@@ -92,7 +92,7 @@ function assignments(to: VmStatus, { wanted, endReason, machine }: Move): RawBui
     ...(wanted || to === 'running' ? [sql`boot_failures = 0`] : []),
     ...(endReason ? [sql`end_reason = ${endReason}`] : []),
     ...(machine ? [sql`ip_address = ${machine.address}, folder_id = ${machine.folderId}, stopped_at = null`] : []),
-    // The repositories are cloned now, or never will be.
+    // By now the repositories are cloned, or never will be.
     ...(machine?.warnings ? [sql`warnings = ${JSON.stringify(machine.warnings)}, sealed_git_repos = null`] : []),
   ]
   return sql.join([sql``, ...parts], sql`, `)

@@ -1,4 +1,4 @@
-/** What is due by the clock: VMs that have expired, that stand still between two statuses, or whose node is lost. */
+/** Periodic checks: VMs that have expired, that are stuck between two statuses, or whose node is lost. */
 import { onNode } from '#src/platform/jobs.ts'
 import { findAll, sql, transaction } from '#src/platform/postgres.ts'
 import type { Background } from '#src/platform/services.ts'
@@ -7,11 +7,11 @@ import { markDeleted, reconcileVm } from './lifecycle.ts'
 import type { Vm } from './rows.ts'
 import { moveVm } from './states.ts'
 
-/** A VM that stands between two steady statuses this long is looked at again, should its job have been lost. */
+/** A VM that is in a transient status for this long gets a new job, in case its job was lost. */
 const standstillSeconds = 60
 const batchMax = 100
 
-/** Marks a node's VMs whose time is over for deletion. */
+/** Marks a node's expired VMs for deletion. */
 export async function expireVms(services: Background, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
     const due = await findAll<Pick<Vm, 'id' | 'nodeId'>>(
@@ -23,7 +23,7 @@ export async function expireVms(services: Background, nodeId: string): Promise<v
   })
 }
 
-/** Gives a node's VMs that stand still between two statuses a job again. */
+/** Enqueues a new job for a node's VMs that are stuck in a transient status. */
 export async function stirVms(services: Background, nodeId: string): Promise<void> {
   await transaction(services.db, async (tx) => {
     const still = await findAll<Pick<Vm, 'id'>>(
@@ -39,8 +39,8 @@ export async function stirVms(services: Background, nodeId: string): Promise<voi
 }
 
 /**
- * A node that was silent for 60 s is lost: its running VMs are in error until it is back.
- * @param except the node of whoever asks: it is alive, even when it had no time to say so.
+ * A node that was silent for 60 s is lost: its running VMs are in `error` until it is back.
+ * @param except the caller's own node, which is alive even if it had no time for a heartbeat.
  */
 export async function endVmsOfLostNodes(services: Background, except: string | null = null): Promise<void> {
   const lost = await findAll<Pick<Vm, 'id'>>(

@@ -1,7 +1,7 @@
 /**
- * What a process remembers of the organizations that it serves: their plan, their budgets, and what they have running
- * here. Read again after 30 s, at a notice that something changed, and before anybody is refused. Every amount is
- * private to its purse, which alone adds and subtracts.
+ * A process's cache of the organizations that it serves: their plan, their budgets, and their running requests here. It
+ * is read again after 30 s, after a notice of a change, and before a request is refused. Every amount is private to its
+ * purse, which alone adds and subtracts.
  */
 import { nowMs } from '#src/platform/clock.ts'
 import { findOne, sql, type Db } from '#src/platform/postgres.ts'
@@ -12,26 +12,32 @@ import { monthOf, spentSince } from './months.ts'
 export const accountsTopic = 'inference_account'
 
 const rememberedMs = 30_000
-/** How long one is trusted while notices do not arrive. */
+/** How long a reading is trusted while notices do not arrive. */
 const unheardMs = 5_000
-/** With a budget, what other processes spend is looked at this often; a budget may be overshot by what they do meanwhile. */
+/**
+ * With a budget, the spending of other processes is read this often; the budget may be exceeded by what they spend in
+ * between.
+ */
 const budgetMs = 1_000
 const accountsMax = 10_000
 const keysMax = 10_000 // of one organization
 const idleMs = 60_000
-/** Longer than anybody waits to be let in: an account in use is never forgotten. */
+/** Longer than any request waits for admission, so an account in use is never evicted. */
 const busyMs = 20_000
 
 type Reading = { limitNanoUsd: number | null; spentNanoUsd: number }
 
-/** What an organization, or a key of it, may spend in a month, has spent, and has running in this process; nano-USD. */
+/**
+ * The monthly budget of an organization or of one of its keys, what it has spent, and what is reserved in this process;
+ * nano-USD.
+ */
 export class Purse {
   #limit: number | null = null
-  /** Of this month, as the database said when it was read. */
+  /** Spent this month, as last read from the database. */
   #spent = 0
-  /** Set aside for requests that run. */
+  /** Reserved for running requests. */
   #reserved = 0
-  /** What requests have cost since that reading and, of that, what the ledger has. */
+  /** What requests have cost since that reading, and the part of it that is in the ledger. */
   #finished = 0
   #flushed = 0
   #readAtMs = -Infinity
@@ -43,22 +49,22 @@ export class Purse {
     return this.#limit
   }
 
-  /** What may still be spent of the month; Infinity without a budget. */
+  /** What is left of the month's budget; Infinity without a budget. */
   get budgetLeft(): number {
     return this.#limit === null ? Infinity : this.#limit - this.#spent - this.#finished - this.#reserved
   }
 
-  /** What is set aside, or owed to the ledger. */
+  /** What is reserved, or owed to the ledger. */
   get bound(): number {
     return this.#reserved + this.#finished - this.#flushed
   }
 
-  /** Whether nothing runs, nothing is owed, and nobody waits for a reading: it can be forgotten. */
+  /** Whether nothing is reserved or owed, and no reading is in progress: it can be evicted. */
   get isIdle(): boolean {
     return this.isQuiet && this.#reading === null
   }
 
-  /** Whether nothing runs and nothing is owed. */
+  /** Whether nothing is reserved or owed. */
   get isQuiet(): boolean {
     return this.#reserved === 0 && this.#finished === this.#flushed
   }
@@ -67,33 +73,36 @@ export class Purse {
     this.#reserved += nanoUsd
   }
 
-  /** A request has cost so much more; so much of what it had set aside is free again. */
+  /** A request has cost so much more; so much of its reservation is released. */
   charge(nanoUsd: number, free: number): void {
     this.#reserved -= free
     this.#finished += nanoUsd
   }
 
-  /** The ledger has so much more of what requests cost. */
+  /** So much more of the cost is in the ledger. */
   paid(nanoUsd: number): void {
     this.#flushed += nanoUsd
   }
 
-  /** Something changed: what was read, and what is being read right now, is not trusted any more. */
+  /** Invalidates the last reading, and the one in progress, after a change. */
   expire(): void {
     this.#readAtMs = -Infinity
     this.#isExpired = true
   }
 
-  /** Whether it may be gone by. @param readAgain starts a reading that would do good, though nobody waits for it. */
+  /**
+   * Whether the reading may still be used.
+   * @param readAgain starts a reading ahead of time, for which no request waits.
+   */
   isFresh(isConnected: boolean, readAgain: () => Promise<void>): boolean {
     const ageMs = performance.now() - this.#readAtMs
     if (this.#limit === null) return ageMs < (isConnected ? rememberedMs : unheardMs)
     if (nowMs() >= this.#monthEndsMs || ageMs > unheardMs) return false
-    if (ageMs > budgetMs) readAgain().catch(() => undefined) // the next one that must know reads it again and says why it cannot
+    if (ageMs > budgetMs) readAgain().catch(() => undefined) // the next request that needs it reads again and reports the error
     return true
   }
 
-  /** Reads it, once for all who wait. @throws what Postgres throws. */
+  /** Reads it, once for all concurrent callers. @throws what Postgres throws. */
   read(find: (monthStart: string) => Promise<Reading | undefined>): Promise<void> {
     return (this.#reading ??= this.#readNow(find).finally(() => (this.#reading = null)))
   }
@@ -108,13 +117,14 @@ export class Purse {
     this.#spent = row?.spentNanoUsd ?? 0
     this.#monthEndsMs = month.endsMs
     if (!this.#isExpired) this.#readAtMs = atMs
-    // What was flushed before is in what was read; what was flushed meanwhile may be counted twice until the next reading, never left out.
+    // The reading includes what was flushed before it. What was flushed meanwhile may be counted twice until the next
+    // reading, but is never missed.
     this.#finished -= flushedBefore
     this.#flushed -= flushedBefore
   }
 }
 
-/** An organization's purse, its keys', and its lease: the part of its credits that this process holds. */
+/** An organization's purse, the purses of its keys, and its lease: the part of its credits that this process holds. */
 export class Account extends Purse {
   readonly organizationId: string
   plan: string | null = null
@@ -122,7 +132,7 @@ export class Account extends Purse {
   heldNanoUsd = 0
   /** When it was last used, by `performance.now()`. */
   usedAtMs = 0
-  /** Those that wait for credits, one after another. */
+  /** A queue of requests that wait for credits. */
   turn: Promise<unknown> = Promise.resolve()
   readonly #keys = new Map<string, Purse>()
 
@@ -131,12 +141,12 @@ export class Account extends Purse {
     this.organizationId = organizationId
   }
 
-  /** What of the lease is not set aside yet and not owed to the ledger. */
+  /** The part of the lease that is neither reserved nor owed to the ledger. */
   get leaseLeft(): number {
     return this.heldNanoUsd - this.bound
   }
 
-  /** What may be set aside right now without asking anybody; below zero when more is owed than held. */
+  /** What may be reserved now without asking the database; negative when more is owed than held. */
   leftFor(key: Purse | null): number {
     return Math.min(this.leaseLeft, this.budgetLeft, key?.budgetLeft ?? Infinity)
   }
@@ -160,16 +170,16 @@ export class Account extends Purse {
 /** The remembered accounts of one process. */
 export type Accounts = {
   find(organizationId: string): Account
-  /** Whether it may be gone by without asking; starts a reading by itself when one would do good. */
+  /** Whether it may be used without reading again; starts a reading ahead of time when useful. */
   fresh(account: Account, keyId: string | null): boolean
   /** Reads the account, and the key's purse. */
   read(account: Account, keyId: string | null): Promise<void>
   all(): Iterable<Account>
-  /** Forgets those that nobody used for a minute. */
+  /** Evicts those that were unused for a minute. */
   tidy(): void
 }
 
-/** Makes them. */
+/** Makes the accounts of a process. */
 export function createAccounts(db: Db, pubsub: Pubsub): Accounts {
   const accounts = new Map<string, Account>()
   pubsub.listen(accountsTopic, (id) => {

@@ -1,4 +1,4 @@
-/** Lets a request in when the database must be asked first: for the plan, for a budget, or for more of the credits. */
+/** Admits a request for which the database must be asked first: for the plan, for a budget, or for more credits. */
 import { BerthError } from '#src/platform/errors.ts'
 import { creditRefusals } from '#src/platform/metrics.ts'
 import { databaseAway, isDatabaseAway, type Db } from '#src/platform/postgres.ts'
@@ -9,15 +9,18 @@ import { creditsWantedTopic, type Leases } from './leases.ts'
 import type { InferenceOrder, RunningRequest } from './requests.ts'
 import type { BillingState } from './state.ts'
 
-/** Others may be served between the answer and its use; then it is asked again, so often at most. */
+/** Other requests may be served between a reading and its use; then it is read again, at most this often. */
 const roundsMax = 5
-/** How often other processes are asked for credits that they hold and do not need, and how long they have. */
+/**
+ * How often other processes are asked for credits that they hold but do not need, and how long they have to return
+ * them.
+ */
 const wantedTries = 3
 const wantedWaitMs = 50
 
 /**
- * Opens the request after asking.
- * @throws BerthError 402 no_active_plan, insufficient_credits, budget_exceeded; 503 while the database is away.
+ * Opens the request after reading from the database.
+ * @throws BerthError 402 no_active_plan, insufficient_credits, budget_exceeded; 503 while the database is unreachable.
  */
 export async function admit(
   db: Db,
@@ -57,9 +60,9 @@ async function ask(
   for (let round = 0; round < roundsMax; round++) {
     refuseOverBudget(account, key, maxCostNanoUsd)
     if (account.leaseLeft >= maxCostNanoUsd) return begin(order, account, key)
-    // One after another, so that what the first brings serves those behind it.
+    // One after another, so that the lease which the first one takes also serves the others.
     const turn = account.turn.then(() => fetchLease(db, leases, account, maxCostNanoUsd))
-    account.turn = turn.catch(() => undefined) // whoever waits for it hears of it
+    account.turn = turn.catch(() => undefined) // whoever awaits it gets the error
     const opened = await turn.then(() =>
       account.leftFor(key) >= maxCostNanoUsd ? { request: begin(order, account, key) } : null,
     )
@@ -73,7 +76,7 @@ async function ask(
 }
 
 /**
- * Takes as much as is missing; when others hold it, after they were asked for what they do not need.
+ * Takes as many credits as are missing. If other processes hold them, asks those to return what they do not need.
  * @throws BerthError insufficient_credits.
  */
 async function fetchLease(db: Db, leases: Leases, account: Account, maxCostNanoUsd: number): Promise<void> {

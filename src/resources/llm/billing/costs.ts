@@ -26,7 +26,9 @@ export function addUsage(one: Usage, other: Usage): Usage {
   }
 }
 
-/** What these tokens cost at these prices: those read from or written to the cache at prices of their own, reasoning as output. */
+/**
+ * The cost of these tokens at these prices: cache reads and writes have their own prices, reasoning counts as output.
+ */
 export function costNanoUsd(pricing: Pricing, usage: Usage): number {
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = usage
   const plainTokens = Math.max(0, inputTokens - cacheReadTokens - cacheWriteTokens)
@@ -38,7 +40,7 @@ export function costNanoUsd(pricing: Pricing, usage: Usage): number {
   )
 }
 
-/** An amount as US dollars for people: `$25`, `$0.0003`. */
+/** An amount in US dollars to display: `$25`, `$0.0003`. */
 export function dollars(nanoUsd: number): string {
   const text = withoutEnding(withoutEnding(Math.abs(nanoUsd / nanoUsdPerUsd).toFixed(9), '0'), '.')
   return `${nanoUsd < 0 ? '-' : ''}$${text}`

@@ -1,4 +1,6 @@
-/** An organization's money, as its people and the operator see it: its plan, what it was granted, its budgets by the month (UTC). */
+/**
+ * An organization's credits as its members and the operator see them: its plan, its grants, its monthly budgets (UTC).
+ */
 import { allowIn } from '#src/platform/access.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
@@ -15,10 +17,13 @@ const grantUsdMax = 1_000_000
 const budgetUsdMax = 1_000_000
 const keyBudgetsMax = 1_000
 
-/** What a key may spend in a month, and has; US dollars as text with nine decimals. */
+/** A key's monthly budget and spending; US dollars as text with nine decimals. */
 export type KeyBudget = Pick<Row<'inference_key_budgets'>, 'keyId'> & { monthlyUsd: string; spentThisMonthUsd: string }
 
-/** What an organization has; US dollars as text with nine decimals. `balanceUsd` is what it can still spend; `reservedUsd` of it is set aside for what runs. */
+/**
+ * An organization's credits; US dollars as text with nine decimals. `balanceUsd` is what it can still spend, including
+ * `reservedUsd`, which is reserved for requests.
+ */
 export type Credits = {
   organizationId: string
   plan: string | null
@@ -59,7 +64,10 @@ export async function readCredits(db: Db, organizationId: string): Promise<Credi
   return { ...account, keyBudgets }
 }
 
-/** Sets what the organization may spend in a month; null is no limit. For admins. @throws BerthError invalid_request, forbidden. */
+/**
+ * Sets what the organization may spend in a month; null means no limit. For admins.
+ * @throws BerthError invalid_request, forbidden.
+ */
 export async function setOrganizationBudget(
   call: Call,
   publicOrganizationId: string,
@@ -79,7 +87,10 @@ export async function setOrganizationBudget(
   return readCredits(call.db, organizationId)
 }
 
-/** Sets what one of the organization's keys may spend in a month; null is no limit. For admins. @throws BerthError invalid_request, forbidden, not_found. */
+/**
+ * Sets what one of the organization's keys may spend in a month; null means no limit. For admins.
+ * @throws BerthError invalid_request, forbidden, not_found.
+ */
 export async function setKeyBudget(
   call: Call,
   publicOrganizationId: string,
@@ -123,10 +134,10 @@ function readBudget(monthlyUsd: string | null): number | null {
   return Math.round(usd * nanoUsdPerUsd)
 }
 
-/** The plan of every organization that is made on a single host. */
+/** The plan of every organization that is created on a single host. */
 export const selfHostedPlan = 'self_hosted'
 
-/** Gives an organization that is new the plan of a single host; one that is there keeps what it has. */
+/** Gives a new organization the plan of a single host; an existing one keeps what it has. */
 export async function ensurePlan(tx: Tx, organizationId: string): Promise<void> {
   await change(
     tx,
@@ -134,10 +145,7 @@ export async function ensurePlan(tx: Tx, organizationId: string): Promise<void> 
   )
 }
 
-/**
- * Sets an organization's plan, or, with null, ends it.
- * @throws BerthError invalid_request for a plan that there is not.
- */
+/** Sets an organization's plan, or, with null, removes it. @throws BerthError invalid_request for an unknown plan. */
 export async function setPlan(db: Db, organizationId: string, plan: string | null): Promise<void> {
   if (plan !== null && plan !== selfHostedPlan)
     throw new BerthError('invalid_request', `There is no such plan; it is ${selfHostedPlan} or none.`)
@@ -151,7 +159,7 @@ export async function setPlan(db: Db, organizationId: string, plan: string | nul
 }
 
 /**
- * Gives an organization credits, or, below zero, takes them back.
+ * Grants credits to an organization, or, if negative, takes them back.
  * @param usd US dollars with nine decimals at most.
  * @throws BerthError invalid_request for an amount of zero or beyond a million.
  */
@@ -185,7 +193,7 @@ export async function grantCredits(
   })
 }
 
-/** An amount of a table as US dollars with nine decimals. */
+/** A stored amount as US dollars with nine decimals. */
 function usd(nanoUsd: ReturnType<typeof sql>): ReturnType<typeof sql> {
   return sql`round((${nanoUsd})::numeric / ${nanoUsdPerUsd}::numeric, 9)::text`
 }

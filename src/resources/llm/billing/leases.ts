@@ -1,34 +1,37 @@
 /**
- * The leases of one process: parts of organizations' credits that it holds, so that a request costs no round trip. This
- * file alone says how much of an organization's credits the process holds.
+ * The leases of one process: parts of organizations' credits that it holds, so that a request costs no round trip. Only
+ * this file decides how much of an organization's credits the process holds.
  */
 import { change, findOne, sql, type Db } from '#src/platform/postgres.ts'
 import type { Account, Accounts } from './accounts.ts'
 
-/** A lease is what is needed and this part of the rest, so that a busy organization is asked about seldom. */
+/** A lease is what is needed plus this fraction of the rest, so that a busy organization seldom needs a new one. */
 const leasePartsOfRest = 10
 const leaseIdleMs = 30_000
 
-/** The notice that somebody wants what others hold of an organization's credits and do not need. */
+/** The notice that a process needs credits of an organization that others hold but do not need. */
 export const creditsWantedTopic = 'inference_credits_wanted'
 
-/** Why there were no credits: `isReachable` when other processes hold enough of them; what is left in all. */
+/** Why there were no credits: `isReachable` if other processes hold enough of them; `leftNanoUsd` is left in total. */
 export type NoCredits = { isReachable: boolean; leftNanoUsd: number }
 
 /** The leases of one process. */
 export type Leases = {
-  /** Makes sure that so much is held and free. @returns null, or why it is not. */
+  /** Makes sure that so much is held and not reserved. @returns null, or why that failed. */
   take(account: Account, neededNanoUsd: number): Promise<NoCredits | null>
-  /** Gives back what is held and not needed, because another process wants it. */
+  /** Returns credits that are held but not needed, because another process needs them. */
   giveSpare(account: Account): Promise<void>
-  /** Gives back what nobody has used for half a minute. */
+  /** Returns credits that were unused for half a minute. */
   giveIdle(): Promise<void>
 }
 
-/** This process's turn at the database: one piece of work at a time. */
+/** This process's lane to the database: one piece of work at a time. */
 type Lane = { processId: string; inLane: <Result>(work: () => Promise<Result>) => Promise<Result> }
 
-/** Makes them. Each piece of work has the lane for itself, so that what the database says comes in order. */
+/**
+ * Makes the leases of a process. Each piece of work has the lane for itself, so that the database's answers come in
+ * order.
+ */
 export function createLeases(db: Db, accounts: Accounts, { processId, inLane }: Lane): Leases {
   return {
     take: (account, neededNanoUsd) =>
@@ -41,7 +44,7 @@ export function createLeases(db: Db, accounts: Accounts, { processId, inLane }: 
           return null
         }
         const { balanceNanoUsd, elsewhereNanoUsd } = taken
-        const isReachable = missing <= balanceNanoUsd + elsewhereNanoUsd // then what others still hold once they were asked is set aside for what runs
+        const isReachable = missing <= balanceNanoUsd + elsewhereNanoUsd // what other processes still hold after they were asked is reserved for their running requests
         return { isReachable, leftNanoUsd: balanceNanoUsd + account.leaseLeft + (isReachable ? 0 : elsewhereNanoUsd) }
       }),
     async giveSpare(account) {
@@ -49,7 +52,7 @@ export function createLeases(db: Db, accounts: Accounts, { processId, inLane }: 
       await inLane(async () => {
         const spareNanoUsd = account.leaseLeft
         if (spareNanoUsd <= 0) return
-        account.heldNanoUsd -= spareNanoUsd // nobody sets it aside meanwhile
+        account.heldNanoUsd -= spareNanoUsd // nobody reserves it meanwhile
         const { organizationId } = account
         account.heldNanoUsd = (await givePartBack(db, processId, organizationId, spareNanoUsd)) ?? account.heldNanoUsd
       })
@@ -62,7 +65,7 @@ export function createLeases(db: Db, accounts: Accounts, { processId, inLane }: 
       if (idle.length === 0) return
       await inLane(async () => {
         const quiet = idle.filter((account) => account.isQuiet)
-        for (const account of quiet) account.heldNanoUsd = 0 // whoever comes meanwhile takes anew, behind this
+        for (const account of quiet) account.heldNanoUsd = 0 // a request that comes meanwhile takes a new lease after this
         await giveLeasesBack(
           db,
           processId,
@@ -73,13 +76,13 @@ export function createLeases(db: Db, accounts: Accounts, { processId, inLane }: 
   }
 }
 
-/** Notes what the database says is left of the leases; with `all`, there are no others. */
+/** Records what is left of the leases according to the database; with `all`, there are no others. */
 export function noteHeld(accounts: Accounts, held: ReadonlyMap<string, number>, all: boolean): void {
   if (all) for (const account of accounts.all()) account.heldNanoUsd = 0
   for (const [organizationId, nanoUsd] of held) accounts.find(organizationId).heldNanoUsd = nanoUsd
 }
 
-/** Gives whole leases back to the balance. */
+/** Returns whole leases to the balance. */
 export async function giveLeasesBack(db: Db, processId: string, organizationIds: readonly string[]): Promise<void> {
   await change(
     db,
@@ -93,10 +96,13 @@ export async function giveLeasesBack(db: Db, processId: string, organizationIds:
   )
 }
 
-/** What came of wanting credits: what the process holds now, or null when the balance was not enough; and what other processes hold. */
+/**
+ * The result of taking credits: what the process holds now, or null when the balance was not enough; and what other
+ * processes hold.
+ */
 type Taken = { heldNanoUsd: number | null; balanceNanoUsd: number; elsewhereNanoUsd: number }
 
-/** Takes from the balance what is needed and a part of the rest, or nothing. */
+/** Takes from the balance what is needed plus a part of the rest, or nothing. */
 async function takeLease(db: Db, processId: string, organizationId: string, neededNanoUsd: number): Promise<Taken> {
   const row = await findOne<Taken>(
     db,
@@ -118,7 +124,7 @@ async function takeLease(db: Db, processId: string, organizationId: string, need
   return row ?? { heldNanoUsd: null, balanceNanoUsd: 0, elsewhereNanoUsd: 0 }
 }
 
-/** Gives a part of a lease back to the balance. @returns what the process holds then; undefined when it held less. */
+/** Returns a part of a lease to the balance. @returns what the process still holds; undefined when it held less. */
 async function givePartBack(
   db: Db,
   processId: string,

@@ -1,4 +1,4 @@
-/** Group commit for the ledger: while one batch is on its way, everything that arrives is the next one. */
+/** Group commit for the ledger: while one batch is being written, everything that arrives forms the next one. */
 import { log } from '#src/platform/log.ts'
 import { databaseAway } from '#src/platform/postgres.ts'
 import { noteWritten } from './ledger-writer.ts'
@@ -6,13 +6,14 @@ import type { LedgerRow } from './ledger.ts'
 
 const batchRowsMax = 500
 /**
- * Under load a batch gathers rows, because one statement for twenty costs little more than for one: it leaves this long
- * after the one before, or as soon as it holds as many as there are requests still running. After a pause none waits.
+ * Under load a batch collects rows, because a statement for twenty costs little more than one for a single row. It is
+ * sent this long after the previous one, or as soon as it has as many rows as there are running requests. After a pause
+ * it is sent immediately.
  */
 const batchEveryMs = 2
-/** With more rows waiting than this, new requests are refused: the database has been away too long. */
+/** With more rows waiting than this, new requests are refused: the database has been unreachable for too long. */
 const waitingRowsMax = 20_000
-/** How long the end of a request waits for the ledger; what could not be written in time is written later all the same. */
+/** How long the end of a request waits for the ledger; what could not be written in time is still written later. */
 const waitMsMax = 10_000
 
 type Batch = {
@@ -23,24 +24,24 @@ type Batch = {
   sinceMs: number
 }
 
-/** What writes a batch, until it was told to give up. */
+/** Writes batches, until it is told to give up. */
 export type RowWriter = { write(rows: readonly LedgerRow[]): Promise<void>; giveUp(): void }
 
 /** The queue of one process. */
 export type LedgerQueue = {
   readonly full: boolean
   /**
-   * Adds a row, or leaves it where it waits. Resolves when the ledger has it as it was when its batch left.
+   * Adds a row, unless it is already waiting. Resolves when the ledger has it as it was when its batch was sent.
    * @throws BerthError service_unavailable when that took too long.
    */
   push(row: LedgerRow): Promise<void>
-  /** Lets go of those who have waited too long; their rows go on waiting. Called now and then. */
+  /** Rejects requests that have waited too long; their rows stay in the queue. Called periodically. */
   refuseLate(): void
-  /** Resolves when nothing waits any more; while the database is away, after one more try. */
+  /** Resolves when nothing is waiting any more; while the database is unreachable, after one more try. */
   drain(): Promise<void>
 }
 
-/** Makes one. `stillRunning` says how many young requests have not ended yet. */
+/** Makes the queue of a process. `stillRunning` returns how many young requests have not ended yet. */
 export function createLedgerQueue(writer: RowWriter, stillRunning: () => number): LedgerQueue {
   const batches: Batch[] = []
   const gathering = createGathering(stillRunning)
@@ -49,7 +50,7 @@ export function createLedgerQueue(writer: RowWriter, stillRunning: () => number)
   let leaving: Batch | null = null
   let flushing: Promise<void> | null = null
 
-  /** Writes rows; when one of them cannot be written, the others are. @returns whether all were. */
+  /** Writes rows; if one of them cannot be written, the others still are. @returns whether all were written. */
   async function writeMost(rows: readonly LedgerRow[]): Promise<boolean> {
     try {
       await writer.write(rows)
@@ -61,7 +62,7 @@ export function createLedgerQueue(writer: RowWriter, stillRunning: () => number)
         return (await writeMost(rows.slice(half))) && front
       }
       log.error({ err: error, requests: rows.map((row) => row.id) }, 'requests could not be written to the ledger')
-      for (const row of rows) noteWritten(row, row) // given up: nobody waits for it any more
+      for (const row of rows) noteWritten(row, row) // given up: nothing waits for it any more
       return false
     }
   }
@@ -108,7 +109,7 @@ export function createLedgerQueue(writer: RowWriter, stillRunning: () => number)
   }
 }
 
-/** Decides when the next batch leaves. */
+/** Decides when the next batch is sent. */
 function createGathering(stillRunning: () => number): {
   wait: (rows: number) => Promise<void>
   grew: (rows: number) => void
@@ -119,7 +120,7 @@ function createGathering(stillRunning: () => number): {
     async wait(rows) {
       const waitMs = batchEveryMs - (performance.now() - leftAtMs)
       await new Promise<void>((resolve) => {
-        if (waitMs <= 0 || rows >= stillRunning()) return void setImmediate(resolve) // what ends in the same turn goes together
+        if (waitMs <= 0 || rows >= stillRunning()) return void setImmediate(resolve) // requests that end in the same tick go together
         leave = resolve
         setTimeout(resolve, waitMs)
       })
@@ -134,6 +135,6 @@ function createGathering(stillRunning: () => number): {
 
 function newBatch(): Batch {
   const { promise: done, resolve: settle, reject: refuse } = Promise.withResolvers<void>()
-  done.catch(() => undefined) // also when nobody waits
+  done.catch(() => undefined) // also when nothing waits for it
   return { rows: [], done, settle, refuse, sinceMs: performance.now() }
 }

@@ -1,6 +1,6 @@
 /**
- * One process's way to the tables of money: a single lane, so that answers come in the order of what they say, and each
- * batch of the ledger written exactly once, also when its answer is lost on the way.
+ * One process's access to the billing tables: a single lane, so that answers arrive in order, and each batch of the
+ * ledger is written exactly once, even if its answer is lost.
  */
 import type { RawBuilder } from 'kysely'
 import { log } from '#src/platform/log.ts'
@@ -14,29 +14,29 @@ const sendsMax = 3
 const statementTimeout = '57014'
 const trustedMs = (processLostSeconds * 1000 * 2) / 3
 
-/** Told what is left of leases; with `all`, there are no others. */
+/** Receives what is left of leases; with `all`, there are no others. */
 export type NoteHeld = (held: ReadonlyMap<string, number>, all: boolean) => void
 
 /** The writer of one process. */
 export type LedgerWriter = {
   readonly processId: string
-  /** Whether the database has known of this process lately, so that nobody takes it for dead and its leases back. */
+  /** Whether a heartbeat of this process was written recently, so that nobody presumes it dead and takes its leases. */
   readonly trusted: boolean
   /**
-   * Writes rows as they are now; tries until it works, or until it is no use.
-   * @param tell organizations whose followers are told.
-   * @throws what Postgres throws, for a fault that will not pass, or any once it was told to give up.
+   * Writes rows as they are now; retries until it works, unless retrying cannot help.
+   * @param tell the organizations whose subscribers are notified.
+   * @throws what Postgres throws, for a permanent fault, or for any fault after giveUp.
    */
   write(rows: readonly LedgerRow[], tell: readonly string[]): Promise<void>
   /** Runs one piece of work with the database, alone. */
   inLane<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Says that this process lives, and reads its leases. */
+  /** Writes a heartbeat, and reads this process's leases. */
   checkIn(): Promise<void>
-  /** From now on nothing is tried again. */
+  /** From now on nothing is retried. */
   giveUp(): void
 }
 
-/** Makes one. */
+/** Makes the writer of a process. */
 export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld): LedgerWriter {
   let flushes = 0
   let seenAtMs = -Infinity
@@ -45,7 +45,7 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
 
   function inLane<Result>(work: () => Promise<Result>): Promise<Result> {
     const run = lane.then(work, work)
-    lane = run.catch(() => undefined) // whoever asked hears of it
+    lane = run.catch(() => undefined) // whoever called gets the error
     return run
   }
 
@@ -56,7 +56,7 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
     return presence
   }
 
-  /** Sends a batch. Answers what is left of the leases it took from, or of all. */
+  /** Sends a batch. Returns what is left of the leases it charged, or of all. */
   async function send(query: RawBuilder<FlushAnswer>): Promise<ReadonlyMap<string, number>> {
     for (let attempt = 1; attempt <= sendsMax; attempt++) {
       const sentAtMs = performance.now()
@@ -69,7 +69,7 @@ export function createLedgerWriter(db: Db, processId: string, noteHeld: NoteHeld
           ),
         )
       }
-      // Its number was taken by an earlier try whose answer was lost, or this process must be noticed (again) first.
+      // Its number was used by an earlier try whose answer was lost, or this process must first be registered (again).
       const presence = await present()
       if (presence.flushes > flushes) return presence.held
     }
@@ -113,12 +113,12 @@ async function keepTrying(work: () => Promise<void>, givenUp: () => boolean): Pr
   }
 }
 
-/** Whether the fault is the moment's and not the statement's. */
+/** Whether the fault is temporary, and not caused by the statement. */
 function mayWorkLater(error: unknown): boolean {
   return isDatabaseAway(error) || isSqlState(error, sqlState.deadlock) || isSqlState(error, statementTimeout)
 }
 
-/** Notes that the ledger has a row as it was then, and that this much is paid. */
+/** Records that the ledger has a row in this state, and that this much is paid. */
 export function noteWritten(row: LedgerRow, { usage, costNanoUsd }: Pick<LedgerRow, 'usage' | 'costNanoUsd'>): void {
   row.paid(costNanoUsd - (row.written?.costNanoUsd ?? 0))
   row.written = { usage, costNanoUsd }

@@ -1,7 +1,7 @@
 /**
- * The ledger: one row for each request to a model, the sums of each day beside it, and what it cost taken from the
- * process's leases. A batch of rows is one statement, and is done once however often it is sent: it carries a number,
- * and only the next number of its process does anything. So what is charged is always the difference to what was.
+ * The ledger: one row for each request to a model, daily sums beside it, and its cost charged to the process's leases.
+ * A batch of rows is one statement, and takes effect once however often it is sent: it has a number, and only its
+ * process's next number has an effect. So the charge is always the difference to what was charged before.
  */
 import type { RawBuilder } from 'kysely'
 import type { Usage } from '#src/drivers/models/model.ts'
@@ -10,17 +10,17 @@ import { timestamp } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
 import { noticeOf } from '#src/platform/pubsub.ts'
 
-/** Who a request is for: an organization, and the key or the person that asked. */
+/** Who pays for a request: an organization, and the key or the person that sent it. */
 export type Payer = { organizationId: string; keyId: string | null; userId: string | null }
 
-/** Where a request came in. */
+/** The endpoint at which a request arrived. */
 export type RequestRoute = 'chat.completions' | 'chat' | 'graphql' | 'agent'
 
-/** How a request stands in the ledger; `lost` is what was open when its process died. */
+/** The status of a request in the ledger; `lost` was open when its process died. */
 export const requestStatuses = ['open', 'completed', 'cut_by_client', 'cut_by_upstream', 'failed', 'lost'] as const
 export type RequestStatus = (typeof requestStatuses)[number]
 
-/** A request as the ledger shall have it; `written` is what the ledger has of it already. Milliseconds since the epoch. */
+/** A request as the ledger should have it; `written` is what the ledger already has. Milliseconds since the epoch. */
 export type LedgerRow = {
   readonly id: string
   readonly payer: Payer
@@ -35,15 +35,15 @@ export type LedgerRow = {
   usage: Usage
   costNanoUsd: number
   written: { usage: Usage; costNanoUsd: number } | null
-  /** Where it waits to be written; null once it left. */
+  /** The batch in which it waits; null once that was sent. */
   batch: { readonly done: Promise<void> } | null
-  /** Called just before it is written as it is then. */
+  /** Called just before it is written. */
   charge(): void
-  /** Called when it is written, with what that cost more than before. */
+  /** Called when it is written, with the additional cost. */
   paid(nanoUsd: number): void
 }
 
-/** What a flush answers: its turn, and what is left of each lease that it took from. No rows: it was not its turn. */
+/** What a flush returns: what is left of each lease that it charged. No rows: its number was not the next. */
 export type FlushAnswer = { organizationId: string | null; heldNanoUsd: number }
 
 /** The notice after which an organization's requests should be read again. */
@@ -55,8 +55,8 @@ type Organization = { settled: number; costNanoUsd: number }
 
 /**
  * Makes the statement that writes these rows as they are now.
- * @param number how many batches this process will have written then.
- * @param tell organizations whose followers are told.
+ * @param number the number of this batch, counted by the process.
+ * @param tell the organizations whose subscribers are notified.
  */
 export function makeFlush(
   processId: string,
@@ -71,7 +71,7 @@ export function makeFlush(
     sumDay(days, row)
     return row.status === 'open' ? null : ++organization.settled
   })
-  const ids = [...organizations.keys()].sort() // one order for all processes, so that none waits for another in a circle
+  const ids = [...organizations.keys()].sort() // the same order in all processes, so that they do not deadlock
   const sums = ids.map((id) => organizations.get(id)!) // its own keys
   return sql<FlushAnswer>`
     with turn as (
@@ -101,7 +101,10 @@ export function makeFlush(
     select organization_id, amount_nano_usd as held_nano_usd from paid union all select null, told.notices from turn, told`
 }
 
-/** The rows themselves. @param behind for each row how many of its organization's settled rows follow it here; null for an open one. */
+/**
+ * The rows themselves.
+ * @param behind for each row, how many settled rows of its organization follow it in this batch; null for an open one.
+ */
 function writeRows(
   processId: string,
   rows: readonly LedgerRow[],
@@ -145,7 +148,7 @@ function writeDays(days: readonly Day[]): RawBuilder<unknown> {
         reasoning_tokens = d.reasoning_tokens + excluded.reasoning_tokens, cost_nano_usd = d.cost_nano_usd + excluded.cost_nano_usd`
 }
 
-/** How a day's sums name who asked. */
+/** The name of the payer in daily sums. */
 export function payerName({ keyId, userId }: Payer): string {
   return keyId !== null ? `key:${keyId}` : userId !== null ? `user:${userId}` : 'system'
 }
@@ -179,7 +182,7 @@ function sumDay(days: Map<string, Day>, { payer, model, startedMs, usage, costNa
   tokens[4] += usage.reasoningTokens - (written?.usage.reasoningTokens ?? 0)
 }
 
-/** A column of milliseconds since the epoch as a moment. Numbers are cheaper to write and to read than RFC 3339. */
+/** A column of milliseconds since the epoch as a timestamp. Numbers are cheaper to write and to read than RFC 3339. */
 function momentOf(column: 'u.started_ms' | 'u.ended_ms'): RawBuilder<unknown> {
   return sql`timestamptz 'epoch' + ${sql.ref(column)} * interval '1 millisecond'`
 }
@@ -187,14 +190,17 @@ function momentOf(column: 'u.started_ms' | 'u.ended_ms'): RawBuilder<unknown> {
 const dayMs = 24 * 60 * 60 * 1000
 let knownDay = { number: NaN, text: '' }
 
-/** The UTC day of a moment, `2026-11-21`. */
+/** The UTC day of a time, `2026-11-21`. */
 function dayOf(ms: number): string {
   const number = Math.floor(ms / dayMs)
   if (number !== knownDay.number) knownDay = { number, text: timestamp(ms).slice(0, 10) }
   return knownDay.text
 }
 
-/** An array as Postgres reads it. Written here because the driver's own way takes as long as the rest of a flush. */
+/**
+ * An array literal for Postgres. Built here because the driver's own serialization takes as long as the rest of a
+ * flush.
+ */
 function list(items: readonly (string | number | null)[]): string {
   let text = '{'
   for (let at = 0; at < items.length; at++) text += (at === 0 ? '' : ',') + (items[at] ?? 'NULL')
@@ -203,10 +209,10 @@ function list(items: readonly (string | number | null)[]): string {
 
 const quotedTexts = createBoundedMap<string, string>({ entriesMax: 10_000 })
 
-/** A text as an item of such an array. */
+/** A text as an item of such a literal. */
 function quoted(text: string | null): string | null {
   if (text === null) return null
-  let safe = quotedTexts.peek(text) // hot: the order of use is not kept
+  let safe = quotedTexts.peek(text) // hot path: the order of use is not tracked
   if (safe === undefined) {
     safe = `"${text.replaceAll('\0', '').toWellFormed().replace(/["\\]/g, '\\$&')}"`
     quotedTexts.set(text, safe)

@@ -1,9 +1,9 @@
-/** Months of spending, in UTC: budgets are for one. */
+/** Months of spending, in UTC: budgets are monthly. */
 import type { RawBuilder } from 'kysely'
 import { timestamp } from '#src/platform/clock.ts'
 import { sql } from '#src/platform/postgres.ts'
 
-/** The UTC month of a moment: its first day as text, and when it is over. */
+/** The UTC month of a time: its first day as text, and when it ends. */
 export function monthOf(ms: number): { start: string; endsMs: number } {
   const start = `${timestamp(ms).slice(0, 7)}-01`
   const [year = 0, month = 0] = start.split('-').map(Number)
@@ -12,8 +12,8 @@ export function monthOf(ms: number): { start: string; endsMs: number } {
 
 /**
  * What an organization, or one key of it, has spent since a day; nano-USD, as a subquery.
- * @param day such as 2026-04-01; null for ever.
- * @param organizationId as keyId, a column of the query around it.
+ * @param day such as 2026-04-01; null for all time.
+ * @param organizationId like keyId, a column of the surrounding query.
  */
 export function spentSince(
   day: string | null,

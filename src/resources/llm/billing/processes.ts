@@ -1,20 +1,26 @@
-/** Processes that serve models, as the database knows them; those that died give their leases back, and what they had open is lost. */
+/**
+ * Processes that serve models, as the database knows them. The leases of dead processes are returned, and their open
+ * requests are marked as lost.
+ */
 import { change, findAll, findOne, getOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { requestsTopic } from './ledger.ts'
 import { giveLeasesBack } from './leases.ts'
 
-/** A process that says nothing this long is dead. */
+/** A process without a heartbeat for this long is presumed dead. */
 export const processLostSeconds = 30
 
 const processesMax = 100
 const keptHours = 24
 
-/** What the database knows of a process: how many batches of the ledger it wrote, and its leases. */
+/** What the database knows about a process: how many batches of the ledger it wrote, and its leases. */
 export type Presence = { flushes: number; held: Map<string, number> }
 
-/** Says that a process lives; makes its row where there is none. @param flushes how many batches it has written, as it knows. */
+/**
+ * Writes a process's heartbeat, and inserts its row if there is none.
+ * @param flushes how many batches it has written, by its own count.
+ */
 export async function checkIn(db: Db, processId: string, flushes: number): Promise<Presence> {
   const row = await getOne<Pick<Row<'inference_processes'>, 'flushes'>>(
     db,
@@ -28,7 +34,7 @@ export async function checkIn(db: Db, processId: string, flushes: number): Promi
   return { flushes: row.flushes, held: new Map(leases.map((lease) => [lease.organizationId, lease.amountNanoUsd])) }
 }
 
-/** Forgets a process that gave everything back. */
+/** Deletes the row of a process that returned everything. */
 export async function checkOut(db: Db, processId: string): Promise<void> {
   await change(
     db,
@@ -39,7 +45,8 @@ export async function checkOut(db: Db, processId: string): Promise<void> {
 }
 
 /**
- * Cleans up after processes that were silent for 30 s. One that lives after all is known again from its next heartbeat.
+ * Cleans up after processes that were silent for 30 s. One that is alive after all is registered again with its next
+ * heartbeat.
  * @returns how many there were.
  */
 export async function endLostProcesses(db: Db): Promise<number> {
@@ -54,7 +61,7 @@ export async function endLostProcesses(db: Db): Promise<number> {
   return lost.length
 }
 
-/** Forgets processes that have been silent for a day: none of their batches is on its way any more. */
+/** Deletes processes that have been silent for a day: none of their batches can still arrive. */
 export async function forgetInferenceProcesses(db: Db): Promise<void> {
   await change(
     db,
@@ -85,7 +92,7 @@ async function endProcess(db: Db, id: string): Promise<void> {
       id,
       organizations.map((organization) => organization.id),
     )
-    // What was written of them last is what they cost: it was paid when it was written.
+    // Their last written cost is final: it was charged when it was written.
     await change(
       tx,
       sql`

@@ -1,4 +1,4 @@
-/** A request to a model while it runs: what it has set aside, what it has used, and how it is written down. */
+/** A running request to a model: its reservation, its usage, and how it is written to the ledger. */
 import type { Usage } from '#src/drivers/models/model.ts'
 import { nowMs } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -8,7 +8,7 @@ import { costNanoUsd, noUsage } from './costs.ts'
 import type { LedgerRow, Payer, RequestRoute, RequestStatus } from './ledger.ts'
 import type { Pricing } from '#src/resources/llm/models/rows.ts'
 
-/** More than any model takes: a provider's count beyond it is a fault of the provider. */
+/** More than any model accepts: a larger count is a fault of the provider. */
 const tokensMax = 1_000_000_000
 
 /** What shall be opened: who pays, for which model, for which session of an agent, and what it may cost at most. */
@@ -21,7 +21,7 @@ export type InferenceOrder = {
   maxCostNanoUsd: number
 }
 
-/** A request while it runs. Its methods are those of `Metered`. */
+/** A running request. Its methods are those of `Metered`. */
 export class RunningRequest implements LedgerRow {
   readonly id = newUuid()
   readonly startedMs = nowMs()
@@ -94,7 +94,10 @@ export class RunningRequest implements LedgerRow {
     return (this.#done = this.#onEnd(this))
   }
 
-  /** Called before it is written: moves what it has cost so far from what is set aside to what is owed; at its end, the rest is free again. */
+  /**
+   * Called before it is written: moves its cost so far from the reservation to what is owed; at its end, the rest of
+   * the reservation is released.
+   */
   charge(): void {
     this.changed = false
     this.usage = soundUsage(this.status === 'open' ? this.used() : this.usage)
@@ -114,7 +117,7 @@ export class RunningRequest implements LedgerRow {
   }
 }
 
-/** The same tokens as whole numbers that can be added up, whatever a provider said. */
+/** The same tokens as whole numbers that can be summed, whatever a provider reported. */
 function soundUsage(usage: Usage): Usage {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
   if (

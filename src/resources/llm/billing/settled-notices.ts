@@ -1,7 +1,7 @@
 /**
- * When those who follow an organization's requests are told that more were settled: with the batch that settles them, or,
- * when they were told just now, at the next sweep. Never before the ledger has the rows: who reads then finds nothing new,
- * and is not told again.
+ * When subscribers of an organization's requests are notified of settled ones: with the batch that settles them, or, if
+ * they were notified just before, at the next sweep. Never before the ledger has the rows: a subscriber that reads too
+ * early would find nothing and not be notified again.
  */
 import { log } from '#src/platform/log.ts'
 import type { Db } from '#src/platform/postgres.ts'
@@ -9,15 +9,15 @@ import { publish } from '#src/platform/pubsub.ts'
 import type { LedgerWriter } from './ledger-writer.ts'
 import { requestsTopic, type LedgerRow } from './ledger.ts'
 
-/** The way of one process's rows into the ledger, and to those who follow. */
+/** Writes one process's rows to the ledger, and notifies subscribers. */
 export type SettledNotices = {
-  /** Writes rows as they are now, and tells those who are due with them. @throws as the writer does. */
+  /** Writes rows as they are now, and notifies the subscribers that are due. @throws as the writer does. */
   write(rows: readonly LedgerRow[]): Promise<void>
-  /** Tells whoever is waiting to be told; from now on everybody may be told with a batch again. Called now and then. */
+  /** Sends pending notices; from now on notices may be sent with batches again. Called periodically. */
   sweep(): void
 }
 
-/** Makes them. */
+/** Makes the notices of a process. */
 export function createSettledNotices(db: Db, writer: Pick<LedgerWriter, 'write'>): SettledNotices {
   const toldLately = new Set<string>()
   const untold = new Set<string>()

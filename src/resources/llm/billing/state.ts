@@ -1,15 +1,15 @@
 /**
- * All that one process remembers of money. It is made here and nowhere else; the other files of this folder work on what
- * they are given.
+ * What one process remembers about billing. The state is created here and nowhere else; the other files of this folder
+ * work on what they are given.
  *
- * | what | who holds it | after a kill -9 |
+ * | what | which part owns it | after a kill -9 |
  * |---|---|---|
- * | plans, budgets, and what is set aside and owed of each | `accounts`: a purse for each organization and key | is read again |
- * | leases: the parts of organizations' credits that this process holds | `accounts`, written by `leases` alone | a worker gives them back after 30 s |
- * | requests that run: `young` ones, and `old` ones, which the ledger has as open | `state.ts` | old ones are lost requests, and cost what was written of them last; young ones cost nothing |
- * | rows on their way into the ledger, in batches | `queue` | their answers had not ended; what the ledger has of them counts |
- * | the number of the next batch, and whose turn at the database it is | `writer` | is never used again: the next process has a name of its own |
- * | whose followers are to be told | `settled-notices.ts` | they are told when a worker ends the lost process |
+ * | plans, budgets, and the reserved and owed amounts of each | `accounts`: a purse for each organization and key | is read again |
+ * | leases: the parts of organizations' credits that this process holds | `accounts`, written by `leases` alone | a worker returns them after 30 s |
+ * | running requests: `young` ones, and `old` ones, which are open in the ledger | `state.ts` | old ones become lost requests, at their last written cost; young ones cost nothing |
+ * | rows waiting for the ledger, in batches | `queue` | their answers had not ended; what the ledger has of them counts |
+ * | the number of the next batch, and the lane to the database | `writer` | is never used again: the next process has another id |
+ * | subscribers to be notified | `settled-notices.ts` | they are notified when a worker ends the lost process |
  */
 import { nowMs } from '#src/platform/clock.ts'
 import { newUuid } from '#src/platform/ids.ts'
@@ -24,9 +24,9 @@ import { checkOut } from './processes.ts'
 import { RunningRequest, type InferenceOrder } from './requests.ts'
 import { createSettledNotices } from './settled-notices.ts'
 
-/** A request running this long is written down before it ends, so that a kill loses a second at most. */
+/** A request that has been running for this long is written before it ends, so that a kill loses at most a second. */
 const openAfterMs = 250
-const sweepMs = 100 // also how often those who follow an organization's requests are told at most, twice
+const sweepMs = 100 // subscribers of an organization's requests are notified at most twice in this time
 const progressEverySweeps = 10
 const heartbeatMs = 5_000
 
@@ -37,13 +37,16 @@ export type BillingState = {
   readonly queue: LedgerQueue
   readonly writer: LedgerWriter
   readonly isClosed: boolean
-  /** Sets aside what the request may cost; it runs from now on. @throws BerthError service_unavailable once everything was given back. */
+  /**
+   * Reserves the request's maximum cost; it is running from now on.
+   * @throws BerthError service_unavailable after the state was closed.
+   */
   begin(order: InferenceOrder, account: Account, key: Purse | null): RunningRequest
   /** Writes everything down and gives the leases back. Idempotent. */
   close(): Promise<void>
 }
 
-/** Opens it, and starts its clock. */
+/** Opens the state, and starts its timer. */
 export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub'>): BillingState {
   const accounts = createAccounts(db, pubsub)
   const writer = createLedgerWriter(db, newUuid(), (held, all) => noteHeld(accounts, held, all))
@@ -79,7 +82,7 @@ export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub
     for (const timer of timers) clearInterval(timer)
     running.endAll()
     await running.queue.drain()
-    running.sweep() // those who were told just before are told of the last ones too
+    running.sweep() // also notify those of the last ones who were notified just before
     const leave = async (): Promise<void> => {
       await giveLeasesBack(
         db,
@@ -104,14 +107,14 @@ export function openBillingState({ db, pubsub }: Pick<Background, 'db' | 'pubsub
       return closing !== null
     },
     begin(order, account, key) {
-      if (closing) throw databaseAway() // it was let in while everything was given back
+      if (closing) throw databaseAway() // it was admitted while the state was closing
       return running.begin(order, account, key)
     },
     close: () => (closing ??= close()),
   }
 }
 
-/** The requests that run, and the queue that their rows wait in. */
+/** The running requests, and the queue of their rows. */
 function createRunning(
   db: Db,
   writer: LedgerWriter,
@@ -142,7 +145,7 @@ function createRunning(
         if (request.startedMs > beforeMs) break // the oldest are in front
         young.delete(request)
         old.add(request)
-        void queue.push(request) // when it cannot be written, its end will say so
+        void queue.push(request) // if it cannot be written, its end reports that
       }
       if (++sweeps % progressEverySweeps === 0) for (const request of old) if (request.changed) void queue.push(request)
       notices.sweep()

@@ -1,6 +1,6 @@
 /**
- * Asks a model's upstreams in turn until one answers: the first in its order, some a second time, then the next. Only
- * before the first byte: what has begun is never begun again, because the caller has seen it.
+ * Tries a model's upstreams in order until one answers, some of them twice. Only before the first byte: an answer that
+ * has started is never restarted, because the caller has seen it.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { askUpstream } from '#src/drivers/models/ask.ts'
@@ -9,14 +9,14 @@ import { knowsAll } from '#src/drivers/models/known-parameters.ts'
 import { BerthError, type ErrorCode } from '#src/platform/errors.ts'
 import type { Model, ModelUpstream } from '#src/resources/llm/models/rows.ts'
 
-/** One question to one upstream: its slug, and how that went. */
+/** One attempt at one upstream: its slug, and the result. */
 export type Attempt = { upstream: string; status: 'ok' | ErrorCode }
 
 /** An answer that has begun. */
 export type BegunAnswer = { upstream: string; attempts: readonly Attempt[]; events: ModelAnswer }
 
 const attemptsMax = 4
-/** An upstream that fails at once may be asked again; one that let us wait until the timeout is not. */
+/** An upstream that fails quickly may be retried; one that ran into the timeout is not. */
 const triesPerUpstream: Partial<Record<ErrorCode, number>> = {
   upstream_error: 2,
   upstream_overloaded: 2,
@@ -26,12 +26,16 @@ const triesPerUpstream: Partial<Record<ErrorCode, number>> = {
 const waitMsFirst = 200
 const waitMsMax = 1_000
 
-/** Hears when an upstream has taken the request, from when on it costs, and what it says of that before its answer begins. */
+/**
+ * Called when an upstream has accepted the request, from when on it costs money, with its events about usage before the
+ * answer begins.
+ */
 export type HearUpstream = (upstream: string, events: readonly ModelEvent[]) => void
 
 /**
- * The first answer of the model's upstreams that know all that the request needs known.
- * @throws BerthError the last upstream's error when none answered, or at once what is the request's own fault.
+ * The first answer from those of the model's upstreams that support everything the request needs.
+ * @throws BerthError the last upstream's error if none answered, or immediately an error that is the request's own
+ * fault.
  */
 export async function askInTurn(
   model: Model,
@@ -56,7 +60,7 @@ export async function askInTurn(
         attempts.push({ upstream: upstream.target.slug, status: error.code })
         last = error
         const waitMs = waitBefore(error, tries)
-        // Elsewhere it may go at once; only the last one is worth waiting for longer.
+        // The next upstream may work immediately; only the last one is worth waiting for.
         if (tries >= triesMax || waitMs > waitMsMax || (!isLast && error.code === 'upstream_rate_limited')) break
         await wait(waitMs, undefined, { signal })
       }
@@ -72,7 +76,9 @@ function waitBefore(error: BerthError, tries: number): number {
   return typeof retryAfterSeconds === 'number' ? retryAfterSeconds * 1000 : waitMsFirst * 2 ** (tries - 1)
 }
 
-/** Asks one upstream, and waits until it has said something: an upstream that answers 200 and then fails may still be left. */
+/**
+ * Tries one upstream, and waits for its first event: if it answers 200 and then fails, another one can still be tried.
+ */
 async function begin(
   { kind, target }: ModelUpstream,
   request: ModelRequest,
@@ -96,7 +102,7 @@ async function begin(
   }
 }
 
-/** The events that were taken to look at, then the rest. */
+/** The events that were already read, then the rest. */
 function resumed(held: readonly ModelEvent[], rest: AsyncIterator<readonly ModelEvent[]>): ModelAnswer {
   let first: readonly ModelEvent[] | null = held
   const iterator: AsyncIterator<readonly ModelEvent[]> = {

@@ -1,6 +1,7 @@
 /**
- * A completion: one request to a model, paid for and written down. Every route goes through here (the two chat routes,
- * GraphQL, the steps of agents), so that money is counted once and a cut stream is settled wherever it was asked for.
+ * A completion: one request to a model, billed and recorded in the ledger. Every route goes through here (the two chat
+ * routes, GraphQL, the steps of agents), so that money is counted in one place, and a stream that is cut off is settled
+ * whatever its route.
  */
 import { requestTokens } from '#src/drivers/models/estimates.ts'
 import { endOf, WholeAnswer, type ModelAnswer, type ModelEvent, type ModelRequest } from '#src/drivers/models/model.ts'
@@ -27,17 +28,17 @@ export type Completion = {
   id: string
   createdSeconds: number
   model: Model
-  /** Who answers, and who was asked before. */
+  /** The upstream that answers, and the attempts so far. */
   upstream: string
   attempts: readonly Attempt[]
   events: ModelAnswer
 }
 
 /**
- * Asks a model. Nothing has been sent to the caller when this throws.
- * @param signal ends the request at the upstream; what was seen by then is settled.
- * @throws BerthError 402 for a plan, credits or a budget; what the upstreams said after retries and fallbacks. Its events
- * throw BerthError when the upstream cuts the answer later.
+ * Sends a request to a model. Nothing has been sent to the caller when this throws.
+ * @param signal ends the request at the upstream; what was received by then is settled.
+ * @throws BerthError 402 for a plan, credits or a budget; what the upstreams said after retries and fallbacks. Its
+ * events throw BerthError when the upstream later cuts off the answer.
  */
 export async function startCompletion(
   services: Background,
@@ -62,11 +63,11 @@ export async function startCompletion(
     metered.progress(upstream, count.soFar)
   }).catch(async (error: unknown) => {
     if (!signal.aborted) await metered.finish('failed', null, noUsage)
-    else await metered.finish('cut_by_client', taker, taker === null ? noUsage : count.soFar()) // who has it reads it, and bills that
+    else await metered.finish('cut_by_client', taker, taker === null ? noUsage : count.soFar()) // the upstream that accepted the request reads it, and bills that
     throw error
   })
   return {
-    id: encodeId('completion', metered.id).replace('_', '-'), // its row in the ledger has the same; OpenAI writes ids with a hyphen
+    id: encodeId('completion', metered.id).replace('_', '-'), // the same id as its row in the ledger; OpenAI writes ids with a hyphen
     createdSeconds: Math.floor(nowMs() / 1000),
     model,
     upstream: begun.upstream,
@@ -78,7 +79,7 @@ export async function startCompletion(
   }
 }
 
-/** What the request can cost at most: all it sends, and as much as it may get. The dearest kind of input is taken. */
+/** The maximum cost of the request: all of its input at the most expensive price, and the longest possible output. */
 function maxCost({ pricing, maxOutputTokens }: Model, request: ModelRequest): number {
   const inputNanoUsd = Math.max(pricing.inputNanoUsd, pricing.cacheWriteNanoUsd)
   if (inputNanoUsd === 0 && pricing.outputNanoUsd === 0) return 0
@@ -88,13 +89,13 @@ function maxCost({ pricing, maxOutputTokens }: Model, request: ModelRequest): nu
   )
 }
 
-/** An answer that came whole is settled before anybody sees it. */
+/** An answer that arrived as a whole is settled before it is returned. */
 async function settledWhole(answer: WholeAnswer, upstream: string, metered: Metered): Promise<WholeAnswer> {
   await metered.finish('completed', upstream, endOf(answer.events).usage)
   return answer
 }
 
-/** The events, counted as they pass; whichever way it ends, the ledger is told once. */
+/** The events, counted as they pass; however the answer ends, the ledger is updated once. */
 async function* settled(
   begun: BegunAnswer,
   request: ModelRequest,
@@ -102,7 +103,7 @@ async function* settled(
   count: UsageCount,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ModelEvent[]> {
-  let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // what it is when the reader just leaves
+  let outcome: 'completed' | 'cut_by_client' | 'cut_by_upstream' = 'cut_by_client' // the outcome when the reader just disconnects
   try {
     for await (const batch of begun.events) {
       const last = batch.at(-1)
@@ -112,7 +113,7 @@ async function* settled(
         yield batch
         continue
       }
-      if (request.stream && batch.length > 1) yield batch.slice(0, -1) // not kept back while the ledger is written
+      if (request.stream && batch.length > 1) yield batch.slice(0, -1) // sent without waiting for the ledger
       outcome = 'completed'
       await metered.finish(outcome, begun.upstream, last.usage)
       yield request.stream ? [last] : batch

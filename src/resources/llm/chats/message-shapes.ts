@@ -1,6 +1,6 @@
 /**
- * The small readings that messages of every route are made of. Written by hand and not with a schema library: thousands
- * of requests a second pass here, and a refusal must name the place, such as `messages[2].content[0]`.
+ * Small parsers for the messages of every route. They are written by hand and not with a schema library, because
+ * thousands of requests a second pass here, and an error must name the place, such as `messages[2].content[0]`.
  */
 import { isOfBase64 } from '#src/platform/json/base64.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -10,10 +10,10 @@ import type { UserPart } from '#src/drivers/models/model.ts'
 /** A JSON object whose keys are not known yet. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** What names of tools look like. */
+/** The form of tool names. */
 export const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** The 400 for what is wrong inside `messages`. The sentence begins with the place and quotes no value of the caller's. */
+/** The 400 for an error inside `messages`. The sentence begins with the place and quotes no value of the caller's. */
 export function wrongMessage(place: string, sentence: string): BerthError {
   return new BerthError('invalid_messages', `${place} ${sentence}`)
 }
@@ -31,7 +31,7 @@ export function textAt(value: unknown, place: string): string {
   return value
 }
 
-/** The value as text that is not empty and fits an id or a name. @throws BerthError invalid_messages. */
+/** The value as text that is not empty and short enough for an id or a name. @throws BerthError invalid_messages. */
 export function idAt(value: unknown, place: string): string {
   if (typeof value !== 'string' || value === '' || value.length > limits.chatIdLength)
     throw wrongMessage(place, `must be a string of 1 to ${limits.chatIdLength} characters.`)
@@ -61,12 +61,12 @@ export function parseDataUrl(url: string): { mediaType: string; data: string } |
     : undefined
 }
 
-/** Whether the text is base64 and holds something. */
+/** Whether the text is base64 and not empty. */
 export function isBase64(text: string): boolean {
   return text !== '' && isOfBase64(text)
 }
 
-/** An image part. @throws BerthError invalid_messages unless the address is https or a data URL of an image. */
+/** An image part. @throws BerthError invalid_messages unless the URL is https or a data URL of an image. */
 export function imageAt(url: string, detail: 'auto' | 'low' | 'high' | null, place: string): UserPart {
   if (!url.startsWith('data:') && url.length > limits.chatUrlLength)
     throw wrongMessage(
@@ -89,7 +89,7 @@ const audioFormats: Readonly<Record<string, string>> = {
   'audio/mp3': 'mp3',
 }
 
-/** A part for bytes of this kind: an image, a sound that models listen to, or a file. */
+/** A part for bytes of this media type: an image, audio that models accept, or a file. */
 export function partOfBytes(mediaType: string, data: string, filename: string | null): UserPart {
   const format = audioFormats[mediaType]
   if (mediaType.startsWith('image/')) return { type: 'image', url: `data:${mediaType};base64,${data}`, detail: null }

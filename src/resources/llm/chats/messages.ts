@@ -1,4 +1,7 @@
-/** The messages of `POST /v1/chat/completions`, read into the shapes that every upstream is asked with. */
+/**
+ * The messages of `POST /v1/chat/completions`, parsed into Berth's own form, which every upstream's format is made
+ * from.
+ */
 import type { Message, ReasoningBlock, ToolCall, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -18,7 +21,7 @@ import {
 import { readReasoningDetails, readReasoningPart, type Reader } from './reasoning-replay.ts'
 
 /**
- * Reads them all, in order.
+ * Parses all messages, in order.
  * @throws BerthError invalid_messages naming the place, reasoning_model_mismatch, reasoning_id_missing.
  */
 export function readMessages(reader: Reader, value: unknown): Message[] {
@@ -35,7 +38,7 @@ export function readMessages(reader: Reader, value: unknown): Message[] {
   return messages
 }
 
-/** The calls that wait for the answer of their tool: providers refuse a conversation that leaves one open. */
+/** The tool calls without a result so far: providers refuse a conversation that leaves one open. */
 type OpenCalls = {
   open: (calls: readonly ToolCall[]) => void
   answer: (id: string, place: string) => void
@@ -91,7 +94,7 @@ function readMessage(reader: Reader, fields: Fields, place: string, calls: OpenC
   }
 }
 
-/** Content that is text only. Its parts are joined with nothing between them: nothing is said that was not sent. */
+/** Content that is text only. Its parts are joined without separators, so that nothing is added to what was sent. */
 function readText(content: unknown, place: string): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw wrongMessage(place, 'must be a string or a list of text parts.')
@@ -155,10 +158,10 @@ type AssistantMessage = Extract<Message, { role: 'assistant' }>
 
 function readAssistant(reader: Reader, fields: Fields, place: string): AssistantMessage {
   const { text: said, reasoning } = readAssistantContent(reader, fields['content'], `${place}.content`)
-  const text = said ?? optionalTextAt(fields['refusal'], `${place}.refusal`) // OpenAI's clients keep it beside a content of null
+  const text = said ?? optionalTextAt(fields['refusal'], `${place}.refusal`) // OpenAI's clients send it with a null content
   const toolCalls = readToolCalls(fields['tool_calls'], `${place}.tool_calls`)
-  optionalTextAt(fields['reasoning_content'], `${place}.reasoning_content`) // what was shown; to go on from it takes reasoning_meta
-  // Both say the same; the blocks in the content are the documented form.
+  optionalTextAt(fields['reasoning_content'], `${place}.reasoning_content`) // the shown text; continuing from it requires reasoning_meta
+  // Both have the same information; blocks in the content are the documented form.
   const details =
     reasoning.length > 0 || fields['reasoning_details'] === undefined || fields['reasoning_details'] === null
       ? []

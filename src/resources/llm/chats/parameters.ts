@@ -1,4 +1,4 @@
-/** The plain parameters that both chat routes take beside the messages: numbers, texts, switches. */
+/** The plain parameters of both chat routes besides the messages: numbers, texts, switches. */
 import { reasoningLevels, type ModelRequest, type ReasoningLevel } from '#src/drivers/models/model.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { limits } from '#src/platform/limits.ts'
@@ -6,7 +6,7 @@ import type { Fields } from './message-shapes.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { checkUpstreams, readSelective } from './selective-parameters.ts'
 
-/** The 400 for a parameter that is wrong. The sentence begins with its name and quotes no value of the caller's. */
+/** The 400 for an invalid parameter. The sentence begins with its name and quotes no value of the caller's. */
 export function wrongParameter(name: string, sentence: string): BerthError {
   return new BerthError('invalid_parameter', `${name} ${sentence}`)
 }
@@ -17,8 +17,8 @@ type Parameters = Pick<
 >
 
 /**
- * Reads them; null is as good as absent, and what no OpenAI client documents is ignored.
- * @throws BerthError invalid_parameter; unsupported_parameter for what none of the model's upstreams knows.
+ * Parses the parameters; null means absent, and parameters that OpenAI does not document are ignored.
+ * @throws BerthError invalid_parameter; unsupported_parameter for one that none of the model's upstreams supports.
  */
 export function readParameters(body: Fields, model: Model): Parameters {
   const n = body['n'] ?? 1
@@ -41,7 +41,10 @@ export function readParameters(body: Fields, model: Model): Parameters {
   return { ...parameters, needed }
 }
 
-/** What not every upstream knows, also of those that have places of their own; undefined where there is nothing. */
+/**
+ * The parameters that not every upstream supports, including those with fields of their own; undefined if there are
+ * none.
+ */
 function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelRequest['needed']> | undefined {
   const all = [
     ...needed,
@@ -51,7 +54,7 @@ function neededOf({ needed = [], seed, stop }: Parameters): NonNullable<ModelReq
   return all.length > 0 ? all : undefined
 }
 
-/** The answer's length at most: the newer name goes first. More than the model can write is as much as it can. */
+/** The maximum length of the answer: the newer parameter takes precedence. It is capped at the model's maximum. */
 function readMaxTokens(body: Fields, { maxOutputTokens }: Model): number | null {
   const older = integerFrom(body, 'max_tokens', 1)
   const asked = integerFrom(body, 'max_completion_tokens', 1) ?? older
@@ -59,8 +62,8 @@ function readMaxTokens(body: Fields, { maxOutputTokens }: Model): number | null 
 }
 
 /**
- * `reasoning_effort`, which is streaming only, and of the levels that the model has. `none` suits every model
- * that does not reason, although it lists no levels.
+ * `reasoning_effort`, which requires streaming and must be one of the model's levels. `none` is also allowed for models
+ * that do not reason and list no levels.
  * @throws BerthError invalid_parameter, reasoning_requires_streaming, reasoning_effort_unsupported.
  */
 export function readReasoningEffort(value: unknown, model: Model, stream: boolean): ReasoningLevel | null {
@@ -115,7 +118,7 @@ function readStop(value: unknown): readonly string[] {
 function readResponseFormat(value: unknown): ModelRequest['responseFormat'] {
   if (value === undefined || value === null) return null
   const format = typeof value === 'object' ? (value as Fields) : {} // every key is read as unknown
-  if (format['type'] === 'text') return null // what it is anyway
+  if (format['type'] === 'text') return null // the default anyway
   if (format['type'] === 'json_object') return format
   if (format['type'] !== 'json_schema')
     throw wrongParameter('response_format.type', 'must be text, json_object or json_schema.')

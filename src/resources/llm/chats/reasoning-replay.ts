@@ -1,6 +1,6 @@
 /**
- * Blocks of reasoning that a caller sends back. Each is bound to the model that made it. That is
- * checked here, before anything is sent: a provider would refuse it later and less clearly.
+ * Blocks of reasoning that a caller sends back. Each is bound to the model that produced it. This is checked before
+ * anything is sent, because a provider would refuse it later and less clearly.
  */
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -9,13 +9,13 @@ import { idAt, listAt, optionalTextAt, textAt, wrongMessage, fieldsAt, type Fiel
 import type { Model } from '#src/resources/llm/models/rows.ts'
 import { findModel } from '#src/resources/llm/models.ts'
 
-/** For whom a conversation is read: the model that it goes to. */
+/** The context for parsing a conversation: the model that it is sent to. */
 export type Reader = { config: Config; model: Model }
 
 const partsMax = 1000
 
 /**
- * The block, if this model may go on from it.
+ * The block, if this model can continue from it.
  * @throws BerthError reasoning_model_mismatch, reasoning_id_missing, both naming the place.
  */
 export function replayed({ config, model }: Reader, block: ReasoningBlock, place: string): ReasoningBlock {
@@ -31,7 +31,7 @@ export function replayed({ config, model }: Reader, block: ReasoningBlock, place
       `${place} has no id, without which ${model.id} cannot continue from it. Send the id from reasoning_meta.`,
     )
   }
-  // A provider that wants a signature wants an encrypted text only for what it hid.
+  // A provider that requires a signature requires encrypted text only for redacted reasoning.
   return {
     ...block,
     model: model.id,
@@ -39,7 +39,7 @@ export function replayed({ config, model }: Reader, block: ReasoningBlock, place
   }
 }
 
-/** Whether the block has what its provider wants back. Where a provider wants nothing, every block has. */
+/** Whether the block has what its provider needs to continue. If a provider needs nothing, every block is complete. */
 export function isComplete({ model }: Reader, { signature, encryptedContent }: ReasoningBlock): boolean {
   return model.reasoningReplay === 'none' || signature !== null || encryptedContent !== null
 }
@@ -68,7 +68,7 @@ export function readReasoningPart(reader: Reader, part: Fields, place: string): 
 
 /**
  * `reasoning_details` as clients of OpenRouter send it back. Details of one block share their id or, without ids, their
- * index. The model may be absent there, because that format has none; then the block is taken for the asked model's.
+ * index. The model may be absent, because that format has none; then the block is taken to be from the requested model.
  * @throws BerthError 400.
  */
 export function readReasoningDetails(reader: Reader, value: unknown, place: string): ReasoningBlock[] {
@@ -89,7 +89,7 @@ export function readReasoningDetails(reader: Reader, value: unknown, place: stri
     blocks.set(key, { ...before, ...readDetail(detail, before, here) })
   }
   const read = [...blocks.values()].map((block) => replayed(reader, block, place))
-  return read.filter((block) => isComplete(reader, block)) // clients of this format keep what they were shown, also of cut streams
+  return read.filter((block) => isComplete(reader, block)) // clients of this format store what they received, also from streams that were cut off
 }
 
 function readDetail(detail: Fields, { text, signature }: ReasoningBlock, place: string): Partial<ReasoningBlock> {

@@ -1,4 +1,6 @@
-/** Bodies of the two chat routes, read into what a model is asked. Every refusal is made here, before anything is sent. */
+/**
+ * The bodies of the two chat routes, parsed into model requests. Every refusal happens here, before anything is sent.
+ */
 import type { Message, ModelRequest } from '#src/drivers/models/model.ts'
 import type { Config } from '#src/platform/config.ts'
 import { BerthError } from '#src/platform/errors.ts'
@@ -13,12 +15,12 @@ import type { Reader } from './reasoning-replay.ts'
 import { unsupported } from './selective-parameters.ts'
 import { lastAssistantId, readUiMessages } from './ui-messages.ts'
 
-/** What a body asks, and of whom. */
+/** The model and the request in a body. */
 export type ChatRequest = { model: Model; request: ModelRequest }
 
 /**
- * Reads the body of `POST /v1/chat/completions`; GraphQL's arguments are read as such a body too.
- * @param body JSON that parseJson or checkJson let through.
+ * Reads the body of `POST /v1/chat/completions`; GraphQL's arguments are turned into such a body too.
+ * @param body JSON that parseJson or checkJson accepted.
  * @returns also whether the stream ends with its usage.
  * @throws BerthError 400 with a code of the gateway.
  */
@@ -32,8 +34,8 @@ export function readChatRequest(config: Config, body: unknown): ChatRequest & { 
 }
 
 /**
- * Reads the body of `POST /v1/chat`: UI messages, and otherwise the same. What the clients' transport adds (`id`,
- * `trigger`, `messageId`) is ignored.
+ * Reads the body of `POST /v1/chat`: UI messages, and otherwise the same. Fields that the clients' transport adds
+ * (`id`, `trigger`, `messageId`) is ignored.
  * @returns also the id of the message that the answer continues: the last one, when it is the assistant's.
  * @throws BerthError 400 with a code of the gateway; stream_required for `stream: false`.
  */

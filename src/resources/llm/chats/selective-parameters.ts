@@ -1,4 +1,7 @@
-/** Parameters of OpenAI's that not every model's upstreams know: read, and refused by name where nobody would honour them. */
+/**
+ * OpenAI parameters that not every upstream supports: parsed, and refused by name when none of the model's upstreams
+ * would honour them.
+ */
 import type { ModelRequest } from '#src/drivers/models/model.ts'
 import { isUsualTier, knowsAll, knowsParameter } from '#src/drivers/models/known-parameters.ts'
 import type { PassedParameter, SelectiveParameter } from '#src/drivers/models/parameters.ts'
@@ -7,7 +10,10 @@ import { limits } from '#src/platform/limits.ts'
 import type { Fields } from './message-shapes.ts'
 import type { Model } from '#src/resources/llm/models/rows.ts'
 
-/** How one is read: what is wrong with a value, or null; and whether a value asks for what happens anyway, or is a hint, so that no upstream need know it. */
+/**
+ * How a parameter is parsed: what is wrong with a value, or null; and whether a value is the default anyway, or only a
+ * hint, so that upstreams need not support it.
+ */
 type Rule = { wrong: (value: unknown, body: Fields) => string | null; idle?: (value: unknown) => boolean }
 
 const tiers: readonly unknown[] = ['auto', 'default', 'flex', 'scale', 'priority', 'fast']
@@ -27,7 +33,7 @@ const penalty: Rule = {
       : `must be a number from -${penaltyMax} to ${penaltyMax}.`,
   idle: (value) => value === 0,
 }
-/** Where and how long a provider may remember the beginning of a conversation: it makes answers cheaper, not other. */
+/** Caching hints for the beginning of a conversation: they make answers cheaper, not different. */
 const hint: Rule = {
   wrong: (value) => (isText(value) ? null : `must be a string of at most ${limits.chatHintLength} characters.`),
   idle: always,
@@ -60,7 +66,7 @@ const rules: Readonly<Record<PassedParameter, Rule>> = {
   safety_identifier: hint,
 }
 
-/** What the gateway has no answer for, whoever the upstream is; by name, what to do instead. */
+/** Parameters that the gateway does not support with any upstream, each with what to do instead. */
 const refused: Readonly<Record<string, { harmless?: (value: unknown) => boolean; instead: string }>> = {
   audio: { instead: 'only text answers are supported. Leave it out.' },
   modalities: {
@@ -77,12 +83,12 @@ const refused: Readonly<Record<string, { harmless?: (value: unknown) => boolean;
   },
 }
 
-/** Names that are looked for; everything else in a body is somebody else's. */
+/** The parameters handled here; everything else in a body is handled elsewhere. */
 const names: ReadonlySet<string> = new Set([...Object.keys(rules), ...Object.keys(refused)])
 
 /**
- * Reads them out of a body. Null is as good as absent.
- * @throws BerthError invalid_parameter for a value; unsupported_parameter for what nobody here can do.
+ * Parses them from a body. Null means absent.
+ * @throws BerthError invalid_parameter for a value; unsupported_parameter for one that is never supported.
  */
 export function readSelective(body: Fields): Pick<ModelRequest, 'passed' | 'needed'> {
   let passed: Partial<Record<PassedParameter, unknown>> | undefined
@@ -106,7 +112,7 @@ export function readSelective(body: Fields): Pick<ModelRequest, 'passed' | 'need
 }
 
 /**
- * Refuses what none of the model's upstreams knows; where some do, only they are asked.
+ * Refuses parameters that none of the model's upstreams supports; if some do, only those are tried.
  * @throws BerthError unsupported_parameter naming the first of them.
  */
 export function checkUpstreams({ id, upstreams }: Model, request: Pick<ModelRequest, 'needed'>): void {
@@ -118,7 +124,7 @@ export function checkUpstreams({ id, upstreams }: Model, request: Pick<ModelRequ
   throw unsupported(name, `no upstream of ${id} supports it. Leave it out, or choose another model.`)
 }
 
-/** The 400 for a parameter that would change the answer and that nobody would honour. */
+/** The 400 for a parameter that would change the answer, and that no upstream would honour. */
 export function unsupported(name: string, sentence: string): BerthError {
   return new BerthError('unsupported_parameter', `${name} is not supported: ${sentence}`)
 }

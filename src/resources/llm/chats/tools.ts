@@ -67,7 +67,7 @@ function readTool(item: unknown, place: string): Tool {
     throw wrongParameter(`${place}.function.parameters`, 'must be a JSON Schema, which is an object.')
   if (strict !== null && typeof strict !== 'boolean')
     throw wrongParameter(`${place}.function.strict`, 'must be true or false.')
-  return { name, description, parameters: parameters ?? { type: 'object', properties: {} }, strict } // OpenAI: left out, it is a list of nothing
+  return { name, description, parameters: parameters ?? { type: 'object', properties: {} }, strict } // OpenAI: omitted means no parameters
 }
 
 function readChoice(value: unknown, tools: readonly Tool[]): ModelRequest['toolChoice'] {

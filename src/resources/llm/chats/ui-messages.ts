@@ -1,4 +1,7 @@
-/** The messages of `POST /v1/chat`: `UIMessage[]` of ai 5, 6 and 7, read into the shapes that every upstream is asked with. */
+/**
+ * The messages of `POST /v1/chat`: `UIMessage[]` of ai 5, 6 and 7, parsed into Berth's own form, which every upstream's
+ * format is made from.
+ */
 import type { Message, UserPart } from '#src/drivers/models/model.ts'
 import { limits } from '#src/platform/limits.ts'
 import {
@@ -17,7 +20,7 @@ import { readUiReasoning } from './ui-reasoning.ts'
 import { isToolPart, readToolPart, type ToolTurn } from './ui-tools.ts'
 
 /**
- * Reads them all, in order.
+ * Parses all messages, in order.
  * @throws BerthError invalid_messages naming the place, reasoning_model_mismatch, reasoning_id_missing.
  */
 export function readUiMessages(reader: Reader, value: unknown): Message[] {
@@ -44,7 +47,7 @@ export function readUiMessages(reader: Reader, value: unknown): Message[] {
   return messages
 }
 
-/** The id of the last message, when it is the assistant's: an answer to a tool's result goes on with that message. */
+/** The id of the last message, if it is the assistant's: an answer to a tool's result continues that message. */
 export function lastAssistantId(messages: unknown): string | null {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
   if (typeof last !== 'object' || last === null || !('role' in last) || last.role !== 'assistant') return null
@@ -55,7 +58,7 @@ export function lastAssistantId(messages: unknown): string | null {
 
 type Part = { type: string; fields: Fields; place: string }
 
-/** Parts that are for the eye only, or that only a server that keeps the conversation knows what to do with. */
+/** Parts that are only displayed, or that only matter to a server that stores the conversation. */
 const shownOnly = new Set(['source-url', 'source-document', 'custom', 'reasoning-file'])
 
 function partsOf(message: Fields, place: string): Part[] {
@@ -96,7 +99,7 @@ function readUserPart({ type, fields, place }: Part): UserPart {
   return partOfBytes(parsed.mediaType, parsed.data, filename)
 }
 
-/** One assistant message of the page is as many of the model's as it took steps, each followed by the results of its tools. */
+/** One assistant message of the UI is several of the model's, one for each step, each followed by its tool results. */
 function readAssistant(reader: Reader, parts: readonly Part[], isLast: boolean): Message[] {
   const messages: Message[] = []
   let step: Part[] = []
@@ -107,7 +110,7 @@ function readAssistant(reader: Reader, parts: readonly Part[], isLast: boolean):
   for (const part of parts) {
     if (part.type === 'step-start') endStep()
     else if (part.type === 'steering-message') {
-      // ai 7: what the user said between two steps
+      // ai 7: a user message between two steps
       endStep()
       messages.push(...readUser(partsOf(part.fields, part.place)))
     } else step.push(part)
@@ -125,10 +128,10 @@ function readStep(reader: Reader, parts: readonly Part[], isLast: boolean): Mess
     if (type === 'text') texts.push(textAt(fields['text'], `${place}.text`))
     else if (type === 'reasoning') reasoning.push(...readUiReasoning(reader, fields, place))
     else if (isToolPart(type)) turns.push(...readToolPart(type, fields, place, isLast))
-    else if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a known kind of part.') // a file of the assistant's cannot be said again
+    else if (type !== 'file') throw wrongMessage(`${place}.type`, 'is not a known kind of part.') // a file from the assistant cannot be sent back
   }
   const text = texts.join('')
-  // A step that was cut before it said anything; reasoning by itself is nothing that a provider takes.
+  // A step that was cut off before it had content. Providers do not accept reasoning alone.
   if (text === '' && turns.length === 0) return []
   const results = turns.map(({ call, result }): Message => ({ role: 'tool', toolCallId: call.id, ...result }))
   return [{ role: 'assistant', reasoning, text, toolCalls: turns.map(({ call }) => call) }, ...results]

@@ -1,12 +1,12 @@
 /**
- * Reasoning in UI messages: what a provider wants back travels in `providerMetadata`, under the names that the AI SDK's
- * own providers use, with the model beside it.
+ * Reasoning in UI messages: what a provider needs back is in `providerMetadata`, under the names that the AI SDK's own
+ * providers use, together with the model.
  */
 import type { ReasoningBlock } from '#src/drivers/models/model.ts'
 import { optionalTextAt, fieldsAt, textAt, wrongMessage, type Fields } from './message-shapes.ts'
 import { isComplete, replayed, type Reader } from './reasoning-replay.ts'
 
-/** The `providerMetadata` of a closed block. */
+/** The `providerMetadata` of a finished block. */
 export function reasoningMetadata({
   id,
   model,
@@ -23,7 +23,7 @@ export function reasoningMetadata({
 }
 
 /**
- * The block of a `reasoning` part; none when the part has nothing to go on from, as that of a stream that was cut.
+ * The block of a `reasoning` part; none when it has nothing to continue from, as in a stream that was cut off.
  * @throws BerthError invalid_messages, reasoning_model_mismatch, reasoning_id_missing.
  */
 export function readUiReasoning(reader: Reader, part: Fields, place: string): ReasoningBlock[] {

@@ -1,4 +1,4 @@
-/** Tool parts of UI messages: `tool-<name>` and `dynamic-tool`, whose states say how far a call has come. */
+/** Tool parts of UI messages: `tool-<name>` and `dynamic-tool`, whose states say how far a call is. */
 import type { ToolCall } from '#src/drivers/models/model.ts'
 import { idAt, textAt, toolName, wrongMessage, type Fields } from './message-shapes.ts'
 
@@ -14,7 +14,8 @@ export function isToolPart(type: string): boolean {
 }
 
 /**
- * Reads one. A call without a result is left out, because no provider takes one; but not the call that waits right now.
+ * Parses a tool part. A call without a result is dropped, because no provider accepts one, except the call that is
+ * waiting now.
  * @throws BerthError invalid_messages, also for a call of the last assistant message that has no result.
  */
 export function readToolPart(type: string, fields: Fields, place: string, isLast: boolean): ToolTurn[] {
@@ -63,7 +64,7 @@ function isDenied(approval: unknown): boolean {
   return typeof approval === 'object' && approval !== null && 'approved' in approval && approval.approved === false
 }
 
-/** What the model wrote: of arguments that were no JSON the client keeps the text, as `rawInput`. */
+/** The arguments as the model wrote them; for arguments that were not JSON, the client keeps the text as `rawInput`. */
 function readInput({ input, rawInput }: Fields): string {
   if (input !== undefined && input !== null) return JSON.stringify(input)
   return typeof rawInput === 'string' ? rawInput : JSON.stringify(rawInput ?? {})

@@ -1,9 +1,9 @@
-/** The form of models.yaml, ours and the operator's: what may stand in it, and every problem with it in a sentence. */
+/** The format of models.yaml, ours and the operator's, with a sentence for every problem. */
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { reasoningLevels, upstreamKinds } from '#src/drivers/models/model.ts'
 
-/** What a model may be able to do, besides streaming, which all can. */
+/** The capabilities that a model may have, besides streaming, which all have. */
 export const modelAbilities = ['tools', 'vision', 'pdf', 'structured_outputs'] as const
 
 const upstreamsMax = 100
@@ -105,15 +105,15 @@ const file = z.strictObject(
   'an object with upstreams and models',
 )
 
-/** What stands in one file: every key may be missing where the other file has it; null takes the whole entry away. */
+/** The content of one file: a key may be missing if the other file has it; null removes the whole entry. */
 export type ModelFile = z.output<typeof file>
 export type UpstreamEntry = Partial<z.output<typeof upstream>>
 export type ModelEntry = Partial<z.output<typeof model>>
 
 /**
- * Reads the text of such a file; empty text is an empty file.
- * @param name what problems call it.
- * @returns its entries, or sentences that say what is wrong. No sentence quotes a value: it may be a key in the wrong place.
+ * Parses the text of such a file; empty text is an empty file.
+ * @param name the file's name in error messages.
+ * @returns its entries, or a sentence for every problem. No sentence quotes a value, which may be a misplaced key.
  */
 export function parseModelFile(name: string, source: string): { file: ModelFile; problems: string[] } {
   const lines = new LineCounter()

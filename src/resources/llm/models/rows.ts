@@ -1,10 +1,13 @@
-/** What a model of the catalog is. */
+/** The models of the catalog. */
 import type { ReasoningLevel, ReasoningReplay, UpstreamKind, UpstreamTarget } from '#src/drivers/models/model.ts'
 
 /** One way to a model. */
 export type ModelUpstream = { kind: UpstreamKind; target: UpstreamTarget }
 
-/** Prices in billionths of a US dollar for one token: 3,000 is 3 dollars for a million. Whole numbers, so that sums are exact. */
+/**
+ * Prices in billionths of a US dollar per token: 3,000 is 3 dollars per million tokens. Whole numbers, so that sums are
+ * exact.
+ */
 export type Pricing = {
   inputNanoUsd: number
   outputNanoUsd: number
@@ -22,21 +25,21 @@ export type Model = {
   /** Tokens. */
   contextWindow: number
   maxOutputTokens: number
-  /** What `reasoning_effort` may be; empty for a model that does not reason. */
+  /** The possible values of `reasoning_effort`; empty for a model that does not reason. */
   reasoningLevels: readonly ReasoningLevel[]
   defaultReasoningLevel: ReasoningLevel | null
   reasoningReplay: ReasoningReplay
-  /** Whether a replayed block must carry the provider's id of it. */
+  /** Whether a replayed block must have the provider's id. */
   reasoningNeedsId: boolean
   capabilities: { tools: boolean; vision: boolean; pdf: boolean; structuredOutputs: boolean; streaming: boolean }
   pricing: Pricing
   speed: 'standard' | 'fast'
   status: 'available' | 'deprecated'
-  /** When it was deprecated, and when it is to go; null where nobody said. */
+  /** When it was deprecated, and when it will be removed; null if not set. */
   deprecatedAt: string | null
   retiresAt: string | null
-  /** The line of models that it belongs to, such as `opus`; null for none. */
+  /** The model family, such as `opus`; null for none. */
   line: string | null
-  /** Where it is served, in the order in which they are tried. */
+  /** Its upstreams, in the order in which they are tried. */
   upstreams: readonly [ModelUpstream, ...ModelUpstream[]]
 }

@@ -1,6 +1,6 @@
 /**
- * The models that this installation serves: our own table, the operator's file over it, and the keys that the
- * environment holds. Read once for a configuration; every problem is named together, like those of the settings.
+ * The catalog of models of this installation: our own file, the operator's file over it, and the keys in the
+ * environment. Read once for a configuration; all problems are reported together, like those of the settings.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError, type Config } from '#src/platform/config.ts'
@@ -24,7 +24,7 @@ const replayOf: Readonly<Record<UpstreamKind, ReasoningReplay>> = {
 /** An upstream as the doctor shows it; `missing` is the environment variable without which it is not used. */
 export type KnownUpstream = { slug: string; kind: UpstreamKind; baseUrl: string; missing: string | null }
 
-/** Models by id, in the order of the files, and every upstream, also those that lack their key. */
+/** Models by id, in the order of the files, and every upstream, including those without a key. */
 export type ModelTable = {
   models: ReadonlyMap<string, Model>
   byBareName: ReadonlyMap<string, Model | null>
@@ -33,10 +33,7 @@ export type ModelTable = {
 
 const tables = new WeakMap<Config, ModelTable>()
 
-/**
- * The table of this configuration.
- * @throws ConfigError naming everything that is wrong with the operator's file.
- */
+/** The catalog of this configuration. @throws ConfigError naming every problem with the operator's file. */
 export function modelTable(config: Config): ModelTable {
   let table = tables.get(config)
   if (!table) tables.set(config, (table = readModelTable(config)))
@@ -69,7 +66,7 @@ function readOperatorsFile(path: string): { file: ModelFile; problems: string[] 
   }
 }
 
-/** Entries of both files: the operator's goes before ours key by key, and null takes one away. */
+/** Entries of both files: the operator's keys override ours, and null removes an entry. */
 function merge<Entry extends object>(
   ours: Record<string, Entry | null> | null | undefined,
   theirs: Record<string, Entry | null> | null | undefined,
@@ -110,7 +107,7 @@ function makeUpstreams(
     if (kind !== 'demo' && !url) problems.push(`BERTH_MODELS_FILE: upstreams.${slug}.base_url is needed.`)
     const apiKey = variable ? config.upstreamKey(variable) : null
     const missing = variable && !apiKey ? variable : null
-    // What the operator wrote is meant; our own two wait for their keys in silence.
+    // A missing key of the operator's upstream is an error; our own two upstreams are just not used without keys.
     if (missing && operators.upstreams?.[slug]?.api_key_env)
       problems.push(
         `BERTH_MODELS_FILE: upstreams.${slug}.api_key_env names ${variable}, which is not set in the environment.`,
@@ -125,7 +122,7 @@ function makeUpstreams(
   return upstreams
 }
 
-/** The models that have an upstream; the others are known and not served. */
+/** The models that have an upstream; the others are known but not available. */
 function makeModels(
   entries: Map<string, ModelEntry>,
   upstreams: ReadonlyMap<string, Upstream>,
@@ -153,7 +150,7 @@ function makeModels(
       const found = upstreams.get(way.upstream)
       if (!found || found.known.missing) return []
       const { kind, slug, baseUrl } = found.known
-      // Reasoning is the affair of one kind of provider: an upstream of another kind is asked without replay.
+      // Reasoning belongs to one kind of provider: it is not replayed to an upstream of another kind.
       const reasoningReplay = kind === first?.known.kind ? replay : 'none'
       const target: UpstreamTarget = {
         slug,
@@ -225,7 +222,10 @@ function describe(
   }
 }
 
-/** Without prices a model costs nothing, as one on the operator's own machine; tokens of the cache cost what input costs. */
+/**
+ * Without prices a model is free, like one on the operator's own machine; by default cached tokens cost as much as
+ * input.
+ */
 function readPricing(pricing: ModelEntry['pricing']): Pricing {
   const input = pricing?.input ?? '0'
   return {
@@ -236,7 +236,9 @@ function readPricing(pricing: ModelEntry['pricing']): Pricing {
   }
 }
 
-/** Dollars for a million tokens are thousands of nano-dollars for one; three decimals at most make that whole. */
+/**
+ * A dollar per million tokens is a thousand nano-dollars per token; with at most three decimals that is a whole number.
+ */
 function nanoUsd(dollarsPerMillion: string): number {
   const [whole = '0', decimals = ''] = dollarsPerMillion.split('.')
   return Number(whole) * 1000 + Number(decimals.padEnd(3, '0'))
@@ -246,7 +248,7 @@ function beginOf(day: string): string {
   return `${day}T00:00:00.000Z`
 }
 
-/** What stands behind the provider. */
+/** The id without its provider. */
 function bareName(id: string): string {
   return id.slice(id.indexOf('/') + 1)
 }

@@ -1,12 +1,15 @@
-/** What a model can do, as Anthropic's client has types for it, beside Berth's own words. */
+/** The capabilities of a model in the types of Anthropic's client, together with Berth's own. */
 import type { ReasoningLevel } from '#src/drivers/models/model.ts'
 import type { Model } from './rows.ts'
 
-/** The stages of a model's life that a list can ask for. Nothing here is ever `retired`: what is not served is not listed. */
+/**
+ * The stages of a model's life cycle by which a list can be filtered. None is ever `retired`, because only available
+ * models are listed.
+ */
 export const lifecycles = ['active', 'deprecated', 'retired'] as const
 export type Lifecycle = (typeof lifecycles)[number]
 
-/** Where a model is in its life. */
+/** The stage of a model in its life cycle. */
 export function lifecycleOf({ status }: Pick<Model, 'status'>): Lifecycle {
   return status === 'available' ? 'active' : 'deprecated'
 }
@@ -18,8 +21,8 @@ export type Support = { supported: boolean }
 export type WireCapabilities = ReturnType<typeof wireCapabilities>
 
 /**
- * The abilities: `{supported}` for each that Anthropic's API knows, and `tools`, `vision`, `pdf` and `streaming` as
- * plain facts. What Berth does not pass on, such as batches, no model supports here.
+ * The capabilities: `{supported}` for each one in Anthropic's API, and `tools`, `vision`, `pdf` and `streaming` as
+ * booleans. Capabilities that Berth does not pass on, such as batches, are never supported here.
  */
 export function wireCapabilities({ capabilities, reasoningLevels }: Pick<Model, 'capabilities' | 'reasoningLevels'>) {
   const { tools, vision, pdf, structuredOutputs, streaming } = capabilities
