@@ -3,7 +3,6 @@ import { createdFields, idArguments } from '../arguments.ts'
 import { builder } from '../builder.ts'
 import { always } from '../words.ts'
 import { enumOf } from '../enums.ts'
-import { heartbeat, withHeartbeats } from '../heartbeats.ts'
 import { callIn, listOfOrganizations, organizationType } from '../identity/organizations.ts'
 import { actionOn, deletionOf, idField, mutationOf } from '../mutations.ts'
 import { linkTo, nodeOf } from '../nodes.ts'
@@ -31,7 +30,6 @@ import { deleteSession } from '#src/resources/agents/sessions/deletion.ts'
 import { activityOf, markSeen } from '#src/resources/agents/sessions/reading.ts'
 import { wireAgent } from '#src/resources/agents/sessions/rows.ts'
 import { setSharing } from '#src/resources/agents/sessions/shared-sessions.ts'
-import { followSessionState, type SessionState } from '#src/resources/agents/sessions/streams.ts'
 import { budgetOf, statsOf, usageOf } from '#src/resources/agents/sessions/usage.ts'
 import {
   archiveSession,
@@ -277,30 +275,3 @@ mutationOf(
   }),
   (call, { id, throughEventId }) => markSeen(call, id, throughEventId),
 )
-
-const sessionState = builder.objectRef<SessionState>('SessionState').implement({
-  description: 'The state of a session after a change.',
-  isTypeOf: (value) => typeof value === 'object' && value !== null && 'session' in value,
-  fields: (t) => ({
-    cursor: t.string({
-      description: 'Pass it as `after` to resume after this state.',
-      resolve: ({ position }) => String(position),
-    }),
-    session: t.field({ type: sessionType, description: 'The session.', resolve: (state) => state.session }),
-  }),
-})
-const stateOrHeartbeat = builder.unionType('SessionStateOrHeartbeat', {
-  description: 'A state of a session, or a heartbeat.',
-  types: [sessionState, heartbeat],
-})
-
-builder.subscriptionFields((t) => ({
-  sessionState: t.field({
-    type: stateOrHeartbeat,
-    description:
-      'A session’s state at every change: first the current one, unless nothing has happened since the cursor, then live ones, until it ends. Errors: NOT_FOUND, INVALID_REQUEST.',
-    args: { ...idArguments, after: t.arg.string({ description: 'The cursor of the last state or event seen.' }) },
-    subscribe: async (_, { id, after }, call) => withHeartbeats(await followSessionState(call, id, after)),
-    resolve: (event) => event as never, // isTypeOf of the union's members tells them apart
-  }),
-}))
