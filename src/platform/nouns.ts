@@ -2,7 +2,18 @@
 import type { RawBuilder } from 'kysely'
 import { notFound } from './errors.ts'
 import { decodeId, type IdKind } from './ids.ts'
-import { countRows, pageSql, readPage, type Direction, type Page, type PageWindow } from './pages.ts'
+import {
+  countRows,
+  idCursors,
+  pageSql,
+  readPage,
+  readPagesOfEach,
+  type Direction,
+  type ListOfEach,
+  type Page,
+  type PagesOf,
+  type PageWindow,
+} from './pages.ts'
 import { findAll, findOne, sql, type Db } from './postgres.ts'
 
 /** A piece of SQL. */
@@ -16,16 +27,34 @@ export type NounRows<Row> = {
   read(db: Db, publicId: string, mine: Sql, lock?: Sql): Promise<Row>
   /** A page of a list, newest first. @param chosen which rows the list has. @throws BerthError invalid_request. */
   page(db: Db, window: PageWindow, chosen: Sql, direction?: Direction): Promise<Page<Row>>
+  /** The same page of the list of each parent. `chosen` may name the parent as `parent.id`. @throws BerthError invalid_request. */
+  pageOfEach(db: Db, window: PageWindow, list: PageOfEach<Row>): Promise<PagesOf<Row>>
 }
 
-/** The rows of a noun in a table whose key `id` grows with time. @param name what callers call one of them. */
-export function rowsOf<Row extends { id: string }>(kind: IdKind, table: string, name: string): NounRows<Row> {
+/** A list that each of many parents has: which parents are there for the caller, and which rows the list has. */
+export type PageOfEach<Row> = Pick<ListOfEach<Row, string>, 'parents' | 'parentName' | 'most'> & {
+  chosen: Sql
+  direction?: Direction | undefined
+}
+
+/**
+ * The rows of a noun in a table whose key `id` grows with time.
+ * @param name what callers call one of them.
+ * @param columns what a row is read as; the whole row without it.
+ */
+export function rowsOf<Row extends { id: string }>(
+  kind: IdKind,
+  table: string,
+  name: string,
+  columns: Sql = sql`*`,
+): NounRows<Row> {
   const rows = sql.table(table)
+  const select = sql`select ${columns} from ${rows}`
   return {
-    find: (db, ids, mine) => findAll(db, sql`select * from ${rows} where id = any(${ids}::uuid[]) and ${mine}`),
+    find: (db, ids, mine) => findAll(db, sql`${select} where id = any(${ids}::uuid[]) and ${mine}`),
     async read(db, publicId, mine, lock = sql``) {
       const id = decodeId(kind, publicId)
-      const row = id && (await findOne<Row>(db, sql`select * from ${rows} where id = ${id} and ${mine} ${lock}`))
+      const row = id && (await findOne<Row>(db, sql`${select} where id = ${id} and ${mine} ${lock}`))
       if (!row) throw notFound(name)
       return row
     },
@@ -35,9 +64,19 @@ export function rowsOf<Row extends { id: string }>(kind: IdKind, table: string, 
         window,
         (reading) => {
           const { within, cut } = pageSql(sql`id`, reading, direction)
-          return findAll(db, sql`select * from ${rows} where ${chosen} and ${within} ${cut}`)
+          return findAll(db, sql`${select} where ${chosen} and ${within} ${cut}`)
         },
         () => countRows(db, sql`${rows} where ${chosen}`),
       ),
+    pageOfEach: (db, window, { chosen, direction = 'desc', ...list }) =>
+      readPagesOfEach<Row, string>(db, window, {
+        ...list,
+        cursors: idCursors(kind),
+        rows: (reading) => {
+          const { within, cut } = pageSql(sql`id`, reading, direction)
+          return sql`${select} where ${chosen} and ${within} ${cut}`
+        },
+        whole: sql`${rows} where ${chosen}`,
+      }),
   }
 }

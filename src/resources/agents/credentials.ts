@@ -3,19 +3,11 @@ import { allow, allowAnywhere, ownedByCaller } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  idCursors,
-  pageSql,
-  readPagesOfEach,
-  type Direction,
-  type Page,
-  type PagesOf,
-  type PageWindow,
-} from '#src/platform/pages.ts'
-import { change, findAll, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { change, getOne, isSqlState, sql, sqlState, transaction, type Tx } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import { readAuth, readNewToken } from './credentials/auth.ts'
-import { archivedColumns, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
+import { archivedColumns, credentialRows, readCredential, sealSecrets, type Credential } from './credentials/rows.ts'
 import { mergeMetadata, readMetadata, readName } from './agents/field-rules.ts'
 import { addVaultEvent } from './vaults/events.ts'
 import { lockVault, readVault, vaultArchived, type Vault } from './vaults/rows.ts'
@@ -70,11 +62,7 @@ export async function getCredential(call: Call, vaultId: string, id: string): Pr
 /** The credentials of these stored ids that are in the caller's vaults. */
 export async function findCredentials(call: Call, ids: readonly string[]): Promise<Credential[]> {
   const reach = allowAnywhere(call.caller, 'vaults:read')
-  return findAll(
-    call.db,
-    sql`select * from vault_credentials where id = any(${ids}::uuid[])
-      and vault_id in (select id from vaults where ${ownedByCaller(reach)})`,
-  )
+  return credentialRows.find(call.db, ids, sql`vault_id in (select id from vaults where ${ownedByCaller(reach)})`)
 }
 
 /** Conditions of a list of credentials. */
@@ -100,19 +88,14 @@ export async function pageCredentialsOfEach(
   vaultIds: readonly string[],
   window: PageWindow,
   filter?: CredentialFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<PagesOf<Credential>> {
   const scope = allow(call.caller, 'vaults:read')
-  const chosen = sql`vault_id = parent.id and (${filter?.includeArchived ?? false} or archived_at is null)`
-  return readPagesOfEach<Credential, string>(call.db, window, {
-    cursors: idCursors('credential'),
+  return credentialRows.pageOfEach(call.db, window, {
     parents: sql`select id from vaults where id = any(${vaultIds}::uuid[]) and ${ownedByCaller(scope)}`,
-    rows: (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return sql`select * from vault_credentials where ${chosen} and ${within} ${cut}`
-    },
-    whole: sql`vault_credentials where ${chosen}`,
     parentName: 'vault',
+    chosen: sql`vault_id = parent.id and (${filter?.includeArchived ?? false} or archived_at is null)`,
+    direction,
   })
 }
 

@@ -9,17 +9,7 @@ import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import {
-  countRows,
-  idCursors,
-  pageSql,
-  readPage,
-  readPagesOfEach,
-  type Direction,
-  type Page,
-  type PagesOf,
-  type PageWindow,
-} from '#src/platform/pages.ts'
+import type { Direction, Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql, transaction } from '#src/platform/postgres.ts'
 import { exact } from '#src/platform/shapes.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -40,7 +30,15 @@ import {
   resolveEnvironment,
   resolveVaults,
 } from './sessions/plans.ts'
-import { isAtWork, readSession, sessionOver, wireAgent, type Session, type SessionStatus } from './sessions/rows.ts'
+import {
+  isAtWork,
+  readSession,
+  sessionOver,
+  sessionRows,
+  wireAgent,
+  type Session,
+  type SessionStatus,
+} from './sessions/rows.ts'
 import { forgetSessionSecrets, sessionMasker } from './sessions/secrets.ts'
 import { afterAppending, moveSession } from './sessions/states.ts'
 import { budgetOf, readBudget } from './sessions/usage.ts'
@@ -121,7 +119,7 @@ export async function getSession(call: Call, publicId: string): Promise<Session>
 /** The sessions of these stored ids that are the caller’s. */
 export async function findSessions(call: Call, ids: readonly string[]): Promise<Session[]> {
   const reach = allowAnywhere(call.caller, 'sessions:read')
-  return findAll(call.db, sql`select * from sessions where id = any(${ids}::uuid[]) and ${ownedByCaller(reach)}`)
+  return sessionRows.find(call.db, ids, ownedByCaller(reach))
 }
 
 /** The caller’s sessions, newest first by default. @throws BerthError invalid_request. */
@@ -129,19 +127,10 @@ export async function pageSessions(
   call: Call,
   window: PageWindow,
   filter?: SessionFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<Page<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  const chosen = chosenBy(scope, filter ?? {})
-  return readPage(
-    'session',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll(call.db, sql`select * from sessions where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`sessions where ${chosen}`),
-  )
+  return sessionRows.page(call.db, window, chosenBy(scope, filter ?? {}), direction)
 }
 
 /** What leads to a list of sessions, beside their owner. */
@@ -156,16 +145,10 @@ export async function pageSessionsOfEach(
   window: PageWindow,
 ): Promise<PagesOf<Session>> {
   const scope = allow(call.caller, 'sessions:read')
-  const chosen = sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`
-  return readPagesOfEach<Session, string>(call.db, window, {
-    cursors: idCursors('session'),
+  return sessionRows.pageOfEach(call.db, window, {
     parents: sql`select id from unnest(${parentIds}::uuid[]) given(id)`,
-    rows: (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading)
-      return sql`select * from sessions where ${chosen} and ${within} ${cut}`
-    },
-    whole: sql`sessions where ${chosen}`,
     parentName: parent,
+    chosen: sql`${ownedByCaller(scope)} and ${parentColumns[parent]} = parent.id`,
   })
 }
 

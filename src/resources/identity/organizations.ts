@@ -1,7 +1,8 @@
 /** Organizations and people, as members of the same organization see them. */
 import { allowIn, organizationsOf } from '#src/platform/access.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import type { Page, PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { Call } from '#src/platform/services.ts'
@@ -11,6 +12,9 @@ export type Organization = Pick<Row<'organizations'>, 'id' | 'name' | 'createdAt
 
 /** A person. */
 export type User = Pick<Row<'users'>, 'id' | 'name' | 'createdAt'>
+
+const shownColumns = sql`id, name, created_at`
+const organizationRows = rowsOf<Organization>('organization', 'organizations', 'organization', shownColumns)
 
 /**
  * The organization of this id.
@@ -25,28 +29,19 @@ export async function getOrganization(
 ): Promise<Organization> {
   const { organizationId: id } = allowIn(call.caller, 'account:read', decodeId('organization', publicId))
   if (columns.length === 0) return { id } as Organization // nothing else was requested
-  return getOne(call.db, sql`select id, name, created_at from organizations where id = ${id}`)
+  return getOne(call.db, sql`select ${shownColumns} from organizations where id = ${id}`)
 }
 
 /** The organizations of these stored ids that the caller belongs to. */
 export async function findOrganizations(call: Call, ids: readonly string[]): Promise<Organization[]> {
   const known = new Set(organizationsOf(call.caller))
   const theirs = ids.filter((id) => known.has(id))
-  return findAll(call.db, sql`select id, name, created_at from organizations where id = any(${theirs}::uuid[])`)
+  return organizationRows.find(call.db, theirs, sql`true`)
 }
 
 /** The organizations that the caller belongs to, newest first. @throws BerthError invalid_request. */
 export async function pageOrganizations(call: Call, window: PageWindow): Promise<Page<Organization>> {
-  const chosen = sql`id = any(${organizationsOf(call.caller)}::uuid[])`
-  return readPage(
-    'organization',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading)
-      return findAll(call.db, sql`select id, name, created_at from organizations where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`organizations where ${chosen}`),
-  )
+  return organizationRows.page(call.db, window, sql`id = any(${organizationsOf(call.caller)}::uuid[])`)
 }
 
 /**
@@ -59,7 +54,7 @@ export async function findUsers(call: Call, ids: readonly string[]): Promise<Use
   return findAll(
     call.db,
     sql`
-    select id, name, created_at from users where id = any(${ids}::uuid[])
+    select ${shownColumns} from users where id = any(${ids}::uuid[])
       and (id = ${ownId}::uuid or exists (select from memberships where user_id = users.id and organization_id = any(${organizationIds}::uuid[])))`,
   )
 }

@@ -2,7 +2,8 @@
 import { allow, allowAnywhere, type Scope } from '#src/platform/access.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import { countRows, pageSql, readPage, type Page, type PageWindow } from '#src/platform/pages.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import type { Page, PageWindow } from '#src/platform/pages.ts'
 import { change, findAll, findOne, sql, transaction, type Db } from '#src/platform/postgres.ts'
 import type { Call } from '#src/platform/services.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -42,6 +43,8 @@ export const languageAliases: Readonly<Record<string, string>> = {
   sh: 'bash',
 }
 
+const templateRows = rowsOf<Template>('template', 'templates', 'template')
+
 /**
  * The templates available to the organization, everybody's and its own, oldest first.
  * @throws BerthError invalid_request.
@@ -49,15 +52,7 @@ export const languageAliases: Readonly<Record<string, string>> = {
 export async function pageTemplates(call: Call, window: PageWindow): Promise<Page<Template>> {
   const scope = allow(call.caller, 'templates:read')
   const chosen = sql`(organization_id is null or organization_id = ${scope.organizationId}) and deleted_at is null`
-  return readPage(
-    'template',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, 'asc')
-      return findAll(call.db, sql`select * from templates where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`templates where ${chosen}`),
-  )
+  return templateRows.page(call.db, window, chosen, 'asc')
 }
 
 /**
@@ -65,9 +60,10 @@ export async function pageTemplates(call: Call, window: PageWindow): Promise<Pag
  */
 export async function findTemplates(call: Call, ids: readonly string[]): Promise<Template[]> {
   const { organizationIds } = allowAnywhere(call.caller, 'templates:read')
-  return findAll(
+  return templateRows.find(
     call.db,
-    sql`select * from templates where id = any(${ids}::uuid[]) and (organization_id is null or organization_id = any(${organizationIds}::uuid[]))`,
+    ids,
+    sql`(organization_id is null or organization_id = any(${organizationIds}::uuid[]))`,
   )
 }
 

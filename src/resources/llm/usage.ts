@@ -3,15 +3,8 @@ import { allowAnywhere, allowIn, owned } from '#src/platform/access.ts'
 import { nowMs, timestamp } from '#src/platform/clock.ts'
 import { BerthError } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
-import {
-  countRows,
-  eventPosition,
-  pageSql,
-  readPage,
-  type Direction,
-  type Page,
-  type PageWindow,
-} from '#src/platform/pages.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import { eventPosition, type Direction, type Page, type PageWindow } from '#src/platform/pages.ts'
 import { findAll, getOne, sql } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import { eventsAfter } from '#src/platform/streams/row-events.ts'
@@ -113,6 +106,8 @@ export async function sumUsage(
 const shownColumns = sql`id, organization_id, key_id, user_id, model, upstream, route, session_id, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
   round(cost_nano_usd / ${nanoUsdPerUsd}::numeric, 9)::text as cost_usd, started_at, ended_at`
 
+const requestRows = rowsOf<ShownRequest>('inferenceRequest', 'inference_requests', 'request', shownColumns)
+
 /** Conditions of a list of requests. */
 export type RequestFilter = { keyId?: string | null; modelId?: string | null; status?: RequestStatus | null }
 
@@ -122,7 +117,7 @@ export async function pageRequests(
   publicOrganizationId: string,
   window: PageWindow,
   filter?: RequestFilter | null,
-  direction: Direction = 'desc',
+  direction?: Direction,
 ): Promise<Page<ShownRequest>> {
   const scope = allowIn(call.caller, 'inference-usage:read', decodeId('organization', publicOrganizationId))
   const { keyId, modelId, status } = filter ?? {}
@@ -135,24 +130,13 @@ export async function pageRequests(
     ],
     sql` and `,
   )
-  return readPage(
-    'inferenceRequest',
-    window,
-    (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading, direction)
-      return findAll(call.db, sql`select ${shownColumns} from inference_requests where ${chosen} and ${within} ${cut}`)
-    },
-    () => countRows(call.db, sql`inference_requests where ${chosen}`),
-  )
+  return requestRows.page(call.db, window, chosen, direction)
 }
 
 /** The requests of these stored ids that are the organization's. */
 export async function findRequests(call: Call, ids: readonly string[]): Promise<ShownRequest[]> {
   const reach = allowAnywhere(call.caller, 'inference-usage:read')
-  return findAll(
-    call.db,
-    sql`select ${shownColumns} from inference_requests where ${owned(reach)} and id = any(${ids}::uuid[])`,
-  )
+  return requestRows.find(call.db, ids, owned(reach))
 }
 
 /**

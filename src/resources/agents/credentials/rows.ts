@@ -1,7 +1,7 @@
 /** A credential's row: its visible settings, and its secrets, sealed and bound to the row. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { notFound } from '#src/platform/errors.ts'
 import { decodeId } from '#src/platform/ids.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
 import { change, findOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Sealer } from '#src/platform/secrets.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
@@ -52,28 +52,20 @@ export type Credential = Row<
   { auth: CredentialAuth; keyKind: 'mcp_server_url' | 'secret_name'; metadata: Metadata }
 >
 
+/** Credentials' rows. */
+export const credentialRows = rowsOf<Credential>('credential', 'vault_credentials', 'credential')
+
 /**
  * The credential in the caller's vault.
  * @throws BerthError not_found, in the same words for a missing vault and a missing credential.
  */
-export async function readCredential(
-  db: Db,
-  scope: Scope,
-  vaultPublicId: string,
-  publicId: string,
-): Promise<Credential> {
-  const vaultId = decodeId('vault', vaultPublicId)
-  const id = decodeId('credential', publicId)
-  const credential =
-    vaultId &&
-    id &&
-    (await findOne<Credential>(
-      db,
-      sql`
-    select * from vault_credentials where id = ${id} and vault_id = (select id from vaults where id = ${vaultId} and ${ownedByCaller(scope)})`,
-    ))
-  if (!credential) throw notFound('credential')
-  return credential
+export function readCredential(db: Db, scope: Scope, vaultPublicId: string, publicId: string): Promise<Credential> {
+  const vaultId = decodeId('vault', vaultPublicId) ?? null
+  return credentialRows.read(
+    db,
+    publicId,
+    sql`vault_id = (select id from vaults where id = ${vaultId}::uuid and ${ownedByCaller(scope)})`,
+  )
 }
 
 /** The credential, whoever owns it: for what runs on behalf of its owner. */

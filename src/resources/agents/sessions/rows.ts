@@ -1,8 +1,9 @@
 /** A session's row and the entries of its log, and their queries. */
 import { ownedByCaller, type Scope } from '#src/platform/access.ts'
-import { BerthError, notFound } from '#src/platform/errors.ts'
-import { decodeId, encodeId } from '#src/platform/ids.ts'
+import { BerthError } from '#src/platform/errors.ts'
+import { encodeId } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
 import { findOne, getOne, sql, type Db, type Tx } from '#src/platform/postgres.ts'
 import type { Row } from '#src/platform/postgres/rows.ts'
 import type { RawBuilder } from 'kysely'
@@ -51,6 +52,9 @@ export type LoggedEvent = Pick<SessionEvent, 'id' | 'sessionId' | 'type' | 'data
 /** The columns of a SessionEvent. */
 export const eventColumns = sql`session_id, position, id, type, data, answers, processed_at, taken_position, created_at`
 
+/** Sessions' rows. */
+export const sessionRows = rowsOf<Session>('session', 'sessions', 'session')
+
 /** The session, whoever owns it: for workers. */
 export async function findSessionRow(db: Db, id: string): Promise<Session | undefined> {
   return findOne<Session>(db, sql`select * from sessions where id = ${id}`)
@@ -62,17 +66,13 @@ export async function lockSession(tx: Tx, id: string): Promise<Session | undefin
 }
 
 /** The caller's session. @param lock `for no key update` to hold it. @throws BerthError not_found. */
-export async function readSession(
+export function readSession(
   db: Db,
   scope: Scope,
   publicId: string,
   lock: RawBuilder<unknown> = sql``,
 ): Promise<Session> {
-  const id = decodeId('session', publicId)
-  const session =
-    id && (await findOne<Session>(db, sql`select * from sessions where id = ${id} and ${ownedByCaller(scope)} ${lock}`))
-  if (!session) throw notFound('session')
-  return session
+  return sessionRows.read(db, publicId, ownedByCaller(scope), lock)
 }
 
 /** Whether a session is running or waiting for a retry. */

@@ -3,8 +3,9 @@ import { allow, allowAnywhere } from '#src/platform/access.ts'
 import { BerthError, notFound } from '#src/platform/errors.ts'
 import { decodeId, encodeId, newUuid } from '#src/platform/ids.ts'
 import { limits } from '#src/platform/limits.ts'
-import { idCursors, pageSql, readPagesOfEach, type Page, type PagesOf, type PageWindow } from '#src/platform/pages.ts'
-import { change, findAll, findOne, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
+import { rowsOf } from '#src/platform/nouns.ts'
+import type { Page, PagesOf, PageWindow } from '#src/platform/pages.ts'
+import { change, getOne, sql, transaction, type Db, type Tx } from '#src/platform/postgres.ts'
 import { publish } from '#src/platform/pubsub.ts'
 import type { Call } from '#src/platform/services.ts'
 import { states, transition, transitionAll } from '#src/platform/states.ts'
@@ -25,6 +26,7 @@ export type VmProcess = Row<'vm_processes', { status: 'running' | 'exited' | 'ki
 /** A record with the last MiB of each output stream; empty when its VM is no longer running. */
 export type VmProcessOutput = VmProcess & { stdout: string; stderr: string }
 
+const processRows = rowsOf<VmProcess>('process', 'vm_processes', 'process')
 const commandCharactersShown = 1024
 const callSilenceMs = 15_000
 const listMax = 200
@@ -88,16 +90,10 @@ export async function pageProcessesOfEach(
 ): Promise<PagesOf<VmProcess>> {
   const scope = allow(call.caller, 'inside-vms:read')
   const statuses = filter?.statuses ?? null
-  const chosen = sql`vm_id = parent.id and (${statuses}::text[] is null or status = any(${statuses}))`
-  return readPagesOfEach<VmProcess, string>(call.db, window, {
-    cursors: idCursors('process'),
+  return processRows.pageOfEach(call.db, window, {
     parents: sql`select id from vms where id = any(${vmIds}::uuid[]) and ${knownVms(scope)} and status <> 'deleted'`,
-    rows: (reading) => {
-      const { within, cut } = pageSql(sql`id`, reading)
-      return sql`select * from vm_processes where ${chosen} and ${within} ${cut}`
-    },
-    whole: sql`vm_processes where ${chosen}`,
     parentName: 'VM',
+    chosen: sql`vm_id = parent.id and (${statuses}::text[] is null or status = any(${statuses}))`,
     most: listMax,
   })
 }
@@ -105,11 +101,10 @@ export async function pageProcessesOfEach(
 /** The processes of these stored ids, in VMs that the caller may know of. */
 export async function findProcesses(call: Call, ids: readonly string[]): Promise<VmProcess[]> {
   const reach = allowAnywhere(call.caller, 'inside-vms:read')
-  return findAll<VmProcess>(
+  return processRows.find(
     call.db,
-    sql`
-    select p.* from vm_processes p where p.id = any(${ids}::uuid[])
-      and exists (select from vms where vms.id = p.vm_id and ${knownVms(reach)} and status <> 'deleted')`,
+    ids,
+    sql`exists (select from vms where vms.id = vm_id and ${knownVms(reach)} and status <> 'deleted')`,
   )
 }
 
@@ -227,18 +222,12 @@ export async function forgetProcesses(db: Db): Promise<number> {
 
 async function findRecord(call: Call, vmId: string, processId: string): Promise<VmProcess> {
   const scope = allow(call.caller, 'inside-vms:read')
-  const vm = decodeId('vm', vmId)
-  const id = decodeId('process', processId)
-  const record =
-    vm &&
-    id &&
-    (await findOne<VmProcess>(
-      call.db,
-      sql`
-    select p.* from vm_processes p where p.id = ${id} and p.vm_id = (select id from vms where id = ${vm} and ${knownVms(scope)} and status <> 'deleted')`,
-    ))
-  if (!record) throw notFound('process')
-  return record
+  const vm = decodeId('vm', vmId) ?? null
+  return processRows.read(
+    call.db,
+    processId,
+    sql`vm_id = (select id from vms where id = ${vm}::uuid and ${knownVms(scope)} and status <> 'deleted')`,
+  )
 }
 
 /** The guest's report about a process; undefined when its VM is not running. */
